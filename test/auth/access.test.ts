@@ -21,7 +21,7 @@ describe('accessRule', () => {
     { method: 'PATCH', open: false },
     { method: 'DELETE', open: false },
     { method: 'PURGE', open: false },
-  ])('leaves $method open: $open, where nothing is said', ({ method, open }) => {
+  ])('leaves $method open: $open, without any decorator', ({ method, open }) => {
     expect(accessRule({ method })).toBe(open ? openAccess : tokenAccess)
   })
 
@@ -66,7 +66,7 @@ describe('accessRule', () => {
       input: { method: 'POST', docSecure: false },
       rule: tokenAccess,
     },
-  ])('takes $says', ({ input, rule }) => {
+  ])('accepts $says', ({ input, rule }) => {
     expect(accessRule(input)).toBe(rule)
   })
 })
@@ -85,7 +85,7 @@ describe('suffices', () => {
     { needs: ['admin'], all: false, claims: { roles: [['admin']] }, passes: false },
     { needs: ['admin'], all: false, claims: { roles: ['Admin'] }, passes: false },
     { needs: both, all: true, claims: null, passes: true },
-  ])('answers $passes to $claims where $needs are needed, all: $all', (row) => {
+  ])('returns $passes for $claims where $needs are required, all: $all', (row) => {
     const rule = { ...tokenAccess, roles: row.needs, all: row.all }
     expect(satisfies(rule, row.claims as never, undefined)).toBe(row.passes)
   })
@@ -113,7 +113,7 @@ describe('fresh and amr', () => {
     { rule: amr, claims: { amr: [['mfa']] }, passes: false },
     { rule: amr, claims: {}, passes: false },
     { rule: amr, claims: null, passes: true },
-  ])('answers $passes to $claims', ({ rule, claims, passes }) => {
+  ])('returns $passes for $claims', ({ rule, claims, passes }) => {
     expect(satisfies(rule, claims as never, undefined)).toBe(passes)
     const role = { ...tokenAccess, roles: ['admin'] }
     const admin = claims === null ? null : { ...claims, roles: ['admin'] }
@@ -122,7 +122,7 @@ describe('fresh and amr', () => {
     expect(satisfies(requireBoth(rule, role), claims as never, undefined)).toBe(claims === null)
   })
 
-  it('are said in words', () => {
+  it('are described in words', () => {
     expect(describeDemands(requireBoth(fresh, amr))).toBe(
       'Needs a sign-in that is at most 10 minutes old. Needs a sign-in by mfa or hwk.',
     )

@@ -27,7 +27,7 @@ const make = (settings: Partial<AuthInput> = {}) =>
   makeAuth({ origin: givenKeys(pair), now: () => noon, ...settings })
 
 describe('Auth.getToken', () => {
-  it('adds iat, exp in an hour, a random jti and the sign-in, and leaves the payload alone', async () => {
+  it('adds iat, exp in one hour, a random jti and the sign-in time, and does not change the payload', async () => {
     const payload = Object.freeze({ sub: '7', roles: Object.freeze(['admin']), shop: { id: 3 } })
     const auth = make()
     const claims = decodeJwt(await auth.getToken(payload))
@@ -45,7 +45,7 @@ describe('Auth.getToken', () => {
     expect(Object.keys(payload)).toEqual(['sub', 'roles', 'shop'])
   })
 
-  it('names algorithm and key in the header', async () => {
+  it('names the algorithm and the key in the header', async () => {
     const header = decodeProtectedHeader(await make().getToken({}))
     expect(header).toEqual({ alg: 'RS256', typ: 'JWT', kid: givenKid(pair) })
   })
@@ -80,14 +80,14 @@ describe('Auth.getToken', () => {
     })
   })
 
-  it("writes the application's issuer, audience and life where nothing else is said", async () => {
+  it("writes the application's issuer, audience and lifetime by default", async () => {
     const auth = make({ issuer: 'shop', audience: 'web', expiresIn: 60 })
     const token = await auth.getToken({})
     expect(decodeJwt(token)).toMatchObject({ iss: 'shop', aud: 'web', exp: noonSeconds + 60 })
     expect(await auth.verify(token)).toMatchObject({ iss: 'shop' })
   })
 
-  it("keeps the payload's own exp and jti, so that claims may be passed on", async () => {
+  it("keeps the payload's own exp and jti, so that claims can be passed on", async () => {
     const payload = { exp: noonSeconds + 10, jti: 'mine', iat: 5 }
     expect(decodeJwt(await make().getToken(payload))).toMatchObject({
       exp: noonSeconds + 10,
@@ -102,7 +102,7 @@ describe('Auth.getToken', () => {
     )
   })
 
-  it('refuses a payload that makes a token nobody would accept', async () => {
+  it('refuses a payload whose token would never be accepted', async () => {
     await expect(make().getToken({ x: 'x'.repeat(8000) })).rejects.toThrow(
       /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
     )
@@ -111,7 +111,7 @@ describe('Auth.getToken', () => {
     )
   })
 
-  it('says what is missing where there is only a public key', async () => {
+  it('reports that the private key is missing where there is only a public key', async () => {
     const { public: keys } = givenKeys(pair) as Extract<AuthInput['origin'], { from: 'given' }>
     const auth = make({ origin: { from: 'given', private: undefined, public: keys } })
     await expect(auth.getToken({})).rejects.toThrow(
@@ -127,7 +127,7 @@ function givenKid(from: Pair): string {
 }
 
 describe('Auth.verify', () => {
-  it('answers null to a bad token and to no text at all', async () => {
+  it('returns null for a bad token and for a missing one', async () => {
     for (const bad of ['', 'x', 7, null, undefined, {}]) {
       expect(await make().verify(bad as string)).toBeNull()
     }
@@ -138,7 +138,7 @@ describe('Auth.verify', () => {
     { exp: 0, good: true },
     { exp: -4, good: true },
     { exp: -5, good: false },
-  ])('takes exp $exp s from now: $good', async ({ exp, good }) => {
+  ])('accepts exp $exp s from now: $good', async ({ exp, good }) => {
     const token = foreignToken({ iat: noonSeconds - 60, exp: noonSeconds + exp }, pair.privateKey)
     expect((await make().verify(token)) !== null).toBe(good)
   })
@@ -148,7 +148,7 @@ describe('Auth.verify', () => {
     { claim: 'nbf', ahead: 6, good: false },
     { claim: 'iat', ahead: 5, good: true },
     { claim: 'iat', ahead: 6, good: false },
-  ])('takes $claim $ahead s ahead: $good', async ({ claim, ahead, good }) => {
+  ])('accepts $claim $ahead s ahead: $good', async ({ claim, ahead, good }) => {
     const payload = { exp: noonSeconds + 60, [claim]: noonSeconds + ahead }
     expect((await make().verify(foreignToken(payload, pair.privateKey))) !== null).toBe(good)
   })
@@ -175,12 +175,12 @@ describe('Auth.verify', () => {
     { wants: { issuer: 'x' }, has: { iss: ['x'] }, good: false },
     { wants: {}, has: { jti: 7 }, good: false },
     { wants: {}, has: { jti: ['a'] }, good: false },
-  ])('takes $has where $wants is wanted: $good', async ({ wants, has, good }) => {
+  ])('accepts $has where $wants is required: $good', async ({ wants, has, good }) => {
     const token = foreignToken({ ...has, exp: noonSeconds + 60 }, pair.privateKey)
     expect((await make(wants).verify(token)) !== null).toBe(good)
   })
 
-  it('takes a token with foreign names for keys and with embedded keys that it ignores', async () => {
+  it('accepts a token with unknown key names, and ignores embedded keys', async () => {
     const payload = { sub: '7', exp: noonSeconds + 60 }
     const header = { alg: 'RS256', kid: 'issuer-2', jku: 'http://127.0.0.1:1/', x5t: 'AAAA' }
     expect(await make().verify(foreignToken(payload, pair.privateKey, { header }))).toMatchObject({
@@ -188,7 +188,7 @@ describe('Auth.verify', () => {
     })
   })
 
-  it('takes tokens of an older key, by name and without', async () => {
+  it('accepts tokens of an older key, with and without a key name', async () => {
     const auth = make({ origin: givenKeys(pair, other) })
     const old = await makeAuth({ origin: givenKeys(other), now: () => noon }).getToken({ sub: 'o' })
     const bare = foreignToken({ sub: 'b', exp: noonSeconds + 60 }, other.privateKey)
@@ -197,7 +197,7 @@ describe('Auth.verify', () => {
     expect(await make().verify(old)).toBeNull()
   })
 
-  it('gives every caller the same claims, which nobody can change', async () => {
+  it('gives every caller the same claims object, which cannot be changed', async () => {
     const auth = make()
     const token = await auth.getToken({ roles: ['a'], shop: { id: 1 } })
     const claims = await auth.verify(token)
@@ -209,13 +209,13 @@ describe('Auth.verify', () => {
     expect(Object.isFrozen(claims?.shop)).toBe(true)
   })
 
-  it('says why in the log, without the token', async () => {
+  it('logs the reason without the token', async () => {
     const log = makeLog()
     await make({ log }).verify('a.b.c')
     expect(log.lines).toEqual(['debug a token was refused'])
   })
 
-  it('answers null and logs where the keys cannot be had', async () => {
+  it('returns null and logs where the keys are not available', async () => {
     const log = makeLog()
     const keys = createKeys({ origin: { from: 'none' }, log })
     const broken = { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
@@ -225,7 +225,7 @@ describe('Auth.verify', () => {
 })
 
 describe('Auth.remembered', () => {
-  it('knows a token from its first verification to its end', async () => {
+  it('knows a token from its first verification until it expires', async () => {
     const now = makeClock()
     const auth = make({ now })
     const token = await auth.getToken({ sub: '7' }, { expiresIn: 60 })
@@ -248,7 +248,7 @@ describe('Auth.remembered', () => {
 })
 
 describe('Auth.revoke', () => {
-  it('calls a token back, at once and for good', async () => {
+  it('revokes a token immediately and permanently', async () => {
     const now = makeClock()
     const auth = make({ now })
     const token = await auth.getToken({ jti: 'one' }, { expiresIn: '30d' })
@@ -263,7 +263,7 @@ describe('Auth.revoke', () => {
     expect(await auth.verify(token)).toBeNull()
   })
 
-  it('holds for a token that was never seen', async () => {
+  it('works for a token that was never seen', async () => {
     const auth = make()
     await auth.revoke('one')
     expect(await auth.verify(await auth.getToken({ jti: 'one' }))).toBeNull()
@@ -290,7 +290,7 @@ describe('Auth.revoke', () => {
     },
   )
 
-  it('does not shorten a revocation that was longer', async () => {
+  it('does not shorten an existing longer revocation', async () => {
     const now = makeClock()
     const revocations = createMemoryRevocations(now)
     const has = (jti: string) => revocations.has(toTrace({ jti }), now())
@@ -307,13 +307,13 @@ describe('Auth.revoke', () => {
     )
   })
 
-  it('refuses an end that is no date', async () => {
+  it('refuses an end that is not a date', async () => {
     await expect(make().revoke('one', new Date('never'))).rejects.toThrow(
       'Auth.revoke: until is no date. Give a Date, or seconds since 1970.',
     )
   })
 
-  it('asks a shared store again as often as that wants', async () => {
+  it('queries a shared store again as often as the store requires', async () => {
     const now = makeClock()
     const shared = new Set<string>()
     const revocations: Revocations = {
@@ -331,7 +331,7 @@ describe('Auth.revoke', () => {
     expect(await auth.verify(token)).toBeNull()
   })
 
-  it('is not overtaken by a check that was under way', async () => {
+  it('is not overwritten by a check that was already running', async () => {
     const answers: ((revoked: boolean) => void)[] = []
     const revocations: Revocations = {
       ...createMemoryRevocations(),
@@ -351,8 +351,8 @@ describe('Auth.revoke', () => {
   })
 })
 
-describe('Auth.revoke and those who ask at the same time', () => {
-  it('tells who was first', async () => {
+describe('concurrent calls of Auth.revoke', () => {
+  it('report which call was first', async () => {
     const auth = make()
     const answers = await Promise.all([auth.revoke('one'), auth.revoke('one'), auth.revoke('one')])
     expect(answers.filter((first) => first)).toHaveLength(1)
@@ -370,7 +370,7 @@ describe('Auth.revoke and those who ask at the same time', () => {
 })
 
 describe('Auth.revokeAll', () => {
-  it('calls back every token of a subject that was issued until now, and no other', async () => {
+  it('revokes every token of the subject issued until now, and no other', async () => {
     const now = makeClock()
     const auth = make({ now })
     const tokens = [await auth.getToken({ sub: '7' }), await auth.getToken({ sub: '7' })]
@@ -387,7 +387,7 @@ describe('Auth.revokeAll', () => {
     expect(await auth.verify(unnamed)).not.toBeNull()
   })
 
-  it('lets in who signs in later than a second after it', async () => {
+  it('accepts a sign-in more than a second later', async () => {
     const now = makeClock()
     const auth = make({ now })
     now.advance(0.6)
@@ -397,7 +397,7 @@ describe('Auth.revokeAll', () => {
     expect(await auth.verify(await auth.getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
   })
 
-  it('includes what rotation makes of a token afterwards', async () => {
+  it('includes later tokens made by rotation', async () => {
     const now = makeClock()
     const auth = make({ now })
     const claims = await auth.verify(await auth.getToken({ sub: '7' }))
@@ -414,7 +414,7 @@ describe('Auth.revokeAll', () => {
     expect(await auth.verify(late ?? '')).toBeNull()
   })
 
-  it('counts a token without iat as issued before', async () => {
+  it('treats a token without iat as issued earlier', async () => {
     const auth = make()
     await auth.revokeAll('7')
     const token = foreignToken({ sub: '7', exp: noonSeconds + 60 }, pair.privateKey, {
@@ -430,7 +430,7 @@ describe('Auth.revokeAll', () => {
   })
 })
 
-describe('a store of revocations that does not answer', () => {
+describe('a revocation store that does not respond', () => {
   const failing: Revocations = {
     ...createMemoryRevocations(),
     has: () => Promise.reject(new Error('connection lost')),
@@ -445,7 +445,7 @@ describe('a store of revocations that does not answer', () => {
     headers: { 'retry-after': '1' },
   }
 
-  it('is no fault of the token: 503, and no null', async () => {
+  it('leads to 503 instead of null', async () => {
     const auth = make({ revocations: failing })
     const token = await auth.getToken({ sub: '7' })
     await expect(auth.verify(token)).rejects.toMatchObject(unavailable)
@@ -453,13 +453,13 @@ describe('a store of revocations that does not answer', () => {
     await expect(auth.revokeAll('7')).rejects.toMatchObject(unavailable)
   })
 
-  it('is not asked about a token that is bad anyway', async () => {
+  it('is not queried for a token that is invalid anyway', async () => {
     expect(await make({ revocations: failing }).verify('nonsense')).toBeNull()
   })
 })
 
-describe('Auth.verify with an audience of its own', () => {
-  it('takes the tokens that name it, which nobody else takes', async () => {
+describe('Auth.verify with its own audience', () => {
+  it('accepts tokens for that audience, which are refused elsewhere', async () => {
     for (const settings of [{}, { audience: 'shop' }]) {
       const auth = make(settings)
       const token = await auth.getToken({ sub: '7' }, { audience: 'refresh' })
@@ -474,7 +474,7 @@ describe('Auth.verify with an audience of its own', () => {
 })
 
 describe('Auth.watch', () => {
-  it('ends what goes on for a token once it is revoked, and nothing else', async () => {
+  it('ends a subscription when its token is revoked, and no other', async () => {
     const auth = make()
     const ended: string[] = []
     const watch = (name: string, claims: Claims) => auth.watch(claims, () => ended.push(name))
@@ -489,7 +489,7 @@ describe('Auth.watch', () => {
     expect(ended).toEqual(['one', 'two'])
   })
 
-  it('ends at once what was opened for a token that had been revoked meanwhile', async () => {
+  it('ends immediately where the token had been revoked before the call', async () => {
     const auth = make()
     await auth.revoke('1')
     await new Promise<void>((resolve) => auth.watch({ jti: '1' }, resolve))

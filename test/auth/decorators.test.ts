@@ -29,15 +29,15 @@ describe('Secured and NoAuth', () => {
     { member: 'guarded', note: { ...tokenAccess, guard } },
     { member: 'open', note: openAccess },
     { member: 'openCalled', note: openAccess },
-  ])('notes what stands on $member', ({ member, note }) => {
+  ])('record the access rule of $member', ({ member, note }) => {
     expect(readHandlerAccess(Plain, member)).toEqual({ onMethod: note, problems: [] })
   })
 
-  it('says nothing about a method without a decorator', () => {
+  it('record nothing for a method without a decorator', () => {
     expect(readHandlerAccess(Plain, 'silent')).toEqual({ problems: [] })
   })
 
-  it('notes what stands on the class, for every method', () => {
+  it('on the class apply to every method', () => {
     @Secured('admin')
     class Closed {
       @NoAuth hook(): void {}
@@ -59,7 +59,7 @@ describe('Secured and NoAuth', () => {
     expect(classAccess(Open)).toEqual({ rule: openAccess, problems: [] })
   })
 
-  it("keeps a base's word until the subclass says its own", () => {
+  it('of a base class apply until the subclass has its own', () => {
     @Secured
     class Base {
       @Secured('admin') one(): void {}
@@ -80,7 +80,7 @@ describe('Secured and NoAuth', () => {
 })
 
 describe('accessNotes', () => {
-  it('reports both decorators on one handler, and stays closed until then', () => {
+  it('reports both decorators on one handler, which stays closed', () => {
     class Torn {
       @Secured @NoAuth save(): void {}
     }

@@ -228,7 +228,7 @@ async function expectRefusal(authorization: string | undefined, by = gate): Prom
 }
 
 describe('the gate', () => {
-  it('lets in the token and the key that the forgeries are made from', async () => {
+  it('accepts the token and the key that the forgeries are made from', async () => {
     for (const credential of [good(), apiKey]) {
       const request = makeRequest({ authorization: `Bearer ${credential}` })
       await gate.admit(request, tokenAccess)
@@ -248,7 +248,7 @@ describe('the gate', () => {
     await expectRefusal(authorization())
   })
 
-  it('answers 401 to forgeries also after the good token was remembered', async () => {
+  it('returns 401 for forgeries after the good token was cached, too', async () => {
     await gate.admit(makeRequest({ authorization: `Bearer ${good()}` }), tokenAccess)
     await expectRefusal(`Bearer ${withPart(2, alike)}`)
     await expectRefusal(`Bearer ${withPart(2, unusedBits)}`)

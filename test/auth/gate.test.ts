@@ -32,7 +32,7 @@ beforeAll(async () => {
 const withGuard = (guard: Guard) => ({ ...tokenAccess, guard })
 
 describe('Gate.admit', () => {
-  it('asks nobody on an open route, and believes nothing there', () => {
+  it('verifies nothing on an open route, and trusts no credentials there', () => {
     const request = bearer(token)
     expect(gate.admit(request, openAccess)).toBeUndefined()
     expect(request.user).toBeNull()
@@ -46,14 +46,14 @@ describe('Gate.admit', () => {
     expect(request.auth).toEqual({ by: 'token', claims: request.user })
   })
 
-  it('answers at once for a token it has seen', async () => {
+  it('returns without a promise for a token that was verified before', async () => {
     await gate.admit(bearer(token), tokenAccess)
     const request = bearer(token)
     expect(gate.admit(request, tokenAccess)).toBeUndefined()
     expect(request.user?.sub).toBe('7')
   })
 
-  it('answers at once for the static key, which is nobody and has every role', () => {
+  it('returns without a promise for the static key, which has no user and every role', () => {
     const request = bearer(apiKey)
     expect(gate.admit(request, { ...tokenAccess, roles: ['a', 'b'], all: true })).toBeUndefined()
     expect(request.user).toBeNull()
@@ -65,7 +65,7 @@ describe('Gate.admit', () => {
     expect(trimming.admit(bearer(apiKey), tokenAccess)).toBeUndefined()
   })
 
-  it('warns of a static key that can be guessed, and does not write it down', () => {
+  it('warns about a static key that can be guessed, without logging it', () => {
     const log = makeLog()
     makeGate(auth, { apiKey: 'short', log })
     makeGate(auth, { apiKey, log })
@@ -73,7 +73,7 @@ describe('Gate.admit', () => {
     expect(log.lines[0]).toMatch(/^warn APP_API_KEY is short/)
   })
 
-  it('answers 403 without the role, knowing the caller', async () => {
+  it('returns 403 without the role, with the caller known', async () => {
     const request = bearer(token)
     const error = await failureOf(() => gate.admit(request, { ...tokenAccess, roles: ['admin'] }))
     expect(error).toMatchObject({ status: 403, message: 'Forbidden', code: 'FORBIDDEN' })
@@ -89,7 +89,7 @@ describe('Gate.admit', () => {
     { answer: 'yes', status: 403 },
     { answer: 1, status: 403 },
     { answer: Promise.resolve('yes'), status: 403 },
-  ])('ends with $status when a guard answers $answer', async ({ answer, status }) => {
+  ])('ends with $status when a guard returns $answer', async ({ answer, status }) => {
     const run = async (): Promise<void> => {
       await gate.admit(
         bearer(token),
@@ -100,7 +100,7 @@ describe('Gate.admit', () => {
     else expect((await failureOf(run)).status).toBe(status)
   })
 
-  it('stays synchronous for a guard that is', async () => {
+  it('stays synchronous for a synchronous guard', async () => {
     await gate.admit(bearer(token), tokenAccess)
     expect(
       gate.admit(
@@ -110,7 +110,7 @@ describe('Gate.admit', () => {
     ).toBeUndefined()
   })
 
-  it('asks the guard with claims and request, the static key with null', async () => {
+  it('calls the guard with claims and request, and with null for the static key', async () => {
     const seen: unknown[] = []
     const rule = withGuard((claims, request) => {
       seen.push(claims?.sub ?? claims, request.path)
@@ -121,14 +121,14 @@ describe('Gate.admit', () => {
     expect(seen).toEqual(['7', '/items', null, '/items'])
   })
 
-  it('does not ask the guard about a caller without a token', async () => {
+  it('does not call the guard without a token', async () => {
     let asked = false
     const rule = withGuard(() => (asked = true))
     expect((await failureOf(() => gate.admit(makeRequest(), rule))).status).toBe(401)
     expect(asked).toBe(false)
   })
 
-  it("lets a guard's own error pass", async () => {
+  it('passes on an error thrown by a guard', async () => {
     const rule = withGuard(() => {
       throw new RangeError('out of hours')
     })
@@ -167,12 +167,12 @@ describe('formToken', () => {
     return request
   }
 
-  it('is no credential unless the application says so', async () => {
+  it('is not a credential unless the application enables it', async () => {
     expect(gate.needsBody(withToken())).toBe(false)
     expect((await failureOf(() => gate.admit(withToken(), tokenAccess))).status).toBe(401)
   })
 
-  it('lets in a write without Authorization where it is one', async () => {
+  it('allows a write without Authorization where it is enabled', async () => {
     const taking = makeGate(auth, { formToken: true })
     const request = withToken()
     expect(taking.needsBody(request)).toBe(true)
@@ -180,7 +180,7 @@ describe('formToken', () => {
     expect(request.user?.sub).toBe('7')
   })
 
-  it('does not stand in for an Authorization that is bad', async () => {
+  it('does not replace an invalid Authorization header', async () => {
     const taking = makeGate(auth, { formToken: true })
     const request = withToken({ authorization: 'Bearer nonsense' })
     expect(taking.needsBody(request)).toBe(false)

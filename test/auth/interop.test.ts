@@ -20,7 +20,7 @@ const authWith = (environment: Record<string, string>) => {
 }
 
 describe('jsonwebtoken', () => {
-  it('has its tokens accepted where our public key is configured', async () => {
+  it('makes tokens that are accepted where our public key is configured', async () => {
     const token = jsonwebtoken.sign({ sub: '7', roles: ['admin'] }, pair.privatePem, {
       algorithm: 'RS256',
       expiresIn: '5m',
@@ -30,7 +30,7 @@ describe('jsonwebtoken', () => {
     expect(await auth.verify(token)).toMatchObject({ sub: '7', roles: ['admin'] })
   })
 
-  it('accepts ours', async () => {
+  it('accepts our tokens', async () => {
     const auth = authWith({ APP_PRIVATE_KEY: pair.privatePem })
     const token = await auth.getToken({ sub: '7' }, { audience: 'web', issuer: 'shop' })
     const options = { algorithms: ['RS256' as const], audience: 'web', issuer: 'shop' }

@@ -64,23 +64,23 @@ function token(kid: string | undefined, from = pair): string {
 }
 
 describe('a key set', () => {
-  it('is fetched with the first token, once for many', async () => {
+  it('is fetched with the first token, once for concurrent requests', async () => {
     expect(requests).toBe(0)
     const verdicts = await Promise.all([1, 2, 3].map(() => auth.verify(token('a'))))
     expect(verdicts.map((claims) => claims?.sub)).toEqual(['a', 'a', 'a'])
     expect(requests).toBe(1)
   })
 
-  it('refuses a token of another key under a known name', async () => {
+  it('refuses a token signed by another key under a known key id', async () => {
     expect(await auth.verify(token('a', other))).toBeNull()
   })
 
-  it('serves tokens without a name by any of its keys', async () => {
+  it('verifies tokens without a key id by any of its keys', async () => {
     serveKeys({ ...jwk(other), kid: 'b' }, { ...jwk(pair), kid: 'a' })
     expect(await auth.verify(token(undefined))).toMatchObject({ sub: 'nameless' })
   })
 
-  it('is not read where it is too large', async () => {
+  it('is rejected where it is too large', async () => {
     answer = {
       status: 200,
       body: JSON.stringify({ keys: [{ ...jwk(pair), kid: 'a' }], pad: 'x'.repeat(300_000) }),
@@ -89,7 +89,7 @@ describe('a key set', () => {
     expect(JSON.stringify(log.lines)).toContain('the key set cannot be read')
   })
 
-  it('is asked again for an unknown name, at most once in 30 s', async () => {
+  it('is fetched again for an unknown key id, at most once in 30 s', async () => {
     await auth.verify(token('a'))
     serveKeys({ ...jwk(pair), kid: 'a' }, { ...jwk(other), kid: 'b' })
     now.advance(29)
@@ -104,7 +104,7 @@ describe('a key set', () => {
     expect(requests).toBe(2)
   })
 
-  it('is asked again after ten minutes, and a withdrawn key is forgotten with its tokens', async () => {
+  it('is fetched again after ten minutes, and a withdrawn key invalidates its cached tokens', async () => {
     const good = token('a')
     expect(await auth.verify(good)).not.toBeNull()
     serveKeys({ ...jwk(other), kid: 'b' })
@@ -116,7 +116,7 @@ describe('a key set', () => {
     expect(await auth.verify(token('b', other))).not.toBeNull()
   })
 
-  it('makes all tokens forgotten when it changes under a name', async () => {
+  it('invalidates all cached tokens when a key changes under the same id', async () => {
     const good = token('a')
     await auth.verify(good)
     serveKeys({ ...jwk(other), kid: 'a' })
@@ -126,7 +126,7 @@ describe('a key set', () => {
     expect(await auth.verify(good)).toBeNull()
   })
 
-  it('stays in use while the issuer is down', async () => {
+  it('stays in use while the issuer is not reachable', async () => {
     const good = token('a')
     await auth.verify(good)
     answer = { status: 503, body: 'down' }
@@ -135,7 +135,7 @@ describe('a key set', () => {
     expect(log.lines).toContain('error the key set cannot be read')
   })
 
-  it('never makes tokens', async () => {
+  it('never signs tokens', async () => {
     await expect(auth.getToken({})).rejects.toThrow('there is no private key here')
   })
 
@@ -147,7 +147,7 @@ describe('a key set', () => {
     { fault: 'an empty set', reply: { status: 200, body: '{"keys":[]}' } },
     { fault: 'a redirect', reply: { status: 302, body: '', headers: { location: '/else' } } },
   ])(
-    'answers null to every token where the issuer sends $fault, and tries again',
+    'returns null for every token where the issuer sends $fault, and tries again',
     async ({ reply }) => {
       answer = reply
       expect(await auth.verify(token('a'))).toBeNull()
@@ -168,7 +168,7 @@ describe('a key set', () => {
     { fault: 'without its modulus', change: { n: undefined } },
     { fault: 'with a modulus of few bits', change: { n: 'AQAB' } },
     { fault: 'with a modulus that is no text', change: { n: 7 } },
-  ])('leaves out a key $fault', async ({ change }) => {
+  ])('ignores a key $fault', async ({ change }) => {
     serveKeys({ ...jwk(pair), kid: 'a', ...change }, 7, { ...jwk(other), kid: 'b' })
     expect(await auth.verify(token('a'))).toBeNull()
     expect(await auth.verify(token('b', other))).not.toBeNull()
@@ -197,7 +197,7 @@ describe('the algorithm of a token', () => {
     expect(await auth.verify(signed)).toMatchObject({ sub: 'ada' })
   })
 
-  it('is one that the key allows, and a refused one is one warning', async () => {
+  it('must be allowed by the key, and a refused one logs one warning', async () => {
     const keys = rsa()
     serveKeys({ ...keyOf(keys), alg: 'RS256' })
     expect(await auth.verify(await signedBy(keys, 'RS256'))).not.toBeNull()
@@ -208,7 +208,7 @@ describe('the algorithm of a token', () => {
     ])
   })
 
-  it('is never symmetric, whatever the key set says', async () => {
+  it('is never symmetric, whatever the key set contains', async () => {
     const secret = 'x'.repeat(64)
     serveKeys({ ...jwk(pair), kid: 'a' }, { kty: 'oct', kid: 'a', k: secret, alg: 'HS256' })
     for (const key of [secret, pair.publicPem]) {
@@ -221,7 +221,7 @@ describe('the algorithm of a token', () => {
     }
   })
 
-  it('warns once of a key whose algorithm is not accepted, however often the set is read', async () => {
+  it('logs one warning for a key whose algorithm is not accepted, however often the set is fetched', async () => {
     const keys = ec('secp256k1')()
     serveKeys({ ...keyOf(keys), kid: 'k' }, { ...jwk(pair), kid: 'a' })
     for (let count = 0; count < 3; count++) {
@@ -231,7 +231,7 @@ describe('the algorithm of a token', () => {
     expect(log.lines).toEqual(['warn a key of the key set is left out'])
   })
 
-  it('is RS256 alone for keys that the application was given', async () => {
+  it('is only RS256 for keys from the configuration', async () => {
     const own = makeAuth({ origin: givenKeys(pair), now, log })
     const sign = (algorithm: 'RS256' | 'RS512' | 'PS256'): string =>
       foreignToken({ exp: noonSeconds + 60 }, pair.privateKey, { algorithm })

@@ -28,7 +28,7 @@ const modeOf = async (path: string): Promise<string> =>
   ((await stat(path)).mode & 0o777).toString(8)
 
 describe('openKeyFolder', () => {
-  it('makes one pair that nobody else can read, and keeps it', async () => {
+  it('creates one pair with private file permissions, and reuses it', async () => {
     const folder = join(root, 'made', '.filigree')
     const log = makeLog()
     const first = await openKeyFolder(folder, log)
@@ -42,7 +42,7 @@ describe('openKeyFolder', () => {
     expect(log.lines).toEqual(['info made a key pair for development'])
   })
 
-  it('keeps what is in a folder of its own out of git, and adds nothing to one that was there', async () => {
+  it('adds a .gitignore to a folder that it creates, and nothing to an existing folder', async () => {
     const own = join(root, 'own')
     await openKeyFolder(own, silentLog)
     expect(await readFile(join(own, '.gitignore'), 'utf8')).toBe('*\n')
@@ -52,7 +52,7 @@ describe('openKeyFolder', () => {
     expect(await readdir(shared)).toEqual(['private-key.pem'])
   })
 
-  it('makes one pair though several processes start at once', async () => {
+  it('creates one pair when several processes start at the same time', async () => {
     const folder = join(root, 'raced', '.filigree')
     const script = join(import.meta.dirname, 'open-pair.ts')
     const runs = [1, 2, 3].map(() => run(process.execPath, ['--import', 'tsx', script, folder]))
@@ -62,14 +62,14 @@ describe('openKeyFolder', () => {
     expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
   })
 
-  it('makes one pair though it is opened several times at once', async () => {
+  it('creates one pair when it is called several times at the same time', async () => {
     const folder = join(root, 'at-once')
     const pairs = await Promise.all([1, 2, 3, 4].map(() => openKeyFolder(folder, silentLog)))
     expect(new Set(pairs.map(({ kid }) => kid)).size).toBe(1)
     expect((await readdir(folder)).sort()).toEqual(['.gitignore', 'private-key.pem'])
   })
 
-  it('closes a file that others can read, and warns', async () => {
+  it('restricts the permissions of a file that others can read, and warns', async () => {
     if (!isPosix) return
     const folder = join(root, 'open')
     await mkdir(folder)
@@ -82,7 +82,7 @@ describe('openKeyFolder', () => {
     expect(log.lines).toEqual(['warn the key was readable by others; now it is 0600'])
   })
 
-  it('fails where the folder is a file, and can be tried again', async () => {
+  it('fails where the folder is a file, and can be called again', async () => {
     const folder = join(root, 'a-file')
     await writeFile(folder, '')
     const keys = createKeys({ origin: { from: 'folder', folder }, log: silentLog })
@@ -93,7 +93,7 @@ describe('openKeyFolder', () => {
 })
 
 describe('createKeys', () => {
-  it('makes no pair before the first token', async () => {
+  it('creates no pair before the first token', async () => {
     const folder = join(root, 'lazy')
     const auth = makeAuth({ origin: { from: 'folder', folder }, now: Date.now })
     expect(await auth.verify('nonsense')).toBeNull()
@@ -102,13 +102,13 @@ describe('createKeys', () => {
     expect(await auth.verify(token)).toMatchObject({ sub: '7' })
   })
 
-  it('lets a restarted process take the tokens of the one before', async () => {
+  it('lets a restarted process accept the tokens of the previous process', async () => {
     const origin = { from: 'folder' as const, folder: join(root, 'restarted') }
     const token = await makeAuth({ origin, now: Date.now }).getToken({ sub: '7' })
     expect(await makeAuth({ origin, now: Date.now }).verify(token)).toMatchObject({ sub: '7' })
   })
 
-  it('has no key at all where tokens are turned off', async () => {
+  it('have no key where tokens are turned off', async () => {
     const keys = createKeys({ origin: { from: 'none' }, log: silentLog })
     expect(await keys.checking(undefined)).toEqual([])
     await expect(keys.signing()).rejects.toThrow('there is no private key here')
@@ -116,7 +116,7 @@ describe('createKeys', () => {
 })
 
 describe('thumbprint', () => {
-  it('is that of RFC 7638 §3.1', () => {
+  it('is the example of RFC 7638 §3.1', () => {
     const n =
       '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMs' +
       'tn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5ha' +

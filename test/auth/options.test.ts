@@ -49,7 +49,7 @@ const counts = (options: AuthOptions, environment: AuthEnvironment) => {
 const named = { issuer: 'https://id.example.org', audience: 'shop' }
 
 describe('resolveAuthOptions', () => {
-  it('completes nothing with the defaults, frozen', () => {
+  it('returns the defaults for empty options, frozen', () => {
     const { resolved, problems } = resolve()
     expect(problems).toEqual([])
     expect(resolved).toEqual({
@@ -68,7 +68,7 @@ describe('resolveAuthOptions', () => {
     expect(Object.isFrozen(resolved)).toBe(true)
   })
 
-  it('keeps what is said, and leaves the object alone', () => {
+  it('keeps the given options, and does not change the object', () => {
     const options = Object.freeze({
       formToken: true,
       rotate: 'never' as const,
@@ -189,8 +189,8 @@ describe('resolveAuthOptions', () => {
   )
 })
 
-describe('keys of the environment', () => {
-  it('are PEM text, on one line or many, or a path', () => {
+describe('keys from the environment', () => {
+  it('are PEM text, on one or several lines, or a path', () => {
     const oneLine = pair.privatePem.replaceAll('\n', '\\n')
     const path = toFile('private.pem', pair.privatePem)
     for (const text of [pair.privatePem, oneLine, path, ` ${path}\n`]) {
@@ -198,11 +198,11 @@ describe('keys of the environment', () => {
     }
   })
 
-  it('only check where only the public one is given', () => {
+  it('only verify where only the public key is set', () => {
     expect(counts({}, { APP_PUBLIC_KEY: pair.publicPem })).toEqual({ signs: false, checks: 1 })
   })
 
-  it('may both be given, older public keys after the current one', () => {
+  it('may include older public keys after the current one', () => {
     const both = { APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: pair.publicPem }
     expect(counts({}, both)).toEqual({ signs: true, checks: 1 })
     const older = toFile('public.pem', pair.publicPem + other.publicPem)
@@ -214,7 +214,7 @@ describe('keys of the environment', () => {
     expect(resolved.keys.from).toBe('folder')
   })
 
-  it('give way to the options', () => {
+  it('are overridden by the options', () => {
     const environment = { APP_PRIVATE_KEY: other.privatePem, APP_PUBLIC_KEY: other.publicPem }
     const { resolved } = resolve(
       {
@@ -304,7 +304,7 @@ describe('keys of the environment', () => {
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: other.publicPem }),
       says: 'APP_PUBLIC_KEY is not the public half of APP_PRIVATE_KEY.',
     },
-  ])('refuses $fault, never quoting it', ({ environment, says }) => {
+  ])('refuses $fault, without quoting it', ({ environment, says }) => {
     const given = environment()
     const { resolved, problems } = resolve({}, given)
     expect(problems).toHaveLength(1)
@@ -316,7 +316,7 @@ describe('keys of the environment', () => {
     if (secret.length === 30) expect(JSON.stringify(problems)).not.toContain(secret)
   })
 
-  it('reports every faulty key of several', () => {
+  it('reports every invalid key of several', () => {
     const { problems } = resolve({
       keys: { private: 'x', public: ['y', pair.publicPem, 7 as never] },
     })
@@ -327,7 +327,7 @@ describe('keys of the environment', () => {
     ])
   })
 
-  it('cannot stand beside a key set address', () => {
+  it('cannot be combined with a key set address', () => {
     const { problems } = resolve(
       { ...named, jwks: 'https://id.example.org/certs' },
       { APP_PUBLIC_KEY: pair.publicPem },
@@ -353,7 +353,7 @@ describe('a key set address', () => {
 describe('production', () => {
   const environment = { NODE_ENV: 'production' }
 
-  it('refuses to start without keys, and says how to make them', () => {
+  it('refuses to start without keys, and explains how to create them', () => {
     const { problems } = resolve({}, environment)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatchObject({
@@ -364,14 +364,14 @@ describe('production', () => {
     expect(problems[0]?.remedy).toContain('APP_PRIVATE_KEY')
   })
 
-  it('does not take the pair of development, though it is there', () => {
+  it('ignores the key pair of development', () => {
     const made = mkdtempSync(join(folder, 'made-'))
     writeFileSync(join(made, 'private-key.pem'), pair.privatePem)
     expect(resolve({ keys: { folder: made } }, environment).problems).toHaveLength(1)
     expect(resolve({ keys: { folder: made } }).problems).toEqual([])
   })
 
-  it('starts with a key, with a key set, and without tokens', () => {
+  it('starts with a key, with a key set, or without tokens', () => {
     const withKey = resolve({}, { ...environment, APP_PUBLIC_KEY: pair.publicPem })
     const withSet = resolve({ ...named, jwks: 'https://id.example.org/certs' }, environment)
     const without = resolve({ keys: false }, environment)
@@ -380,8 +380,8 @@ describe('production', () => {
   })
 })
 
-describe('the folder of development', () => {
-  it('is refused when its file is no key', () => {
+describe('the development key folder', () => {
+  it('is refused when its file is not a key', () => {
     const made = mkdtempSync(join(folder, 'made-'))
     writeFileSync(join(made, 'private-key.pem'), 'nonsense')
     const { problems } = resolve({ keys: { folder: made } })

@@ -13,14 +13,14 @@ describe('hashPassword', () => {
     expect(Buffer.from(hash, 'base64').equals(wanted)).toBe(true)
   })
 
-  it('is another text each time, and both are good', async () => {
+  it('returns a different text each time, and both verify', async () => {
     const [one, two] = await Promise.all([hashPassword('analytical'), hashPassword('analytical')])
     expect(one).not.toBe(two)
     expect(await verifyPassword('analytical', one)).toBe(true)
     expect(await verifyPassword('analytical', two)).toBe(true)
   })
 
-  it('leaves the main thread free meanwhile', async () => {
+  it('does not block the main thread', async () => {
     const order: string[] = []
     const hashing = hashPassword('analytical').then(() => order.push('hashed'))
     await new Promise((resolve) => setImmediate(resolve))
@@ -45,7 +45,7 @@ describe('verifyPassword', () => {
     return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(hash)}`
   }
 
-  it('takes the parameters from the text', async () => {
+  it('reads the parameters from the text', async () => {
     const kept = [make('a'), make('a', { ln: 10, r: 8, p: 2 }), make('a', { bytes: 64 })]
     for (const text of kept) {
       expect(await verifyPassword('a', text)).toBe(true)
@@ -53,7 +53,7 @@ describe('verifyPassword', () => {
     }
   })
 
-  it('takes a password however its letters were composed, and no other', async () => {
+  it('accepts a password in any Unicode composition, and no other password', async () => {
     const kept = await hashPassword('Caf\u00e9 🏺')
     expect(await verifyPassword('Cafe\u0301 🏺', kept)).toBe(true)
     expect(await verifyPassword('Cafe 🏺', kept)).toBe(false)
@@ -76,7 +76,7 @@ describe('verifyPassword', () => {
     undefined,
     7,
     { kept: true },
-  ])('is false for %j, which is no hash', async (kept) => {
+  ])('is false for %j, which is not a hash', async (kept) => {
     expect(await verifyPassword('analytical', kept as string)).toBe(false)
   })
 

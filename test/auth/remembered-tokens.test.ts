@@ -8,7 +8,7 @@ const fill = (tokens: VerifiedTokens, from: number, to: number): void => {
 }
 
 describe('RememberedTokens', () => {
-  it('holds no more than its bound, and no more than 10,000 by default', () => {
+  it('holds at most its limit, 10,000 by default', () => {
     const small = new VerifiedTokens(3)
     fill(small, 0, 100)
     expect(small.size).toBe(3)
@@ -17,7 +17,7 @@ describe('RememberedTokens', () => {
     expect(usual.size).toBe(10_000)
   })
 
-  it('keeps those that are asked for', () => {
+  it('keeps recently used tokens', () => {
     const tokens = new VerifiedTokens(3)
     fill(tokens, 0, 3)
     expect(tokens.find('e0', 0)?.sub).toBe('0')
@@ -27,7 +27,7 @@ describe('RememberedTokens', () => {
     expect(tokens.find('e2', 0)).toBeUndefined()
   })
 
-  it('makes room also when all were asked for', () => {
+  it('makes room when all tokens were used recently', () => {
     const tokens = new VerifiedTokens(3)
     fill(tokens, 0, 3)
     for (const token of ['e0', 'e1', 'e2']) tokens.find(token, 0)
@@ -37,7 +37,7 @@ describe('RememberedTokens', () => {
     expect(tokens.find('e0', 0)).toBeUndefined()
   })
 
-  it('forgets at the end, by claims, and everything', () => {
+  it('removes expired tokens, tokens by their claims, and all tokens', () => {
     const tokens = new VerifiedTokens()
     tokens.add('e1', { jti: 'a' }, 1000)
     tokens.add('e2', { jti: 'a' }, 1000)

@@ -65,7 +65,7 @@ describe('rotation at half-life', () => {
     expect((await rotate(auth, token)) !== undefined).toBe(fresh)
   })
 
-  it('keeps all claims, the jti too, and gives the same life again', async () => {
+  it('keeps all claims including the jti, and the same lifetime', async () => {
     const auth = make({ issuer: 'shop', audience: 'web' })
     const token = await auth.getToken({ sub: '7', roles: ['a'], shop: { id: 3 } })
     now.advance(2000)
@@ -79,7 +79,7 @@ describe('rotation at half-life', () => {
     expect(await auth.verify(token)).toMatchObject({ sub: '7' })
   })
 
-  it('sends one and the same until that one is half over, so that it is signed once', async () => {
+  it('sends the same fresh token until its own half-life, so it is signed once', async () => {
     const auth = make()
     const token = await auth.getToken({}, { expiresIn: '4h' })
     now.advance(2 * hour + 1)
@@ -88,7 +88,7 @@ describe('rotation at half-life', () => {
     expect(await rotate(auth, token)).toBe(first)
   })
 
-  it('goes on from token to token until 12 h after the first sign-in, and not past them', async () => {
+  it('renews tokens until 12 h after the first sign-in, and not longer', async () => {
     const auth = make()
     let token = await auth.getToken({ sub: '7' })
     let signedFor = 0
@@ -106,7 +106,7 @@ describe('rotation at half-life', () => {
     expect(signedFor).toBeLessThan(12.1)
   })
 
-  it('leaves a token alone that lives longer than rotation would let it', async () => {
+  it('does not rotate a token that lives longer than rotation allows', async () => {
     const auth = make()
     const token = await auth.getToken({}, { expiresIn: '20h' })
     now.advance(11 * hour)
@@ -114,7 +114,7 @@ describe('rotation at half-life', () => {
   })
 })
 
-describe('rotation of tokens made elsewhere', () => {
+describe('rotation of tokens from another issuer', () => {
   it('counts the 12 h from iat', async () => {
     const auth = make()
     const token = foreignToken({ exp: noonSeconds + 10 * hour }, pair.privateKey)
@@ -123,7 +123,7 @@ describe('rotation of tokens made elsewhere', () => {
     expect(fresh).toMatchObject({ auth_time: noonSeconds, exp: noonSeconds + 12 * hour })
   })
 
-  it('does not believe a sign-in after iat', async () => {
+  it('ignores a sign-in time after iat', async () => {
     const auth = make()
     const payload = { exp: noonSeconds + 10 * hour, auth_time: noonSeconds + 99 * hour }
     now.advance(6 * hour)
@@ -131,7 +131,7 @@ describe('rotation of tokens made elsewhere', () => {
     expect(decodeJwt(fresh!)).toMatchObject({ exp: noonSeconds + 12 * hour })
   })
 
-  it('sends none where nothing says when the token was made', async () => {
+  it('sends no token where the issue time is unknown', async () => {
     const auth = make({ rotate: 'always' })
     const token = foreignToken({ exp: noonSeconds + hour }, pair.privateKey, {
       noTimestamp: true,
@@ -140,7 +140,7 @@ describe('rotation of tokens made elsewhere', () => {
     expect(await rotate(auth, token)).toBeUndefined()
   })
 
-  it('sends none where tokens are only checked', async () => {
+  it('sends no token where tokens are only verified', async () => {
     const origin = givenKeys(pair)
     if (origin.from !== 'given') throw new Error('unreachable')
     const auth = make({ origin: { ...origin, private: undefined }, rotate: 'always' })
@@ -150,7 +150,7 @@ describe('rotation of tokens made elsewhere', () => {
 })
 
 describe('auth.rotate', () => {
-  it("sends one every time with 'always'", async () => {
+  it("sends a fresh token with every response for 'always'", async () => {
     const auth = make({ rotate: 'always' })
     const token = await auth.getToken({})
     now.advance(1)
@@ -161,12 +161,12 @@ describe('auth.rotate', () => {
     expect(decodeJwt(second!).iat).toBe(noonSeconds + 2)
   })
 
-  it("sends one with 'always' in the very second of the sign-in", async () => {
+  it("sends a fresh token with 'always' in the same second as the sign-in", async () => {
     const auth = make({ rotate: 'always' })
     expect(await rotate(auth, await auth.getToken({}))).toBeDefined()
   })
 
-  it("sends none with 'never'", async () => {
+  it("sends no token for 'never'", async () => {
     const auth = make({ rotate: 'never' })
     const token = await auth.getToken({})
     now.advance(hour - 1)
@@ -174,7 +174,7 @@ describe('auth.rotate', () => {
   })
 })
 
-describe('who gets no fresh token', () => {
+describe('callers without a fresh token', () => {
   const after = async (auth: Auth, request: ServerRequest, open = false) => {
     const gate = makeGate(auth, { apiKey })
     await gate.admit(request, open ? openAccess : tokenAccess)
@@ -182,17 +182,17 @@ describe('who gets no fresh token', () => {
     return request.responseHeaders
   }
 
-  it('the static key', async () => {
+  it('use the static key', async () => {
     expect(await after(make({ rotate: 'always' }), bearer(apiKey))).toBeUndefined()
   })
 
-  it('anybody on a public route', async () => {
+  it('call a public route', async () => {
     const auth = make({ rotate: 'always' })
     const token = await auth.getToken({})
     expect(await after(auth, bearer(token), true)).toBeUndefined()
   })
 
-  it('a token that the handler has just revoked', async () => {
+  it('have a token that the handler has just revoked', async () => {
     const auth = make({ rotate: 'always' })
     const token = await auth.getToken({ jti: 'one' })
     const gate = makeGate(auth)
@@ -203,7 +203,7 @@ describe('who gets no fresh token', () => {
     expect(request.responseHeaders).toBeUndefined()
   })
 
-  it('whatever rotation has made of one that is revoked until it expires', async () => {
+  it('have a token made by rotation of a token that was revoked until it expires', async () => {
     const auth = make()
     const token = await auth.getToken({ sub: '7' })
     const { jti = '', exp } = decodeJwt(token)
@@ -215,7 +215,7 @@ describe('who gets no fresh token', () => {
     expect(await auth.verify(fresh)).toBeNull()
   })
 
-  it('a fresh token of a revoked one is no good either', async () => {
+  it('cannot use a fresh token of a revoked one', async () => {
     const auth = make({ rotate: 'always' })
     const token = await auth.getToken({ jti: 'one' })
     now.advance(1)
@@ -226,7 +226,7 @@ describe('who gets no fresh token', () => {
 })
 
 describe('Gate.rotate', () => {
-  it('serves callers that were refused with 403', async () => {
+  it('sends a token with 403 responses', async () => {
     const auth = make({ rotate: 'always' })
     const gate = makeGate(auth)
     const request = bearer(await auth.getToken({}))
@@ -235,7 +235,7 @@ describe('Gate.rotate', () => {
     expect(addedHeader(request, 'FreshToken')).toBeDefined()
   })
 
-  it('is done at once where nothing is due', async () => {
+  it('returns without a promise where no rotation is due', async () => {
     const auth = make()
     const gate = makeGate(auth)
     const request = bearer(await auth.getToken({}))
@@ -243,7 +243,7 @@ describe('Gate.rotate', () => {
     expect(gate.rotate(request)).toBeUndefined()
   })
 
-  it('does not spoil the response when signing fails', async () => {
+  it('does not break the response when signing fails', async () => {
     const log = makeLog()
     const working = createKeys({ origin: givenKeys(pair), log: silentLog })
     const keys = { ...working, signing: () => Promise.reject(new Error('no key')) }
@@ -265,7 +265,7 @@ describe('auth.renew', () => {
     return { auth, token }
   }
 
-  it('is asked with the claims at each rotation, and says what the fresh token says', async () => {
+  it('is called with the claims at each rotation, and its result becomes the claims of the fresh token', async () => {
     const asked: Claims[] = []
     let roles = ['editor']
     const { auth, token } = await renewing(async (claims) => {
@@ -282,14 +282,14 @@ describe('auth.renew', () => {
     expect(asked[0]).toMatchObject({ sub: '7', roles: ['admin'], team: 3 })
   })
 
-  it('is not asked where none is due', async () => {
+  it('is not called where no rotation is due', async () => {
     let asked = 0
     const auth = make({ renew: (claims) => (asked++, claims) })
     expect(await rotate(auth, await auth.getToken({ sub: '7' }))).toBeUndefined()
     expect(asked).toBe(0)
   })
 
-  it('cannot change jti and auth_time, nor how long the token lives', async () => {
+  it('cannot change jti, auth_time or the lifetime', async () => {
     const { auth, token } = await renewing((claims) => ({
       ...claims,
       jti: 'another',
@@ -307,7 +307,7 @@ describe('auth.renew', () => {
     })
   })
 
-  it('leaves whose token it is, who made it and for whom, where it does not say', async () => {
+  it('keeps subject, issuer and audience unless it returns others', async () => {
     const names = { issuer: 'https://shop.example', audience: ['shop', 'desk'] }
     const { auth, token } = await renewing(() => ({ roles: ['editor'] }), names)
     const fresh = (await rotate(auth, token)) ?? ''
@@ -319,7 +319,7 @@ describe('auth.renew', () => {
     expect(await auth.verify(fresh)).toBeNull()
   })
 
-  it('sends none that nobody would take for its length', async () => {
+  it('sends no token that is too long to be accepted', async () => {
     const log = makeLog()
     const { auth, token } = await renewing((claims) => ({ ...claims, all: 'x'.repeat(9000) }), {
       log,
@@ -328,12 +328,12 @@ describe('auth.renew', () => {
     expect(log.lines).toContain('error a fresh token cannot be made')
   })
 
-  it('costs one signature while it says the same', async () => {
+  it('costs one signature while it returns the same claims', async () => {
     const { auth, token } = await renewing((claims) => ({ ...claims }))
     expect(await rotate(auth, token)).toBe(await rotate(auth, token))
   })
 
-  it('ends the token by null, with the next request and with all that rotation made of it', async () => {
+  it('ends the token with null, from the next request on, with all tokens made by rotation', async () => {
     let blocked = false
     const { auth, token } = await renewing(async (claims) => (blocked ? null : claims))
     const fresh = (await rotate(auth, token)) ?? ''
@@ -343,7 +343,7 @@ describe('auth.renew', () => {
     await expect(failureOf(() => rotate(auth, fresh))).resolves.toMatchObject({ status: 401 })
   })
 
-  it('ends a token without jti by null too', async () => {
+  it('ends a token without jti with null, too', async () => {
     const auth = make({ renew: () => null })
     const token = foreignToken({ sub: '7', exp: noonSeconds + 100 }, pair.privateKey)
     now.advance(60)

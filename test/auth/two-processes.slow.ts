@@ -92,7 +92,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     return answers.reduce((sum, { body }) => sum + (body as { asked: number }).asked, 0)
   }
 
-  it('give fifty requests at once one successor, and ask for it at most twice', async () => {
+  it('give fifty concurrent requests the same new token, and query for it at most twice', async () => {
     const token = await signIn(one, 'ada')
     const before = await asked()
     const answers = await Promise.all(
@@ -107,7 +107,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     expect((await ask(two, '/devices/ada')).body).toHaveLength(1)
   })
 
-  it('forgive a lost answer within the grace, and end the sign-in for a later use', async () => {
+  it('accept the old token after a lost response within the grace period, and end the sign-in for later use', async () => {
     const token = await signIn(two, 'bob')
     // Answers that nobody reads.
     for (const site of [one, two]) {
@@ -129,7 +129,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     expect((await ask(one, '/devices/bob')).body).toEqual([])
   })
 
-  it('refuse what was ended in the other', async () => {
+  it('refuse a token that was ended in the other process', async () => {
     const tokens = [await signIn(one, 'eve'), await signIn(one, 'eve'), await signIn(one, 'joe')]
     for (const token of tokens) for (const site of [one, two]) await me(site, token)
     const { body } = await ask(two, '/devices/eve')
@@ -149,7 +149,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     await untilRefused(two, tokens[2] ?? '')
   })
 
-  it('exchange a token once for all who ask at the same time', async () => {
+  it('exchange a token once for concurrent requests', async () => {
     const token = await signIn(one, 'sue')
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>

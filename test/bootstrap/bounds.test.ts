@@ -87,8 +87,8 @@ async function ask(path: string, agent: Agent | false = false): Promise<Incoming
   return answer
 }
 
-describe('large answers that nobody reads', () => {
-  it('are ended together beyond the bound, and said in the log with counts; others are whole', async () => {
+describe('large responses that clients do not read', () => {
+  it('are cut off together over the limit, logged with counts, and other responses are complete', async () => {
     const told: [object, string][] = []
     const silent = (): undefined => undefined
     const logger = {
@@ -117,8 +117,8 @@ describe('large answers that nobody reads', () => {
   })
 })
 
-describe('texts of answers', () => {
-  it('are not kept whole for what clients have not read of them', async () => {
+describe('response texts', () => {
+  it('are not held completely for the part that a client has not read', async () => {
     await start({ limits: { unread: 1_000_000_000 } })
     const read = 4_000_000
     const before = heldBytes()
@@ -145,7 +145,7 @@ function heldBytes(): number {
   return heapUsed + arrayBuffers
 }
 
-describe('a client that takes nothing', () => {
+describe('a client that reads nothing', () => {
   it.each(['/large', '/pieces'])('of %s is dropped after times.stall', async (path) => {
     await start({ times: { stall: 200, drain: 600_000 } })
     const entered = new Promise<void>((resolve) => {
@@ -160,7 +160,7 @@ describe('a client that takes nothing', () => {
     socket.destroy()
   })
 
-  it('is not one that takes a little now and then', async () => {
+  it('is not one that reads a little at a time', async () => {
     await start({ times: { stall: 3000 } })
     const answer = await ask('/large')
     let size = 0
@@ -180,7 +180,7 @@ describe('a client that takes nothing', () => {
 })
 
 describe('connections', () => {
-  it('more than there may be are told so, and closed', async () => {
+  it('over the limit receive 503 and are closed', async () => {
     await start({ limits: { connections: 2 } })
     const held = [open(app.url), open(app.url)]
     await Promise.all(held.map((socket) => once(socket, 'connect')))
@@ -194,7 +194,7 @@ describe('connections', () => {
     await Promise.all(held.map((socket) => once(socket.destroy(), 'close')))
   })
 
-  it('of one peer are not counted behind a proxy', async () => {
+  it('are not counted per peer behind a proxy', async () => {
     await start({ limits: { connectionsByAddress: 1 }, trustProxy: 1 })
     const held = open(app.url)
     await once(held, 'connect')
@@ -202,7 +202,7 @@ describe('connections', () => {
     held.destroy()
   })
 
-  it('of one peer have a bound of their own', async () => {
+  it('have a limit per peer', async () => {
     await start({ limits: { connectionsByAddress: 1 } })
     const held = open(app.url)
     await once(held, 'connect')
@@ -210,7 +210,7 @@ describe('connections', () => {
     held.destroy()
   })
 
-  it('are closed behind as many requests as one may have', async () => {
+  it('are closed after the maximum number of requests', async () => {
     await start({ limits: { requests: 2 } })
     const request = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
     const answer = await exchange(app.url, request + request)
@@ -224,7 +224,7 @@ describe('connections', () => {
   it.each([
     ['a wish for another protocol', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
     ['an expectation that is refused', 'Expect: more\r\n'],
-  ])('are closed behind as many requests, also with %s', async (_what, header) => {
+  ])('are closed after the maximum number of requests, also with %s', async (_what, header) => {
     await start({ limits: { requests: 3 } })
     const plain = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
     const other = `GET /fast HTTP/1.1\r\nHost: x\r\n${header}\r\n`
@@ -238,7 +238,7 @@ describe('connections', () => {
 })
 
 describe('sessions', () => {
-  it('that an address begins in a minute are bounded: 429 with a body', async () => {
+  it('that one address starts in a minute are limited: 429 with a body', async () => {
     await start({ limits: { sessionsByAddress: 2 }, listen: false, trustProxy: 1 })
     const visit = (address: string, cookie = '') =>
       app.inject({ url: '/visit', headers: { 'x-forwarded-for': address, cookie } })
@@ -256,7 +256,7 @@ describe('sessions', () => {
     expect((await visit('192.0.2.2')).status).toBe(200)
   })
 
-  it('are far fewer than a thousand by default', async () => {
+  it('are limited to far fewer than a thousand by default', async () => {
     await start({ listen: false })
     const statuses = new Map<number, number>()
     for (let count = 0; count < 1000; count++) {
@@ -270,8 +270,8 @@ describe('sessions', () => {
   })
 })
 
-describe('a process that is late', () => {
-  it('answers 503 with Retry-After, and serves again when it is not', async () => {
+describe('an overloaded process', () => {
+  it('returns 503 with Retry-After, and serves again afterwards', async () => {
     await start({ times: { delay: 50 } })
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
     const seen = new Map<number | undefined, IncomingMessage>()

@@ -33,14 +33,14 @@ describe('client: true', () => {
     expect(typeof window.api?.get).toBe('function')
   })
 
-  it('serves the source map where the script says it is', async () => {
+  it('serves the source map that the script names', async () => {
     const script = await app.inject('/filigree.js')
     const name = /\/\/# sourceMappingURL=(\S+)/.exec(script.body)![1]!
     const { status, body } = await app.inject(`/${name}`)
     expect([status, (JSON.parse(body) as { version: number }).version]).toEqual([200, 3])
   })
 
-  it('answers 304 to who has the script already', async () => {
+  it('returns 304 to a client that has the script', async () => {
     const first = await app.inject('/filigree.js')
     const headers = { 'if-none-match': `"other", W/${first.headers.etag!}` }
     const second = await app.inject({ url: '/filigree.js', headers })
@@ -48,12 +48,12 @@ describe('client: true', () => {
     expect(second.headers.etag).toBe(first.headers.etag)
   })
 
-  it('lets caches keep an address with a version in it', async () => {
+  it('allows caching of an address with a version', async () => {
     const { headers } = await app.inject('/filigree.js?v=2')
     expect(headers['cache-control']).toBe('public, max-age=31536000, immutable')
   })
 
-  it('answers HEAD with no body', async () => {
+  it('answers HEAD without a body', async () => {
     const { status, body } = await app.inject({ method: 'HEAD', url: '/filigree.js' })
     expect([status, body]).toEqual([200, ''])
   })

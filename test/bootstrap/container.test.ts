@@ -83,7 +83,7 @@ class Swapped {
 }
 
 describe('createContainer', () => {
-  it('refuses a swapped pair of inject where the compiler emitted the types', () => {
+  it('refuses swapped arguments of inject where the compiler emitted the types', () => {
     const [problem] = problemsOf({ providers: [Swapped, Mailer, Clock] })
     expect(problem?.[1]).toBe(
       'Swapped has Clock at position 1 of inject, where its constructor takes Mailer.',
@@ -91,7 +91,7 @@ describe('createContainer', () => {
     expect([Typed.inject.length, Wrong.inject.length, Short.inject.length]).toEqual([2, 2, 1])
   })
 
-  it('makes each provider once, with what its constructor asks for', async () => {
+  it('creates each provider once, with its constructor arguments', async () => {
     const { container, problems } = create({
       providers: [Shop, Mailer, Clock, { provide: 'currency', use: 'EUR' }],
     })
@@ -103,7 +103,7 @@ describe('createContainer', () => {
     expect(shop.mailer.clock).toBe(container.get(Clock))
   })
 
-  it('waits for a factory that answers a promise', async () => {
+  it('waits for a factory that returns a promise', async () => {
     const { container } = create({
       providers: [
         { provide: 'currency', make: async (clock: Clock) => `E${clock.time}`, inject: [Clock] },
@@ -114,14 +114,14 @@ describe('createContainer', () => {
     expect(container.get('currency')).toBe('E7')
   })
 
-  it('takes thunks of classes that are defined later', async () => {
+  it('accepts thunks of classes that are defined later', async () => {
     const { container, problems } = create({ providers: [() => Late] })
     expect(problems).toEqual([])
     await container.makeAll()
     expect(container.get(Late)).toBeInstanceOf(Late)
   })
 
-  it('puts an override in the place of a provider, a class or a value', async () => {
+  it('replaces a provider, a class or a value by an override', async () => {
     class FakeMailer {}
     const fakeClock = { time: 0 }
     const { container } = create({
@@ -136,7 +136,7 @@ describe('createContainer', () => {
     expect(container.get(Clock)).toBe(fakeClock)
   })
 
-  it('starts in the order of making, stops in the reverse, whatever fails', async () => {
+  it('starts in the order of creation and stops in reverse, whatever fails', async () => {
     const log: string[] = []
     class First {
       onStart() {
@@ -164,7 +164,7 @@ describe('createContainer', () => {
     expect(failures).toEqual([new Error('stuck')])
   })
 
-  it('says which path leads to a missing provider', () => {
+  it('reports the path that leads to a missing provider', () => {
     expect(problemsOf({ controllers: [Shop], providers: [Mailer] })).toEqual([
       [
         'MISSING_PROVIDER',
@@ -179,7 +179,7 @@ describe('createContainer', () => {
     ])
   })
 
-  it('names the circle of providers that need each other', () => {
+  it('names the cycle of providers that need each other', () => {
     class Hen {
       static inject = [() => Egg]
     }
@@ -256,7 +256,7 @@ describe('createContainer', () => {
 })
 
 describe('Container.get', () => {
-  it('suggests a provider when nothing provides the token', () => {
+  it('suggests a provider when no provider has the token', () => {
     const { container } = create({ providers: [Clock] })
     expect(() => container.get('Clok')).toThrow('No module provides Clok. Did you mean Clock?')
   })

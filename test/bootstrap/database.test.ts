@@ -94,7 +94,7 @@ function start(options: BootstrapOptions = {}): Promise<Application> {
 const token = 'a-key-that-is-long-enough'
 
 describe('an application with records', () => {
-  it('makes the tables, serves the record and keeps it over a restart', async () => {
+  it('creates the tables, serves the record and keeps it over a restart', async () => {
     {
       await using app = await start()
       const json = { name: 'Desk', price: 12.5 }
@@ -117,7 +117,7 @@ describe('an application with records', () => {
     )
   })
 
-  it('takes back what a handler in a transaction has done before it threw', async () => {
+  it('rolls back what a handler did in a transaction before it threw', async () => {
     await using app = await start()
     expect((await app.inject({ url: '/lamps/pair', json: { fail: true } })).status).toBe(409)
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 0 })
@@ -125,7 +125,7 @@ describe('an application with records', () => {
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 2 })
   })
 
-  it('takes back what came after the client was told that it took too long', async () => {
+  it('rolls back what came after the client received the timeout', async () => {
     await using app = await start()
     expect((await app.inject({ method: 'POST', url: '/lamps/slow' })).status).toBe(503)
     release()
@@ -133,7 +133,7 @@ describe('an application with records', () => {
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 2 })
   })
 
-  it('keeps sessions and revocations in the database, over a restart', async () => {
+  it('stores sessions and revocations in the database, over a restart', async () => {
     const { privatePem, publicPem } = makePair()
     const auth = { keys: { private: privatePem, public: publicPem } }
     let cookie = ''
@@ -150,7 +150,7 @@ describe('an application with records', () => {
     expect(await app.get(Auth).verify(revoked)).toBeNull()
   })
 
-  it('starts however long it holds a database in the process', async () => {
+  it('starts in any time while the process holds a database', async () => {
     // Looks in quick succession whether the database answers.
     const begin = globalThis.setInterval
     const spy = jest
@@ -178,7 +178,7 @@ describe('an application with records', () => {
     }
   })
 
-  it('refuses to start in production on a schema that differs, and says in what', async () => {
+  it('refuses to start in production on a different schema, and lists the differences', async () => {
     const production = {
       env: { NODE_ENV: 'production', APP_API_KEY: token },
       auth: { keys: false as const },
@@ -191,7 +191,7 @@ describe('an application with records', () => {
     expect((await app.inject('/lamps/count')).json()).toEqual({ count: 0 })
   })
 
-  it('takes a database that is open already, and leaves it open', async () => {
+  it('accepts an open database, and leaves it open', async () => {
     await using database = await connect(url)
     const app = await start({ database })
     expect(app.get(Database)).toBe(database)

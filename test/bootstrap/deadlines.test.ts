@@ -30,7 +30,7 @@ describe('Deadlines', () => {
     },
   )
 
-  it('ends nothing that is done, and rests when nobody waits', () => {
+  it('ends no finished call, and stops its timer when no call is waiting', () => {
     const ended: Waiting[] = []
     const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))
     deadlines.done(deadlines.wait(request, route, 200))

@@ -99,8 +99,8 @@ async function ask(url: string, agent: Agent | false): Promise<IncomingMessage> 
   return answer
 }
 
-describe('the end of an application', () => {
-  it('answers a connection that asks again with Connection: close, and resets none', async () => {
+describe('closing an application', () => {
+  it('answers a connection that sends another request with Connection: close, and resets none', async () => {
     const app = await start({ linger: 2000 })
     const agents = Array.from({ length: 10 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
     for (const agent of agents) await text(await ask(`${app.url}/fast`, agent))
@@ -112,7 +112,7 @@ describe('the end of an application', () => {
     await closing
   })
 
-  it('answers new connections while it closes, with Connection: close, then takes none', async () => {
+  it('answers new connections with Connection: close, then stops listening', async () => {
     const app = await start({ linger: 2000 })
     const held = once(get(`${app.url}/slow`, { agent: false }), 'response')
     await whenEntered()
@@ -128,7 +128,7 @@ describe('the end of an application', () => {
     await expect(ask(`${app.url}/fast`, false)).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('resets nobody who comes again and again, until nobody listens', async () => {
+  it('resets no client that keeps connecting, until the port is closed', async () => {
     const app = await start()
     const outcomes = new Set<unknown>()
     const clients = Array.from({ length: 20 }, async () => {
@@ -149,7 +149,7 @@ describe('the end of an application', () => {
     expect(outcomes).toEqual(new Set([200, 'ECONNREFUSED']))
   })
 
-  it('is not held by a head that does not end, nor by a connection that says nothing', async () => {
+  it('does not wait for an incomplete head or an idle connection', async () => {
     const app = await start({ linger: 50, drain: 60_000, headers: 60_000 })
     const sockets = [open(app.url), open(app.url)]
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
@@ -159,7 +159,7 @@ describe('the end of an application', () => {
     await closed
   })
 
-  it('ends event streams, and lets their generators go', async () => {
+  it('ends event streams, and returns from their generators', async () => {
     const app = await start({ drain: 60_000 })
     const answer = await ask(`${app.url}/events`, false)
     answer.setEncoding('utf8')
@@ -172,7 +172,7 @@ describe('the end of an application', () => {
     expect(body).toMatch(/data: first\n\n$/)
   })
 
-  it('aborts request.signal of an answer that streams at once', async () => {
+  it('aborts request.signal of a response that streams immediately', async () => {
     const app = await start({ drain: 60_000, linger: 60_000 })
     const answer = await ask(`${app.url}/stream`, false)
     await once(answer, 'readable')
@@ -183,7 +183,7 @@ describe('the end of an application', () => {
     await closing
   })
 
-  it('aborts request.signal of a handler after the time to linger, which answers 503', async () => {
+  it('aborts request.signal of a handler after the linger time, which responds with 503', async () => {
     const app = await start({ drain: 60_000, linger: 50 })
     const asked = exchange(app.url, 'GET /heeding HTTP/1.1\r\nHost: x\r\n\r\n')
     await whenEntered()
@@ -195,7 +195,7 @@ describe('the end of an application', () => {
     ])
   })
 
-  it('ends streams and aborts signals without a port too', async () => {
+  it('ends streams and aborts signals without a port, too', async () => {
     const app = await bootstrap(EndModule, { listen: false, logger: false, env: {} })
     const answer = await app.handle(new Request('http://localhost/events'))
     const heeding = app.inject('/heeding')

@@ -32,7 +32,7 @@ async function warningsOf(value: () => unknown, variables: Record<string, string
   return warnings
 }
 
-describe('a promise that a handler forgot', () => {
+describe('a floating promise of a handler', () => {
   const later = Promise.resolve(1)
   const circle: Record<string, unknown> = { toJSON: () => 1 }
   circle.circle = circle
@@ -45,7 +45,7 @@ describe('a promise that a handler forgot', () => {
       '1.owner.name',
     ],
     ['in a reply', () => reply({ owner: later }), 'owner'],
-  ])('is named once with the route: %s', async (_where, value, path) => {
+  ])('is reported once with the route: %s', async (_where, value, path) => {
     const route = 'GET /answer (AnswerController.answer)'
     expect(await warningsOf(value)).toEqual([{ code: 'FORGOTTEN_AWAIT', route, path }])
   })
@@ -55,7 +55,7 @@ describe('a promise that a handler forgot', () => {
     ['bytes', () => Buffer.alloc(10_000)],
     ['many rows', () => Array.from({ length: 5_000 }, () => ({ a: {} }))],
     ['a circle', () => circle],
-  ])('is not found in %s', async (_what, value) => {
+  ])('is not reported for %s', async (_what, value) => {
     expect(await warningsOf(value)).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe('a promise that a handler forgot', () => {
     ['there, but not behind a thousand requests', '', 1_100, false],
     ['not in production', 'production', 0, false],
   ])(
-    'is named with the route where it fails and nobody waits: %s',
+    'is reported with the route where it rejects unhandled: %s',
     async (_when, mode, first, isNamed) => {
       const { output, ended, address } = await spawnFixture('failing', mode)
       for (let count = 0; count < first; count++) await (await fetch(`${address}/quick`)).text()
@@ -82,7 +82,7 @@ describe('a promise that a handler forgot', () => {
     },
   )
 
-  it('is named with what began it: an operation of GraphQL, a job', async () => {
+  it('is reported with its origin: a GraphQL operation, a job', async () => {
     const begin = async (path: string): Promise<string> => {
       const { output, ended, address } = await spawnFixture('failing-elsewhere', 'development')
       await fetch(`${address}${path}`)

@@ -22,7 +22,7 @@ describe('a logger that throws', () => {
     return bootstrap(TestModule, { listen: false, logger, env: {} })
   }
 
-  it('keeps no request from its answer, nor the application from its start', async () => {
+  it('prevents no response, and not the start of the application', async () => {
     await using app = await start(() => {
       throw new Error('The disk of the log is full.')
     })
@@ -31,7 +31,7 @@ describe('a logger that throws', () => {
     expect(answer.json()).toEqual({ error: 'Internal server error' })
   })
 
-  it('gets the message alone where it cannot take the details', async () => {
+  it('receives only the message where it cannot handle the details', async () => {
     const lines: string[] = []
     await using app = await start((details, message) => {
       if ('err' in details) throw new TypeError('That has no JSON.')

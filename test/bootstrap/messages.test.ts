@@ -40,14 +40,14 @@ async function problemsOf(module: Class, options: object = {}): Promise<readonly
 
 const textOf = ({ message, remedy }: Problem): string => `${message} ${remedy}`
 
-describe('paths as other frameworks write them', () => {
+describe('paths in the notation of other frameworks', () => {
   it.each([
     ['/shops/:shop', '<shop>'],
     ['/files/:rest*', '<rest:path>'],
     ['/*', '<rest:path>'],
     ['/files/*path', '<path:path>'],
     ['/a*', '<a:path>'],
-  ])('stop the start and name ours: %s', async (path, ours) => {
+  ])('stop the start, and the message has our notation: %s', async (path, ours) => {
     @Controller(path)
     class OfClass {
       @Get('/') read(): string {
@@ -67,7 +67,7 @@ describe('paths as other frameworks write them', () => {
     }
   })
 
-  it('are told once for a controller, however many routes it has', async () => {
+  it('are reported once for a controller, however many routes it has', async () => {
     for (const path of ['tickets', '/tickets/:id', '/tickets/<id:integer>']) {
       @Controller(path)
       class Tickets {
@@ -88,7 +88,7 @@ describe('paths as other frameworks write them', () => {
     }
   })
 
-  it('may hold a colon elsewhere', async () => {
+  it('may contain a colon elsewhere', async () => {
     @Controller('/jobs:batch')
     class Batch {
       @Get('/') read(): string {
@@ -107,14 +107,14 @@ describe('options of the wrong type', () => {
     ['database', 5, /database is 5/],
     ['database', true, /sqlite:/],
     ['database', null, /database is null/],
-  ])('belong in the report of the start: %s %j', async (name, value, text) => {
+  ])('are part of the start report: %s %j', async (name, value, text) => {
     const problems = await problemsOf(moduleOf(), { [name]: value, port: -1 })
     expect(problems.map(textOf)).toEqual(
       expect.arrayContaining([expect.stringMatching(text), expect.stringContaining('port is -1')]),
     )
   })
 
-  it('never recommends to trust every proxy', async () => {
+  it('never recommend trusting every proxy', async () => {
     const [problem] = await problemsOf(moduleOf(), { trustProxy: '10.0.0.1' })
     expect(problem?.remedy).not.toContain('Write true')
   })
@@ -135,7 +135,7 @@ describe('unknown options', () => {
     [{ documents: { from: {}, onyl: true } }, 'onyl', 'only'],
     [{ subscriptoins: false }, 'subscriptoins', 'subscriptions'],
   ])(
-    'of GraphQL are refused at every depth, with records and without: %j',
+    'of GraphQL are refused at every depth, with and without records: %j',
     async (graphql, odd, meant) => {
       for (const module of [WithRecords, moduleOf()]) {
         const database = 'sqlite::memory:'
@@ -150,7 +150,7 @@ describe('unknown options', () => {
     },
   )
 
-  it('takes documents by id, whatever the ids are', () => {
+  it('do not include documents by id, whatever the ids are', () => {
     for (const documents of [{ from: '{ a }', only: '{ b }' }, { a: '{ a }' }, { from: {} }, {}]) {
       const alone = new GraphQL({ documents } as never)
       alone.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
@@ -173,7 +173,7 @@ describe('unknown options', () => {
   })
 })
 
-describe('answers', () => {
+describe('error messages', () => {
   class Range {
     @Field('datetime', { optional: true }) from?: string
     @Field('string', { optional: true }) tag?: string
@@ -206,7 +206,7 @@ describe('answers', () => {
   @Module({ controllers: [Pages, Events], records: [Event] })
   class PageModule {}
 
-  it('say how a plus is written, what is near, and which types are taken', async () => {
+  it('explain how to write a plus, suggest similar names, and list accepted types', async () => {
     const options = { listen: false, logger: false, env: {}, database: 'sqlite::memory:' } as const
     const app = await bootstrap(PageModule, { ...options, publicUrl: 'https://a.example/desk' })
     const errorAt = async (url: string): Promise<string> =>
@@ -238,7 +238,7 @@ describe('answers', () => {
   })
 })
 
-it('warns of variables with our prefixes that nothing reads', async () => {
+it('warns about unused environment variables with our prefixes', async () => {
   @Config
   class Settings {
     @Field('string') appName!: string

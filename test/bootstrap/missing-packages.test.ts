@@ -30,7 +30,7 @@ async function startWithout(needs: string, variables: Readonly<Record<string, st
   return JSON.parse(stdout) as unknown
 }
 
-it('in production each one that is missing stops the start, all in one report', async () => {
+it('in production all missing packages stop the start, in one report', async () => {
   expect(await startWithout('mail,oidc,passkeys,pg', production)).toEqual({
     warnings: [],
     problems: [
@@ -42,7 +42,7 @@ it('in production each one that is missing stops the start, all in one report', 
   })
 })
 
-it('elsewhere it is a warning at the start', async () => {
+it('outside production a missing package is a warning at the start', async () => {
   expect(await startWithout('mail', {})).toEqual({
     warnings: [
       'MAIL_DRIVER_MISSING: mail: the package nodemailer is not installed. Run: npm install nodemailer',
@@ -54,7 +54,7 @@ it('a package that no feature needs is not looked for', async () => {
   expect(await startWithout('', production)).toEqual({ warnings: [] })
 })
 
-it('a module by others names the packages that it needs', async () => {
+it('a third-party module names the packages that it needs', async () => {
   const message = 'sms: the package no-such-package is missing.'
   const warnings: [object, string][] = []
   const silent = () => undefined

@@ -16,7 +16,7 @@ async function problemsOf(options: object): Promise<DeclarationError['problems']
   throw new Error('bootstrap fell over an option', { cause: failure })
 }
 
-describe('options of bootstrap from programs without types', () => {
+describe('options of bootstrap in untyped programs', () => {
   // Taken for true, 'false' from an environment variable would believe every client's X-Forwarded-For.
   const proxies =
     'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
@@ -55,7 +55,7 @@ describe('options of bootstrap from programs without types', () => {
     ])
   })
 
-  it('takes what is left undefined for not given', async () => {
+  it('treats undefined as not given', async () => {
     const nothing = { trustProxy: undefined, client: undefined, host: undefined, logger: undefined }
     const inside = { limits: { body: undefined }, times: { handler: undefined } }
     expect(await problemsOf({ ...nothing, ...inside, env: { LOG_LEVEL: 'silent' } })).toEqual([])

@@ -95,7 +95,7 @@ function cut(received: string): Answer[] {
   return answers
 }
 
-describe('requests that come in one piece', () => {
+describe('pipelined requests in one packet', () => {
   let app: Application
   beforeAll(async () => {
     app = await bootstrap(TestModule, { port: 0, host: '127.0.0.1', logger: false, env: {} })
@@ -111,7 +111,7 @@ describe('requests that come in one piece', () => {
   const ascii = { status: 200, body: '{"name":"Lamp"}' }
   const wide = { status: 200, body: '{"name":"Lämpchen 灯 💡"}' }
 
-  it('are answered in their order, each whole', async () => {
+  it('are answered in order, each complete', async () => {
     expect(await ask(['/ascii', '/wide', '/ascii', '/header'])).toEqual([
       ascii,
       wide,
@@ -121,7 +121,7 @@ describe('requests that come in one piece', () => {
     ])
   })
 
-  it('wait for one that takes its time', async () => {
+  it('wait for a slow one', async () => {
     expect(await ask(['/late', '/wide', '/bytes', '/gone', '/late'])).toEqual([
       { status: 200, body: '{"late":"später"}' },
       wide,
@@ -132,13 +132,13 @@ describe('requests that come in one piece', () => {
     ])
   })
 
-  it('may ask for more than the socket takes at once', async () => {
+  it('may have responses larger than the socket buffer', async () => {
     const answers = await ask(['/long', '/wide', '/long'])
     const text = { status: 200, body: long }
     expect(answers).toEqual([text, wide, text, ascii])
   })
 
-  it('get only heads where they ask with HEAD', async () => {
+  it('get only heads for HEAD', async () => {
     const head = 'HEAD /wide HTTP/1.1\r\nHost: a\r\n\r\n'
     const last = 'HEAD /ascii HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     const received = await exchange(app.url, head + head + last)
@@ -149,7 +149,7 @@ describe('requests that come in one piece', () => {
   it.each([
     ['/signal', 'the handler'],
     ['/drops', 'the stream'],
-  ])('end when the client leaves, and those behind them never begin: %s', async (path, what) => {
+  ])('end when the client leaves, and the later ones never start: %s', async (path, what) => {
     const begun: string[] = []
     const first = new Promise<void>((resolve) => {
       told.begun = (name) => {

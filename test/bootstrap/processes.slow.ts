@@ -47,7 +47,7 @@ afterEach(() => {
 })
 
 describe('a process', () => {
-  it('answers what is in flight at SIGTERM, then ends with 0', async () => {
+  it('answers running requests after SIGTERM, then exits with 0', async () => {
     const child = start('single')
     const url = await line(child)
     const inFlight = fetch(`${url}/wait`)
@@ -76,12 +76,12 @@ function errorsIn(output: string): Record<string, unknown>[] {
     .filter(({ level }) => level === 50)
 }
 
-describe('an error that nobody caught', () => {
+describe('an uncaught error', () => {
   it.each([
     ['throw', 'uncaughtException', 'nobody catches this'],
     ['reject', 'unhandledRejection', 'nobody waits for this'],
   ])(
-    'by %s is one line of the log; what is in flight is answered; the code is 1',
+    'by %s logs one line, running requests are answered, and the exit code is 1',
     async (path, origin, message) => {
       const child = start('failing')
       let output = ''
@@ -114,7 +114,7 @@ describe('an error that nobody caught', () => {
     expect(await exitCode(child)).toBe(0)
   })
 
-  it('ends one worker; the others go on', async () => {
+  it('ends one worker, and the others continue', async () => {
     const child = start('failing', { WORKERS: '2', LOG_LEVEL: 'silent' })
     const url = await line(child)
     await fetch(`${url}/throw`)
@@ -147,7 +147,7 @@ async function findWorkers(url: string, without?: number): Promise<Set<number>> 
 }
 
 describe('workers', () => {
-  it('share one port, replace one that ends, and end together', async () => {
+  it('share one port, replace one that exits, and end together', async () => {
     const child = start('workers')
     const url = await line(child)
     const first = await findWorkers(url)
@@ -161,7 +161,7 @@ describe('workers', () => {
     await expect(ask(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('tell each other who has written', async () => {
+  it('notify each other of writes', async () => {
     const child = start('workers')
     const url = await line(child)
     const { pid: teller } = await ask(`${url}/tell`)
@@ -174,7 +174,7 @@ describe('workers', () => {
     expect(await exitCode(child)).toBe(0)
   })
 
-  it('end together, one that is still starting too', async () => {
+  it('end together, including one that is still starting', async () => {
     const child = start('workers', { SLOW: '1' })
     const url = await line(child)
     await ask(`${url}/crash`)

@@ -52,7 +52,7 @@ const production = { NODE_ENV: 'production' }
 const keyless = { keys: false } as const
 
 describe('PublicUrl', () => {
-  it('is loopback and our port where nobody says more', async () => {
+  it('is loopback with our port by default', async () => {
     const app = await start({ listen: true, port: 0, host: '127.0.0.1' })
     const port = new URL(app.url).port
     expect(app.get(PublicUrl).href).toBe(`http://localhost:${port}`)
@@ -60,7 +60,7 @@ describe('PublicUrl', () => {
     await app.close()
   })
 
-  it('is what the option says, else PUBLIC_URL, whatever the client says', async () => {
+  it('is the option, else PUBLIC_URL, whatever the client sends', async () => {
     const options = {
       publicUrl: 'https://desk.example/',
       env: { PUBLIC_URL: 'https://other.example' },
@@ -85,7 +85,7 @@ describe('PublicUrl', () => {
     })
   })
 
-  it('has the base path before paths that lack it, as redirects have', async () => {
+  it('adds the base path to paths that lack it, as redirects do', async () => {
     const app = await start({ publicUrl: 'https://desk.example', basePath: '/api' })
     const publicUrl = app.get(PublicUrl)
     expect(publicUrl.to('/reset')).toBe('https://desk.example/api/reset')
@@ -93,7 +93,7 @@ describe('PublicUrl', () => {
     await app.close()
   })
 
-  it('is needed in production by who asks for it, and by nobody else', async () => {
+  it('is required in production only by features that use it', async () => {
     expect(await problemsOf({ env: production, auth: keyless })).toMatchObject([
       { code: 'PUBLIC_URL_MISSING', message: expect.stringContaining('LinkController needs it') },
     ])

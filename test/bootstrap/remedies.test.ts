@@ -120,7 +120,7 @@ it.each<[string, string | RegExp, () => Attempt, () => Attempt]>([
           .addQuery('a', { type: 'Int', args: { by: 'By' }, resolve }),
       ),
   ],
-])('the remedy of %s', async (_what, remedy, faulty, mended) => {
+])('the fix of %s', async (_what, remedy, faulty, mended) => {
   expect(await remediesOf(faulty())).toEqual([
     typeof remedy === 'string' ? expect.stringContaining(remedy) : expect.stringMatching(remedy),
   ])
@@ -833,7 +833,7 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   INVALID_SCHEMA: "the words of GraphQL's own check",
 }
 
-it('every code of a start has its remedy followed here, or a reason', async () => {
+it('every code of a start has its fix tested here, or a reason', async () => {
   const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8')
   const start = page.slice(0, page.indexOf('Warnings in the log'))
   const codes = [...start.matchAll(/^\| (`[A-Z_`, ]+`) /gm)].flatMap(([, cell = '']) =>

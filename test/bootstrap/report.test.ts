@@ -34,7 +34,7 @@ async function codes(controller: Class, options?: BootstrapOptions): Promise<str
 class ItemStore {}
 
 describe('the boot report', () => {
-  it('lists all faults of an application at once, each with what to do', async () => {
+  it('lists all problems of an application together, each with a fix', async () => {
     @Controller('/items')
     class ItemController {
       constructor(readonly items: ItemStore) {}
@@ -61,14 +61,14 @@ describe('the boot report', () => {
     )
   })
 
-  it('says so where an import cycle left no module yet', async () => {
+  it('reports a module that is undefined because of an import cycle', async () => {
     const { problems } = await report(undefined as unknown as Class)
     expect(problems.map(({ code, message }) => [code, message])).toEqual([
       ['NOT_A_CLASS', 'bootstrap was given undefined as its module.'],
     ])
   })
 
-  it('is printed once where nobody catches it', async () => {
+  it('is printed once where the error is not caught', async () => {
     @Controller
     class Lost {
       @Get('/<id:integer>')
@@ -127,7 +127,7 @@ describe('the boot report', () => {
     expect(await codes(Torn)).toEqual(['ACCESS_CONTRADICTION'])
   })
 
-  it('finds faults of declared classes, once for all routes that use them', async () => {
+  it('finds problems of declared classes, once for all routes that use them', async () => {
     class Wrong {
       @Field() size!: number
       @Field('strin' as 'string') name!: string
@@ -216,7 +216,7 @@ describe('the boot report', () => {
     })
   })
 
-  it('warns of routes that no request reaches and of bodies that are never read, and starts', async () => {
+  it('warns about unreachable routes and bodies that are never read, and starts', async () => {
     @Controller
     class Odd {
       @Get('/a/../b')
@@ -248,7 +248,7 @@ describe('the boot report', () => {
     ])
   })
 
-  it('warns of bodies that nothing checks, where the compiler emits no types and the route names no class', async () => {
+  it('warns about bodies without checks, where the compiler emits no types and the route names no class', async () => {
     class Loose {
       make(body: unknown) {
         return body
@@ -291,7 +291,7 @@ describe('the boot report', () => {
     [{ default: { n: 5n } }, 'FIELD_DEFAULT'],
     [{ default: Symbol('x') }, 'FIELD_DEFAULT'],
   ])(
-    'tells a rule of a body that says nothing sensible, and falls over none: %p',
+    'reports a meaningless rule of a body, and crashes on none: %p',
     async (rules, code) => {
       class Input {
         @Field('string', rules as never) text!: string
@@ -307,7 +307,7 @@ describe('the boot report', () => {
     },
   )
 
-  it('refuses classes that carry no decorator', async () => {
+  it('refuses classes without a decorator', async () => {
     class Plain {}
     expect(await codes(Plain)).toEqual(['NOT_A_CONTROLLER'])
     expect((await report(Plain)).problems.map(({ code }) => code)).toEqual(['NOT_A_MODULE'])

@@ -149,7 +149,7 @@ describe('the server', () => {
     expect(statusOf(answer)).toBe(status)
   })
 
-  it('asks a client that waits for its body, and not one that is refused', async () => {
+  it('sends 100 Continue to a waiting client, unless it is refused', async () => {
     const head = 'HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n'
     const isDone = (answer: string): boolean => answer.includes('100 Continue')
     const asked = await exchange(app.url, `POST /echo ${head}Content-Length: 2\r\n\r\n`, isDone)
@@ -159,14 +159,14 @@ describe('the server', () => {
     expect(statusOf(refused)).toBe(413)
   })
 
-  it('answers requests that come in one packet in their order', async () => {
+  it('answers requests that arrive in one packet in their order', async () => {
     const request = (path: string, end: string): string =>
       `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: ${end}\r\n\r\n`
     const answer = await exchange(app.url, request('/fast', 'keep-alive') + request('/no', 'close'))
     expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404'])
   })
 
-  it('answers 503 when a handler takes too long', async () => {
+  it('returns 503 when a handler takes too long', async () => {
     const answer = await fetch(`${app.url}/never`)
     expect([answer.status, await answer.json()]).toEqual([
       503,
@@ -174,14 +174,14 @@ describe('the server', () => {
     ])
   })
 
-  it('follows a request through promises where a controller asks for it', async () => {
+  it('keeps the current request through promises where a controller reads it', async () => {
     const answer = await fetch(`${app.url}/whoami`)
     expect(await answer.json()).toEqual({ before: true, after: true })
   })
 })
 
 describe('close', () => {
-  it('lets a request in flight end, and answers new ones until it listens no more', async () => {
+  it('finishes running requests, and answers new ones until the port is closed', async () => {
     const app = await bootstrap(TestModule, { ...options, times: { linger: 2000 } })
     const started = new Promise<void>((resolve) => {
       entered = resolve
@@ -209,7 +209,7 @@ describe('close', () => {
     await closed
   })
 
-  it('ends connections that never asked anything, while others are served', async () => {
+  it('ends connections without a request, while others are served', async () => {
     const app = await bootstrap(TestModule, options)
     const socket = open(app.url)
     await once(socket, 'connect')
@@ -226,7 +226,7 @@ describe('close', () => {
     await closing
   })
 
-  it('cuts what is still in flight after the time to drain', async () => {
+  it('aborts running requests after the drain time', async () => {
     const app = await bootstrap(TestModule, { ...options, times: { drain: 50 } })
     const started = new Promise<void>((resolve) => {
       entered = resolve
@@ -241,7 +241,7 @@ describe('close', () => {
     release()
   })
 
-  it('happens at the end of a block with `await using`', async () => {
+  it('is called at the end of a block with `await using`', async () => {
     let url = ''
     {
       await using app = await bootstrap(TestModule, options)
@@ -251,7 +251,7 @@ describe('close', () => {
     await expect(fetch(`${url}/fast`)).rejects.toThrow()
   })
 
-  it('tells a port that is taken, and leaves nothing open', async () => {
+  it('reports a port that is in use, and leaves nothing open', async () => {
     await using app = await bootstrap(TestModule, options)
     const port = Number(new URL(app.url).port)
     const second = bootstrap(TestModule, { ...options, port })
@@ -259,7 +259,7 @@ describe('close', () => {
     await expect(second).rejects.toThrow(`port ${port} is used`)
   })
 
-  it('tells a host that is none of this machine', async () => {
+  it('reports a host that does not belong to this machine', async () => {
     const elsewhere = bootstrap(TestModule, { ...options, host: '192.0.2.1' })
     await expect(elsewhere).rejects.toMatchObject({ problems: [{ code: 'HOST_UNKNOWN' }] })
     await expect(elsewhere).rejects.toThrow('host 192.0.2.1 is not an address of this machine')

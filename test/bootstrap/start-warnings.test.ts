@@ -19,7 +19,7 @@ class SearchController {
 class SearchModule {}
 
 describe('a slow pattern of an input', () => {
-  it('is told in the log and keeps nothing from starting', async () => {
+  it('is logged, and the application starts', async () => {
     const warnings: unknown[] = []
     const warn = (details: object, message: string): void => void warnings.push([details, message])
     const app = await bootstrap(SearchModule, { listen: false, logger: { ...silentLog, warn } })
@@ -30,7 +30,7 @@ describe('a slow pattern of an input', () => {
     await app.close()
   })
 
-  it('is told once of a record, whose routes have classes of their own', async () => {
+  it('is logged once for a record, whose routes have their own classes', async () => {
     @Record()
     class Contract {
       @Field('id') id!: number

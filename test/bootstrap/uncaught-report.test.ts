@@ -16,7 +16,7 @@ async function runFaulty(variables: Readonly<Record<string, string>>, name = 'fa
   return { code, out, err }
 }
 
-it('a start that fails shows its report alone', async () => {
+it('a failed start prints only its report', async () => {
   const { code, out, err } = await runFaulty({})
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err.split('\n')).toEqual([
@@ -26,7 +26,7 @@ it('a start that fails shows its report alone', async () => {
   ])
 })
 
-it('with DEBUG=filigree it shows where the report was made', async () => {
+it('with DEBUG=filigree it prints where the report was made', async () => {
   const { code, err } = await runFaulty({ DEBUG: 'other,filigree' })
   expect(code).toBe(1)
   expect(err).toMatch(/Filigree cannot start: 1 problem\n 1 GET [^]*\n\s+at /)

@@ -72,7 +72,7 @@ async function post(url: string, json: object): Promise<[status: number, body: u
 }
 
 describe('@Type of class-transformer', () => {
-  it('tells the class of a nested list, which is checked and made', async () => {
+  it('sets the class of a nested list, which is checked and instantiated', async () => {
     expect(await post('/orders', { lines: [{ qty: 1 }, { qty: 2 }] })).toEqual([
       200,
       { made: [true, true] },
@@ -87,7 +87,7 @@ describe('@Type of class-transformer', () => {
 })
 
 describe('groups of a route', () => {
-  it('ask for their rules alone', async () => {
+  it('apply only their rules', async () => {
     expect((await post('/people', { name: 'Ada', age: 36 }))[0]).toBe(200)
     expect((await post('/people', { name: 'Ada' }))[0]).toBe(400)
     expect((await post('/people', { name: '', age: 36 }))[0]).toBe(400)
@@ -99,7 +99,7 @@ describe('groups of a route', () => {
     ])
   })
 
-  it('are followed by the document', () => {
+  it('appear in the document', () => {
     const { schemas } = app.openapi.components ?? {}
     expect(schemas?.Person_create).toMatchObject({ required: ['name', 'age'] })
     expect(schemas?.Person_update).toMatchObject({ required: ['id', 'name'] })
@@ -199,7 +199,7 @@ describe('decorators of class-transformer that are not applied', () => {
     }
   })
 
-  it('keeps @Type in classes that are made of another', async () => {
+  it('keep @Type in derived classes', async () => {
     class Changes extends partial(Order) {}
     class Lines extends pick(Order, 'lines') {}
     @Controller('/')

@@ -256,7 +256,7 @@ async function theirs(instance: object): Promise<string[] | 'throws'> {
 }
 
 describe('the compiled check and class-validator', () => {
-  it(`agree on ${classes * valuesPerClass} inputs of random classes: verdict, properties, codes, messages and their order`, async () => {
+  it(`agree on ${classes * valuesPerClass} inputs of random classes: result, properties, codes, messages and their order`, async () => {
     let accepted = 0
     const property = fc.asyncProperty(
       plans,
@@ -283,7 +283,7 @@ describe('the compiled check and class-validator', () => {
     expect(accepted).toBeGreaterThan(classes / 2)
   })
 
-  it('agree on nested objects, lists of them, and what is neither', async () => {
+  it('agree on nested objects, lists of them, and other values', async () => {
     const property = fc.asyncProperty(
       fc.option(conditions, { freq: 2, nil: undefined }),
       plans.map((all) => all.filter(({ property }) => property !== 'child')),
@@ -312,7 +312,7 @@ describe('the compiled check and class-validator', () => {
     await fc.assert(property, { numRuns: 100 })
   })
 
-  it('agree on the verdict and the properties when @Field stands beside', async () => {
+  it('agree on the result and the properties when @Field is used as well', async () => {
     class Both {
       @Field('string', { minLength: 0 }) @cv.Length(1, 3) @cv.Matches(/^[a-z]*$/) name!: string
       @Field('numeric') @cv.Min(2) @cv.IsInt() qty!: number

@@ -20,7 +20,7 @@ class Child {
 }
 
 describe('class-validator as a source', () => {
-  it('refuses keys it does not know and accepts classes without any rule', async () => {
+  it('refuses unknown keys and accepts classes without any rule', async () => {
     class Empty {}
     class Holder {
       @Field(() => Empty) empty!: Empty
@@ -37,7 +37,7 @@ describe('class-validator as a source', () => {
     ])
   })
 
-  it('answers at once where no rule is asynchronous, and by a promise where one is', async () => {
+  it('returns a promise only where a rule is asynchronous', async () => {
     class Custom {
       @cv.ValidateBy({
         name: 'odd',
@@ -65,7 +65,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Later, { n: 2 })).toEqual(['n odd: n is even'])
   })
 
-  it('hands rules the finished instance, nested ones theirs, with paths to the root', async () => {
+  it('passes the finished instance to rules, nested ones theirs, with paths to the root', async () => {
     const seen: unknown[] = []
     const look = (decorated: string): PropertyDecorator =>
       cv.ValidateBy({
@@ -97,7 +97,7 @@ describe('class-validator as a source', () => {
     expect(seen[1]).toBeInstanceOf(Outer)
   })
 
-  it('lets what a custom rule throws be an error of the server, unless the input was wrong already', async () => {
+  it('treats an error thrown by a custom rule as a server error, unless the input was already invalid', async () => {
     class Throwing {
       @Field('integer') n!: number
       @cv.ValidateBy({
@@ -114,7 +114,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Throwing, { n: 'x' })).toEqual(['n type: n must be an integer'])
   })
 
-  it('takes IsOptional beside @Field to mean absent or null', async () => {
+  it('treats IsOptional with @Field as absent or null', async () => {
     class Dto {
       @Field('string') @cv.IsOptional() @cv.IsEmail() mail?: string | null
       @Field(() => Child) @cv.IsOptional() @cv.ValidateNested() child?: Child
@@ -128,7 +128,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Dto, { mail: 5 })).toEqual(['mail type: mail must be a string'])
   })
 
-  it('takes ValidateIf beside @Field to let a value be missing, not to let a wrong one in', async () => {
+  it('lets ValidateIf with @Field allow a missing value, but not a wrong one', async () => {
     class Dto {
       @Field('boolean') ship!: boolean
       @Field('string') @cv.ValidateIf(({ ship }: Dto) => ship) @cv.MinLength(3) street?:
@@ -149,7 +149,7 @@ describe('class-validator as a source', () => {
     ])
   })
 
-  it('takes `optional` of @Field to let the key be absent for its rules too', async () => {
+  it('applies `optional` of @Field to the rules of class-validator, too', async () => {
     class Dto {
       @Field('string', { optional: true }) @cv.IsEmail() mail?: string
     }
@@ -157,7 +157,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Dto, { mail: 'x' })).toEqual(['mail isEmail: mail must be an email'])
   })
 
-  it('ignores groups unless asked for one', async () => {
+  it('ignores groups unless one is requested', async () => {
     class Dto {
       @cv.MinLength(5, { groups: ['strict'] }) @cv.MinLength(1, { groups: ['loose'] }) a!: string
       @cv.IsInt({ always: true }) b!: number
@@ -180,7 +180,7 @@ describe('class-validator as a source', () => {
     ])
   })
 
-  it('takes initial values for what was not sent, and checks them', async () => {
+  it('uses initial values for absent keys, and checks them', async () => {
     class Dto {
       @cv.IsInt() page = 1
       @cv.IsInt() broken = 'x' as unknown as number
@@ -189,7 +189,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Dto, {})).toEqual(['broken isInt: broken must be an integer number'])
   })
 
-  it('asks a rule that only has the name of a built-in, and trusts no other meaning of it', async () => {
+  it('calls a custom rule that has the name of a built-in', async () => {
     class Dto {
       @cv.ValidateBy({
         name: 'isInt',
@@ -204,7 +204,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Dto, { n: 7 })).toEqual(['n isInt: n must be an integer number'])
   })
 
-  it('takes constraints from the container given to it', async () => {
+  it('gets constraints from the given container', async () => {
     class Limits implements cv.ValidatorConstraintInterface {
       constructor(readonly most = 0) {}
       validate(value: unknown): boolean {
@@ -227,7 +227,7 @@ describe('class-validator as a source', () => {
     expect(await answer(Dto, { n: 6 })).toEqual(['n limits: n is over the limit'])
   })
 
-  it('tells at most 50 faults of any source', async () => {
+  it('reports at most 50 violations of any source', async () => {
     class Many {
       @Field(() => Child, { list: true }) children!: Child[]
     }

@@ -44,7 +44,7 @@ class Order {
 }
 
 describe('compileInput', () => {
-  it('builds an instance of the class, nested classes included, of the sent keys only', () => {
+  it('creates an instance of the class, nested classes included, with only the sent keys', () => {
     const order = answer(Order, { name: 'Lamp', price: 9, lines: [{ qty: 1 }], line: null })
     expect(order).toBeInstanceOf(Order)
     expect((order as Order).lines?.[0]).toBeInstanceOf(Line)
@@ -52,11 +52,11 @@ describe('compileInput', () => {
     expect(order).toEqual({ name: 'Lamp', price: 9, lines: [{ qty: 1 }], line: null })
   })
 
-  it('answers at once, without a promise', () => {
+  it('returns without a promise', () => {
     expect(answer(Order, { name: 'Lamp', price: 9 })).not.toBeInstanceOf(Promise)
   })
 
-  it('names every fault by its path, in one answer', () => {
+  it('reports every violation by its path, together', () => {
     expect(
       answer(Order, { name: 'Lantern', lines: [{ qty: 0 }, { qty: '1' }, null], line: 5 }),
     ).toEqual([
@@ -71,7 +71,7 @@ describe('compileInput', () => {
     ])
   })
 
-  it('refuses unknown, hidden and read-only keys alike, and says what was meant', () => {
+  it('refuses unknown, hidden and read-only keys alike, and suggests a name', () => {
     expect(
       answer(Order, {
         name: 'a',
@@ -89,7 +89,7 @@ describe('compileInput', () => {
     ])
   })
 
-  it('drops such keys where it is told to', () => {
+  it('drops such keys where the option says so', () => {
     const input = { name: 'a', price: 1, secret: 's', at: 'x', prize: 1, line: { qyt: 1, qty: 1 } }
     expect(answer(Order, input, { unknownKeys: 'drop' })).toEqual({
       name: 'a',
@@ -98,7 +98,7 @@ describe('compileInput', () => {
     })
   })
 
-  it('lets a program set what a client may not', () => {
+  it('lets the program set fields that a client cannot', () => {
     const input = { name: 'a', price: 1, secret: 's', at: '2026-01-01' }
     expect(answer(Order, input, { from: 'program' })).toEqual(input)
     expect(answer(Order, { name: 'a', price: 1 }, { from: 'program' })).toMatchObject({
@@ -106,7 +106,7 @@ describe('compileInput', () => {
     })
   })
 
-  it('refuses the key of a record, not that of another class', () => {
+  it('refuses the key of a record, but not that of another class', () => {
     class Row extends Line {
       @Field('id') id!: number
     }
@@ -119,7 +119,7 @@ describe('compileInput', () => {
     expect(answer(Kept, {})).toEqual({})
   })
 
-  it('takes partial inputs for updates: absent keys are fine, nulls and wrong values are not, no defaults', () => {
+  it('accepts partial inputs for updates: absent keys are allowed, nulls and wrong values are not, no defaults', () => {
     class Item {
       @Field('string') name!: string
       @Field('integer', { default: 5 }) qty!: number
@@ -136,7 +136,7 @@ describe('compileInput', () => {
     ])
   })
 
-  it('keeps optional and nullable apart', () => {
+  it('distinguishes optional and nullable', () => {
     class Both {
       @Field('string', { optional: true }) optional?: string
       @Field('string', { nullable: true }) nullable!: string | null
@@ -148,7 +148,7 @@ describe('compileInput', () => {
     ])
   })
 
-  it('puts defaults in for absent keys, afresh each time', () => {
+  it('uses defaults for absent keys, a new value each time', () => {
     let count = 0
     class Defaulted {
       @Field('string', { default: 'a' }) text!: string
@@ -168,7 +168,7 @@ describe('compileInput', () => {
     expect(answer(Defaulted, { text: null })).toEqual(['text type: text must not be null'])
   })
 
-  it('constructs a class that has private state, and leaves absent keys absent there too', () => {
+  it('constructs a class that has private state, and leaves absent keys absent', () => {
     class Counter {
       #count = 1
       @Field('string', { optional: true }) name?: string
@@ -182,7 +182,7 @@ describe('compileInput', () => {
     expect(Object.keys(counter)).toEqual([])
   })
 
-  it('goes by what a class declares, not by words in its text', () => {
+  it('reads the declarations of a class, not its source text', () => {
     let constructed = 0
     class Spoken {
       @Field('string') name!: string
@@ -209,7 +209,7 @@ describe('compileInput', () => {
     expect(constructed).toBe(1)
   })
 
-  it('does not construct a class whose constructor wants arguments', () => {
+  it('does not construct a class whose constructor has parameters', () => {
     class Named {
       @Field('string') name: string
       constructor(name: string) {
@@ -230,13 +230,13 @@ describe('compileInput', () => {
     expect(answer(Line, {}, { list: true })).toEqual([' type: the body must be a list'])
   })
 
-  it('calls the input what it is told to', () => {
+  it('uses the given name for the input', () => {
     expect(answer(Line, null, { inputName: 'the line' })).toEqual([
       ' type: the line must be an object',
     ])
   })
 
-  it('checks trees: a class that holds itself', () => {
+  it('checks trees: a class that contains itself', () => {
     class Node {
       @Field('integer') n!: number
       @Field(() => Node, { list: true, optional: true }) children?: Node[]
@@ -340,13 +340,13 @@ describe('the kinds and rules', () => {
     ['string', { oneOf: ['a', 'b'] }, 'c', 'it oneOf: it must be one of a, b'],
     ['string', { list: true }, [5], 'it.0 type: it.0 must be a string'],
     ['string', { list: true }, 'a', 'it type: it must be a list'],
-  ])('%s with %j says of %p: %s', (kind, rules, value, expected) => {
+  ])('%s with %j reports for %p: %s', (kind, rules, value, expected) => {
     expect(answer(classOf(kind, rules), { it: value })).toEqual([expected])
   })
 })
 
 describe('a default of now', () => {
-  it('is one moment for all fields of an object', () => {
+  it('is the same timestamp for all fields of an object', () => {
     class Stamped {
       @Field('datetime', { default: 'now' }) createdAt!: string
       @Field('datetime', { default: 'now' }) updatedAt!: string

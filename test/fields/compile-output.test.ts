@@ -42,7 +42,7 @@ const shown = {
 }
 
 describe('compileOutput', () => {
-  it('lets declared, visible fields out and nothing else, nested classes likewise', () => {
+  it('returns only declared, visible fields, also in nested classes', () => {
     expect(map(full)).toEqual(shown)
     expect(JSON.parse(JSON.stringify(map(Object.assign(new Order(), full))))).toEqual(shown)
   })
@@ -58,7 +58,7 @@ describe('compileOutput', () => {
     expect(map([value])).toEqual([value])
   })
 
-  it('keeps nulls, and leaves out what is not there', () => {
+  it('keeps nulls, and omits absent keys', () => {
     expect(JSON.stringify(map({ id: 1, line: null }))).toBe('{"id":1,"line":null}')
   })
 
@@ -74,7 +74,7 @@ describe('compileOutput', () => {
     })
   })
 
-  it('never changes what it is given', () => {
+  it('never changes its input', () => {
     const given = structuredClone(full)
     map(given)
     expect(given).toEqual(full)
@@ -90,7 +90,7 @@ describe('compileOutput', () => {
     expect(JSON.stringify(compileOutput(readShape(Priced))(new Priced()))).toBe('{"gross":119}')
   })
 
-  it('is not made for a field named like a member that every object has', () => {
+  it('is not created for a field named like a member of Object.prototype', () => {
     class Priced {
       @Field('numeric') net = 100
     }
@@ -100,7 +100,7 @@ describe('compileOutput', () => {
     )
   })
 
-  it('maps what class-validator alone describes', () => {
+  it('maps classes that only class-validator describes', () => {
     class Dto {
       @cv.IsString() name!: string
     }
@@ -117,7 +117,7 @@ describe('compileOutput', () => {
     })
   })
 
-  it('refuses values that hold themselves', () => {
+  it('refuses values that contain themselves', () => {
     class Tree {
       @Field(() => Tree, { list: true }) children!: Tree[]
     }

@@ -108,7 +108,7 @@ describe('compileText', () => {
     }
   })
 
-  it('builds an instance, with defaults, from what a query parser gives', () => {
+  it('creates an instance, with defaults, from the result of a query parser', () => {
     const bare = Object.assign(Object.create(null) as object, {
       tag: 'a',
       ids: ['1', '2'],
@@ -133,7 +133,7 @@ describe('compileText', () => {
     ])
   })
 
-  it('tells a fault once, by its path, beside all others', () => {
+  it('reports a violation once, by its path, with all others', () => {
     expect(answer(Query, { limit: 'ten', ids: ['1', 'x'], open: 'maybe', lim: '1' })).toEqual([
       'limit type: limit must be an integer',
       'ids.1 type: ids.1 must be an integer',
@@ -147,18 +147,18 @@ describe('compileText', () => {
     expect(answer(Query, { limit: ['1', '2'] })).toEqual(['limit type: limit must be given once'])
   })
 
-  it('calls its input the query unless told otherwise', () => {
+  it('calls its input the query by default', () => {
     expect(answer(Query, 'text')).toEqual([' type: the query must be an object'])
     expect(answer(Query, 'text', { inputName: 'the form' })).toEqual([
       ' type: the form must be an object',
     ])
   })
 
-  it('drops unknown names where it is told to', () => {
+  it('drops unknown names where the option says so', () => {
     expect(answer(Query, { other: '1' }, { unknownKeys: 'drop' })).toEqual({ limit: 10 })
   })
 
-  it("reads by class-validator's rules and the emitted type where they alone describe the field", async () => {
+  it("uses class-validator's rules and the emitted type where only they describe the field", async () => {
     class Dto {
       @cv.IsOptional() @cv.IsInt() @cv.Min(1) page?: number
       @cv.IsOptional() @cv.IsBoolean() open?: boolean

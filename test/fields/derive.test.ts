@@ -40,21 +40,21 @@ describe('pick', () => {
     )
   })
 
-  it('keeps initial values, makes instances of its own class, and leaves methods behind', () => {
+  it('keeps initial values, creates instances of its own class, and omits methods', () => {
     const short = compileInput(readShape(Short))({ name: 'Lamp', mail: 'a@b.co' }) as Short
     expect(short).toBeInstanceOf(Short)
     expect(short).toEqual({ name: 'Lamp', mail: 'a@b.co', stock: 4 })
     expect('shout' in short).toBe(false)
   })
 
-  it('is understood by class-validator itself', () => {
+  it('works with class-validator itself', () => {
     const errors = cv.validateSync(Object.assign(new Short(), { mail: 'x' }))
     expect(
       errors.map(({ property, constraints }) => [property, Object.keys(constraints ?? {})]),
     ).toEqual([['mail', ['isEmail']]])
   })
 
-  it('has a name of its own, and takes more fields', () => {
+  it('has its own name, and accepts more fields', () => {
     expect(pick(Item, 'name', 'price').name).toBe('ItemNamePrice')
     class More extends pick(Item, 'name') {
       @Field('boolean') open!: boolean
@@ -67,7 +67,7 @@ describe('pick', () => {
     expect(readShape(pick(Item, 'note')).byName.get('note')?.kind).toBe('string')
   })
 
-  it('refuses a name that is no field', () => {
+  it('refuses a name that is not a field', () => {
     expect(() => pick(Item, 'shout')).toThrow(
       'pick(Item): "shout" is not one of its fields. Fields: id, name,',
     )
@@ -75,7 +75,7 @@ describe('pick', () => {
 })
 
 describe('omit', () => {
-  it('keeps all but the named fields', () => {
+  it('keeps all fields except the named ones', () => {
     expect(namesOf(omit(Item, 'id', 'mail'))).toEqual(['name', 'price', 'stock', 'note', 'size'])
     expect(omit(Item, 'id').name).toBe('ItemWithoutId')
     expect(() => omit(Item, 'shout')).toThrow('omit(Item): "shout" is not one of its fields')
@@ -86,7 +86,7 @@ describe('partial', () => {
   const Changes = partial(Item)
   const check = compileInput(readShape(Changes))
 
-  it('lets every key be absent and puts nothing in its place', () => {
+  it('allows every key to be absent, without defaults', () => {
     expect(Changes.name).toBe('PartialItem')
     expect(Object.keys(check({}))).toEqual([])
     expect(check({ price: 2 })).toEqual({ price: 2 })
@@ -97,13 +97,13 @@ describe('partial', () => {
     expect(check({ size: null })).toEqual({ size: null })
   })
 
-  it('keeps the rules of what is sent', () => {
+  it('keeps the rules for sent values', () => {
     expect(() => check({ name: 'Lantern', mail: 'x', price: -1 })).toThrow(
       'name must have at most 5 characters; price must be at least 0; mail must be an email',
     )
   })
 
-  it('means the same to class-validator itself', () => {
+  it('works with class-validator itself', () => {
     expect(cv.validateSync(new Changes())).toEqual([])
     expect(cv.validateSync(Object.assign(new Changes(), { mail: null }))).toHaveLength(1)
   })
@@ -117,7 +117,7 @@ describe('partial', () => {
   })
 })
 
-it('has the faults of its fields once, as those of the class that they were written into', () => {
+it('reports the problems of its fields once, for the class that declares them', () => {
   class Lamp {
     @Field('string', { maxLenght: 5 } as object) name!: string
   }
@@ -145,7 +145,7 @@ describe('the types of derived classes', () => {
 })
 
 describe('Page', () => {
-  it('is one class per item class, with a name of its own', () => {
+  it('is one class per item class, with its own name', () => {
     expect(Page.of(Item)).toBe(Page.of(Item))
     expect(Page.of(Item).name).toBe('ItemPage')
     expect(namesOf(Page.of(Item))).toEqual(['items', 'total', 'limit', 'offset'])

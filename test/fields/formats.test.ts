@@ -95,7 +95,7 @@ describe('toMoment', () => {
     [new Date(NaN), undefined],
     [1700000000000, undefined],
     [null, undefined],
-  ])('brings %p to UTC: %p', (value, expected) => {
+  ])('converts %p to UTC: %p', (value, expected) => {
     expect(toTimestamp(value)).toBe(expected)
   })
 })

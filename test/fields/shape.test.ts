@@ -42,7 +42,7 @@ describe('readShape', () => {
   const shape = readShape(Order)
   const field = (name: string) => shape.byName.get(name)!
 
-  it('describes the fields in the order of declaration, a base first, the nearest class counting', () => {
+  it('describes the fields in the order of declaration, base first, the nearest class wins', () => {
     expect(shape.name).toBe('Order')
     expect(shape.fields.map(({ name }) => name).slice(0, 4)).toEqual([
       'id',
@@ -54,37 +54,37 @@ describe('readShape', () => {
     expect(shape.key).toBe(field('id'))
   })
 
-  it('answers the same frozen shape each time', () => {
+  it('returns the same frozen shape each time', () => {
     expect(readShape(Order)).toBe(shape)
     expect(
       Object.isFrozen(shape) && Object.isFrozen(shape.fields) && Object.isFrozen(field('id')),
     ).toBe(true)
   })
 
-  it('keeps a nested class behind a thunk, with its list', () => {
+  it('stores a nested class as a thunk, with its list', () => {
     expect(field('lines').nested?.()).toBe(Line)
     expect(field('lines')).toMatchObject({ kind: 'json', list: true })
     expect(field('more')).toMatchObject({ list: true })
     expect(field('more').nested?.()).toBe(Line)
   })
 
-  it('keeps optional and nullable apart', () => {
+  it('distinguishes optional and nullable', () => {
     expect(field('price')).toMatchObject({ optional: false, nullable: true })
     expect(field('secret')).toMatchObject({ optional: true, nullable: false, hidden: true })
     expect(field('at')).toMatchObject({ optional: true, readOnly: true })
   })
 
-  it('takes an initial value for a default', () => {
+  it('treats an initial value as a default', () => {
     expect(field('page')).toMatchObject({ optional: true, rules: { default: 3 } })
   })
 
-  it('takes the kind of a bare @Field from the emitted type where that tells it', () => {
+  it('takes the kind of a bare @Field from the emitted type where that is specific', () => {
     expect(field('note').kind).toBe('string')
     expect(field('good').kind).toBe('boolean')
     expect(field('line').nested?.()).toBe(Line)
   })
 
-  it('takes a property that has a getter alone for read-only', () => {
+  it('treats a property with only a getter as read-only', () => {
     expect(field('total').readOnly).toBe(true)
   })
 
@@ -96,7 +96,7 @@ describe('readShape', () => {
     expect(readShape(Row).key).toMatchObject({ readOnly: true, entry: { storage: 'text' } })
   })
 
-  it("describes class-validator's rules in the words of @Field", () => {
+  it("describes class-validator's rules with the options of @Field", () => {
     class Dto {
       @cv.IsInt() @cv.Min(1) @cv.Max(9) qty!: number
       @cv.IsOptional() @cv.IsEmail() @cv.MaxLength(80) mail?: string
@@ -125,12 +125,12 @@ describe('readShape', () => {
     expect(fields.qty?.constraints.map(({ name }) => name).sort()).toEqual(['isInt', 'max', 'min'])
   })
 
-  it('gives a class that declares nothing no fields', () => {
+  it('returns no fields for a class without declarations', () => {
     expect(readShape(class Nothing {}).fields).toEqual([])
   })
 })
 
-describe('the faults of a declaration', () => {
+describe('the problems of a declaration', () => {
   const lame = (rules: object): FieldRules => rules
 
   class Faulty {
@@ -178,7 +178,7 @@ describe('the faults of a declaration', () => {
     ['m', 'FIELD_DEFAULT', 'default "x" is not an integer.', 'Give one that is.'],
     ['n', 'FIELD_DEFAULT', 'default "a" is not a list, each a string.', ''],
     ['o', 'FIELD_DEFAULT', 'default null is not a string.', ''],
-  ])('names class and field: Faulty.%s is %s', (name, code, message, remedy) => {
+  ])('name class and field: Faulty.%s is %s', (name, code, message, remedy) => {
     const problem = problems.find((one) => one.message.startsWith(`Faulty.${name}: `))!
     expect(problem.code).toBe(code)
     expect(problem.message).toContain(message)
@@ -191,12 +191,12 @@ describe('the faults of a declaration', () => {
     expect(problems).toHaveLength(15)
   })
 
-  it('are thrown, all together, where nobody collects them', () => {
+  it('are thrown together where no collector is given', () => {
     expect(() => readShape(Faulty)).toThrow(DeclarationError)
     expect(() => readShape(Faulty)).toThrow(/15 problems/)
   })
 
-  it('name the explicit form where the compiler emits no types', () => {
+  it('suggest the explicit form where the compiler emits no types', () => {
     class Plain {}
     Field()(Plain.prototype, 'name')
     expect(problemsOf(Plain)).toEqual([
@@ -208,7 +208,7 @@ describe('the faults of a declaration', () => {
     ])
   })
 
-  it('come from a thunk only when the class is asked for', () => {
+  it('come from a thunk only when the class is needed', () => {
     class Holder {
       @Field((() => undefined) as unknown as () => Class) held!: unknown
     }
@@ -218,7 +218,7 @@ describe('the faults of a declaration', () => {
     )
   })
 
-  it('of nested classes join the others while the check is compiled', () => {
+  it('of nested classes are added while the check is compiled', () => {
     class Inner {
       @Field() when!: Date
     }
@@ -232,7 +232,7 @@ describe('the faults of a declaration', () => {
     expect(() => compileInput(readShape(Outer))).toThrow(/Inner\.when: .*\n.*Outer\.held: /)
   })
 
-  it('are refused at once where @Field stands before a method or a static property', () => {
+  it('are thrown immediately where @Field decorates a method or a static property', () => {
     const place = (isStatic: boolean) => () => {
       class Odd {}
       Field('string')(

@@ -16,7 +16,7 @@ class Patterned {
 }
 
 describe('findSlowPatterns', () => {
-  it('warns of patterns that can be slow and of those without an end, naming class, field and remedy', () => {
+  it('warns about patterns that can be slow and unanchored ones, with class, field and fix', () => {
     expect(findSlowPatterns([readShape(Patterned)])).toEqual([
       {
         code: 'FIELD_PATTERN_SLOW',
@@ -36,7 +36,7 @@ describe('findSlowPatterns', () => {
     ])
   })
 
-  it('finds those of nested classes, circles of them included, once', () => {
+  it('finds those of nested classes, cycles included, once', () => {
     class Outer {
       @Field(() => Patterned) inner!: Patterned
       @Field(() => Outer, { list: true }) outer!: Outer[]
@@ -44,11 +44,11 @@ describe('findSlowPatterns', () => {
     expect(findSlowPatterns([readShape(Outer), readShape(Patterned)])).toHaveLength(4)
   })
 
-  it('has nothing to say of a class without patterns', () => {
+  it('returns nothing for a class without patterns', () => {
     expect(findSlowPatterns([readShape(class None {})])).toEqual([])
   })
 
-  it('is no matter of text that is too long: the pattern is not asked', () => {
+  it('does not matter for text that is too long: the pattern is not run', () => {
     const check = compileInput(readShape(Patterned))
     const value = { quick: 'a', none: '', unbounded: 'a', short: 'ab', long: 'ab' }
     const hostile = `${'a'.repeat(50)}!`
@@ -121,7 +121,7 @@ describe('patternCost', () => {
     )
   })
 
-  it('is unknown of a pattern with very many places', () => {
+  it('is unknown for a pattern with too many positions', () => {
     expect(patternCost(new RegExp(`^(${'[ab]c'.repeat(300)})*$`))).toBe('unknown')
   })
 })

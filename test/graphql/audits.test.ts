@@ -24,7 +24,7 @@ const audits = serverAudits({
 })
 
 describe('the audits of GraphQL over HTTP', () => {
-  it('are all there', () => {
+  it('are all present', () => {
     expect(audits).toHaveLength(61)
   })
 

@@ -52,7 +52,7 @@ const notFound = {
 }
 
 describe('automatic persisted queries', () => {
-  it('are asked for once with their text, then by their hash, POST and GET', async () => {
+  it('are sent once with their text, then by their hash, with POST and GET', async () => {
     const query = '{ echo(text: "once") }'
     const byHash = extensions(hashOf(query))
     expect(await post(byHash)).toEqual({ status: 200, json: notFound })
@@ -64,13 +64,13 @@ describe('automatic persisted queries', () => {
     expect((await app.inject({ method: 'GET', url })).json()).toEqual(data)
   })
 
-  it('are 400 to who takes graphql-response+json and sends an unknown hash', async () => {
+  it('return 400 for graphql-response+json with an unknown hash', async () => {
     const type = 'application/graphql-response+json'
     const { status, json } = await post(extensions(hashOf('unknown')), '/graphql', type)
     expect([status, (json as { errors: unknown }).errors]).toEqual([400, notFound.errors])
   })
 
-  it('are refused with another text’s hash, which is not kept', async () => {
+  it('are refused with the hash of another text, which is not stored', async () => {
     const hash = hashOf('{ echo(text: "mine") }')
     const wrong = await post({ query: '{ echo(text: "yours") }', ...extensions(hash) })
     expect(wrong).toMatchObject({
@@ -80,7 +80,7 @@ describe('automatic persisted queries', () => {
     expect(await post(extensions(hash))).toEqual({ status: 200, json: notFound })
   })
 
-  it('are bounded: what was used longest ago is forgotten', async () => {
+  it('are limited: the least recently used one is removed', async () => {
     const first = '{ first: echo }'
     await post({ query: first, ...extensions(hashOf(first)) })
     for (let count = 0; count < 1000; count++) {
@@ -92,7 +92,7 @@ describe('automatic persisted queries', () => {
     expect((await post(extensions(hashOf(last)))).json).toEqual({ data: { echo999: null } })
   })
 
-  it('are no way around a list of documents', async () => {
+  it('cannot bypass a list of documents', async () => {
     const query = '{ echo(text: "more") }'
     const answers = [
       await post({ query, ...extensions(hashOf(query)) }, '/only'),
@@ -106,7 +106,7 @@ describe('automatic persisted queries', () => {
     }
   })
 
-  it('serve Apollo’s own link, which sends the text when asked to', async () => {
+  it('work with Apollo’s own link, which sends the text when requested', async () => {
     const sent: string[] = []
     const http = new HttpLink({
       uri: `${app.url}/graphql`,
@@ -129,8 +129,8 @@ describe('automatic persisted queries', () => {
   })
 })
 
-describe('a variable’s fault', () => {
-  it('names its path as graphql-js does', async () => {
+describe('a variable’s error', () => {
+  it('has its path as in graphql-js', async () => {
     const graphql = new GraphQL()
     graphql.schema.addInput('Numbers', { num: 'Float!', list: '[Int!]' })
     graphql.schema.addQuery('sum', { type: 'Float', args: { i: 'Numbers!' }, resolve: () => 1 })

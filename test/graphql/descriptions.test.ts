@@ -140,7 +140,7 @@ describe('descriptions', () => {
     expect(undescribed(schema)).toEqual([])
   })
 
-  it('are everywhere in the atlas', async () => {
+  it('are everywhere in the atlas sample', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'filigree-described-'))
     const app = await startAtlas({ url: 'sqlite::memory:', folder })
     expect(undescribed(app.graphql.schema.build().schema)).toEqual([])
@@ -148,7 +148,7 @@ describe('descriptions', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('come from @Doc, from the decorator, or are made of the rules', async () => {
+  it('come from @Doc, from the decorator, or from the rules', async () => {
     const { schema } = (await rich(false)).schema.build()
     const of = (type: string, field?: string): string | null | undefined => {
       const found = schema.getType(type)
@@ -172,8 +172,8 @@ describe('descriptions', () => {
   })
 })
 
-describe('types that nothing uses', () => {
-  it('are left out', async () => {
+describe('unused types', () => {
+  it('are omitted', async () => {
     const { schema } = (await rich(false)).schema.build()
     const names = Object.keys(schema.getTypeMap())
     expect(names).toContain('ColorFilter')

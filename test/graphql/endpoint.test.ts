@@ -113,14 +113,14 @@ describe('results', () => {
     if (status === 400) expect(body).not.toHaveProperty('data')
   })
 
-  it('are the same by GET', async () => {
+  it('are the same with GET', async () => {
     const query = 'query ($t: String) { echo(text: $t) }'
     const response = await get({ query, variables: '{"t":"a b"}' })
     expect([response.status, response.body]).toEqual([200, '{"data":{"echo":"a b"}}'])
   })
 })
 
-describe('requests that are none', () => {
+describe('invalid requests', () => {
   it.each<[string, { body?: string; headers: Record<string, string> }, number]>([
     [
       'text/plain',
@@ -187,7 +187,7 @@ describe('requests that are none', () => {
     ['query=%7Becho%7D&variables=%7B', 'The body is not valid JSON, see at position 1.'],
     ['query=%7Becho%7D&variables=%7B%22__proto__%22%3A1%7D', '"__proto__"'],
     ['query=%7Becho%7D&variables=[]', 'variables must be an object.'],
-  ])('are refused by GET: ?%s', async (search, message) => {
+  ])('are refused with GET: ?%s', async (search, message) => {
     const response = await app.inject(`/graphql?${search}`)
     expect(response.status).toBe(400)
     expect((response.json() as { errors: { message: string }[] }).errors[0]?.message).toContain(
@@ -201,7 +201,7 @@ describe('requests that are none', () => {
   })
 })
 
-describe('who may call', () => {
+describe('access', () => {
   const mutation = 'mutation { addBook(input: { title: "x" }) { title } }'
   const refused = (path: string) => ({
     error: 'Unauthorized',
@@ -209,7 +209,7 @@ describe('who may call', () => {
     errors: [{ message: 'Unauthorized', path: [path], extensions: { code: 'UNAUTHENTICATED' } }],
   })
 
-  it('queries are public, and know who calls all the same', async () => {
+  it('is public for queries, which know the caller nevertheless', async () => {
     expect((await post({ query: '{ who }' })).body).toBe('{"data":{"who":"nobody"}}')
     const token = await tokenOf({ sub: '7' })
     expect((await post({ query: '{ who }' }, { token })).body).toBe('{"data":{"who":"7"}}')
@@ -234,18 +234,18 @@ describe('who may call', () => {
     expect(written).toEqual([])
   })
 
-  it('a mutation runs with a token, which is renewed', async () => {
+  it('requires a token for a mutation, which renews the token', async () => {
     const response = await post({ query: mutation }, { token: await tokenOf({ sub: '7' }) })
     expect([response.status, response.body]).toEqual([200, '{"data":{"addBook":{"title":"x"}}}'])
     expect(response.headers.freshtoken).toEqual(expect.any(String))
   })
 
-  it('a public query renews no token', async () => {
+  it('renews no token for a public query', async () => {
     const response = await post({ query: '{ echo }' }, { token: await tokenOf({ sub: '7' }) })
     expect(response.headers.freshtoken).toBeUndefined()
   })
 
-  it('one closed field closes the operation, by POST and by GET, hidden in a fragment or skipped', async () => {
+  it('requires a token for one secured field, with POST and GET, also in a fragment or skipped', async () => {
     const query = '{ ...F } fragment F on Query { echo a: secret @skip(if: true) }'
     for (const response of [await post({ query }), await get({ query })]) {
       expect(response.status).toBe(401)
@@ -253,7 +253,7 @@ describe('who may call', () => {
     }
   })
 
-  it('a role is asked for', async () => {
+  it('requires a role', async () => {
     const query = '{ report }'
     const clerk = await post({ query }, { token: await tokenOf({ roles: ['clerk'] }) })
     expect(clerk.status).toBe(403)
@@ -265,13 +265,13 @@ describe('who may call', () => {
     expect(admin.body).toBe('{"data":{"report":"all"}}')
   })
 
-  it('a mutation that says noAuth is public', async () => {
+  it('is public for a mutation with noAuth', async () => {
     expect((await post({ query: 'mutation { ping }' })).body).toBe('{"data":{"ping":"pong"}}')
     const both = await post({ query: `mutation { ping addBook(input: { title: "x" }) { id } }` })
     expect(both.status).toBe(401)
   })
 
-  it('a secured route closes its queries, introspection included; a noAuth route opens its mutations', async () => {
+  it('is closed for queries by a secured route, introspection included, and open for mutations by a noAuth route', async () => {
     const path = '/closed'
     expect((await post({ query: '{ echo }' }, { path })).status).toBe(401)
     expect((await get({ query: '{ echo }' }, { path })).status).toBe(401)
@@ -292,7 +292,7 @@ describe('who may call', () => {
     },
   )
 
-  it('a query document that also holds a mutation runs its query by GET', async () => {
+  it('runs the query of a document with GET that also has a mutation', async () => {
     const query = `query A { echo } ${mutation.replace('mutation', 'mutation B')}`
     expect((await get({ query, operationName: 'A' })).body).toBe('{"data":{"echo":"nothing"}}')
     expect((await get({ query, operationName: 'B' })).status).toBe(405)
@@ -300,7 +300,7 @@ describe('who may call', () => {
 })
 
 describe('caches', () => {
-  it('know anonymous answers to GET by their ETag', async () => {
+  it('recognize anonymous responses to GET by their ETag', async () => {
     const first = await get({ query: '{ echo }' })
     expect(first.headers).toMatchObject({
       'cache-control': 'no-cache',
@@ -316,7 +316,7 @@ describe('caches', () => {
     expect([other.status, other.body]).toEqual([200, '{"data":{"echo":"b"}}'])
   })
 
-  it('may keep them as long as the instance says', async () => {
+  it('may store them for the configured time', async () => {
     const response = await get({ query: '{ echo }' }, { path: '/cached' })
     expect(response.headers['cache-control']).toBe('public, max-age=60')
   })
@@ -324,7 +324,7 @@ describe('caches', () => {
   it.each<[string, Record<string, string>, string | undefined, string]>([
     ['a caller with a token', { query: '{ echo }' }, key, 'private, no-store'],
     ['errors', { query: '{ books { isbn } }' }, undefined, 'no-store'],
-  ])('keep nothing of answers with %s', async (_what, query, token, control) => {
+  ])('store no response with %s', async (_what, query, token, control) => {
     const response = await get(query, token === undefined ? {} : { token })
     expect(response.headers['cache-control']).toBe(control)
     expect(response.headers.etag).toBeUndefined()
@@ -343,7 +343,7 @@ describe('persisted documents', () => {
     expect((await post(body, { path })).body).toBe('{"data":{"echo":"kept"}}')
   })
 
-  it('run by GET', async () => {
+  it('run with GET', async () => {
     expect((await get({ documentId: 'abc' }, { path })).body).toBe('{"data":{"echo":"kept"}}')
   })
 
@@ -360,7 +360,7 @@ describe('persisted documents', () => {
   )
 })
 
-describe('the rest', () => {
+describe('other features', () => {
   it('HEAD is GET without a body', async () => {
     const response = await app.inject({ method: 'HEAD', url: '/graphql?query=%7Becho%7D' })
     expect([response.status, response.body, response.headers['content-type']]).toEqual([
@@ -377,13 +377,13 @@ describe('the rest', () => {
     expect([first.body, second.body]).toEqual(['{"data":{"visits":1}}', '{"data":{"visits":2}}'])
   })
 
-  it('the formToken that the browser client adds does no harm', async () => {
+  it('ignore the formToken that the browser client adds', async () => {
     expect((await post({ query: '{ echo }', formToken: 'x' })).body).toBe(
       '{"data":{"echo":"nothing"}}',
     )
   })
 
-  it('a formToken counts where the application says so', async () => {
+  it('accept a formToken where the application enables it', async () => {
     @Module({ graphql: [createLibrary().registerRoute()] })
     class Forms {}
     await using forms = await bootstrap(Forms, {
@@ -398,12 +398,12 @@ describe('the rest', () => {
     expect([await statusWith(key), await statusWith('forged')]).toEqual([200, 401])
   })
 
-  it('an application shows its first instance', () => {
+  it('show the first instance of an application', () => {
     expect(app.graphql).toBe(graphql)
     expect(app.graphql.sdl).toContain('type Book {')
   })
 
-  it('an application without GraphQL has none', async () => {
+  it('do not exist in an application without GraphQL', async () => {
     @Module({ graphql: [createLibrary().registerRoute()] })
     class Off {}
     await using off = await bootstrap(Off, {
@@ -416,7 +416,7 @@ describe('the rest', () => {
     expect(() => off.graphql).toThrow('app.graphql: this application has no GraphQL.')
   })
 
-  it('faults of all schemas are reported with all others', async () => {
+  it('report the problems of all schemas with all others', async () => {
     const faulty = new GraphQL({ documents: './nowhere.json' })
     faulty.schema.addQuery('a', { type: 'Itm', resolve: () => null })
     const twin = createLibrary().registerRoute()

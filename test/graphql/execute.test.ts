@@ -69,7 +69,7 @@ describe('GraphQL language', () => {
     expect(written).toEqual(['New'])
   })
 
-  it('runs the mutations of a document one after the other', async () => {
+  it('runs the mutations of a document one after another', async () => {
     written.length = 0
     await graphql.execute(
       'mutation { a: addBook(input: { title: "1" }) { id } b: addBook(input: { title: "2" }) { id } }',
@@ -77,7 +77,7 @@ describe('GraphQL language', () => {
     expect(written).toEqual(['1', '2'])
   })
 
-  it('runs the operation that is named', async () => {
+  it('runs the named operation', async () => {
     const query = 'query A { echo(text: "a") } query B { echo(text: "b") }'
     expect(await graphql.execute(query, {}, undefined, 'B')).toEqual({ data: { echo: 'b' } })
   })
@@ -94,7 +94,7 @@ describe('GraphQL language', () => {
     })
   })
 
-  it('answers a document of fragments alone with an error', async () => {
+  it('returns an error for a document with only fragments', async () => {
     const { data, errors } = await graphql.execute('fragment A on Book { id }')
     expect(data).toBeNull()
     expect(errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
@@ -102,7 +102,7 @@ describe('GraphQL language', () => {
 })
 
 describe('resolvers', () => {
-  it('get root, arguments and the context as it was passed', async () => {
+  it('receive root, arguments and the given context', async () => {
     const seen: unknown[] = []
     const own = new GraphQL()
     own.schema
@@ -131,7 +131,7 @@ describe('resolvers', () => {
     expect(await own.execute('{ a { twice(n: 4) } }')).toEqual({ data: { a: { twice: 8 } } })
   })
 
-  it('live beside those of other instances', async () => {
+  it('are separate from those of other instances', async () => {
     const one = new GraphQL()
     const two = new GraphQL()
     one.schema.addQuery('who', { type: 'String', resolve: () => 'one' })
@@ -142,7 +142,7 @@ describe('resolvers', () => {
 })
 
 describe('errors', () => {
-  it('say what is no GraphQL, with data null', async () => {
+  it('report invalid GraphQL, with data null', async () => {
     expect(await graphql.execute('{ book(')).toEqual({
       data: null,
       errors: [
@@ -155,7 +155,7 @@ describe('errors', () => {
     })
   })
 
-  it('say which field is unknown', async () => {
+  it('name the unknown field', async () => {
     const { data, errors } = await graphql.execute('{ book(id: 1) { titel } }')
     expect(data).toBeNull()
     expect(errors).toEqual([
@@ -185,7 +185,7 @@ describe('errors', () => {
     expect(written).toEqual([])
   })
 
-  it('show a key that the value does not have, with null and its path', async () => {
+  it('name a key that the value does not have, with null and its path', async () => {
     const { data, errors } = await graphql.execute('{ books(limit: 2) { t: title isbn } }')
     expect(data).toEqual({
       books: [
@@ -228,7 +228,7 @@ describe('errors', () => {
     return own.execute('{ fails works }')
   }
 
-  it('of resolvers are captured, the rest is there', async () => {
+  it('of resolvers are reported, and the other fields are there', async () => {
     expect(await failing(new Error('no disk'), { maskErrors: false })).toEqual({
       data: { fails: null, works: 1 },
       errors: [
@@ -242,7 +242,7 @@ describe('errors', () => {
     })
   })
 
-  it('of resolvers are masked and logged where they are not for clients', async () => {
+  it('of resolvers are masked and logged unless they are for clients', async () => {
     const logged: object[] = []
     const log: Log = {
       error: (details) => logged.push(details),
@@ -271,7 +271,7 @@ describe('errors', () => {
     ],
     [new GraphQLError('own'), 'own', { code: 'EXECUTION_FAILED' }],
   ])(
-    'that are meant for clients are sent though others are masked (%#)',
+    'for clients are sent though others are masked (%#)',
     async (failure, message, extensions) => {
       const { errors } = await failing(failure, { maskErrors: true })
       expect(errors).toEqual([
@@ -280,7 +280,7 @@ describe('errors', () => {
     },
   )
 
-  it('make the whole data null where a field is never null', async () => {
+  it('make the whole data null where a field is non-null', async () => {
     const own = new GraphQL({ maskErrors: false })
     own.schema
       .addQuery('a', { type: 'Int!', resolve: () => null })
@@ -295,7 +295,7 @@ describe('errors', () => {
 })
 
 describe('handleRequest', () => {
-  it('runs what a parsed body asks for, unknown keys aside', async () => {
+  it('runs a parsed body, and ignores unknown keys', async () => {
     const body = {
       query: 'query A { echo } query B($t: String) { echo(text: $t) }',
       operationName: 'B',
@@ -314,7 +314,7 @@ describe('handleRequest', () => {
     [{ query: '{ echo }', variables: [] }, 'variables must be an object.'],
     [{ query: '{ echo }', operationName: 1 }, 'operationName must be a string.'],
     [{ query: '{ echo }', extensions: 'a' }, 'extensions must be an object.'],
-  ])('answers %j with an error', async (body, message) => {
+  ])('returns an error for %j', async (body, message) => {
     expect(await graphql.handleRequest(body)).toEqual({
       data: null,
       errors: [{ message, extensions: { code: 'BAD_REQUEST' } }],
@@ -348,7 +348,7 @@ describe('execute with a caller', () => {
     },
   )
 
-  it('refuses who lacks the role of a query, runs it for who has it', async () => {
+  it('refuses a query without its role, and runs it with the role', async () => {
     const own = new GraphQL()
     own.schema
       .addQuery('open', { type: 'Int', resolve: () => 1 })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the IDE', () => {
-  it('is what GET answers, whatever is accepted', async () => {
+  it('is the response to GET, whatever is accepted', async () => {
     for (const accept of ['text/html', '*/*', 'application/json']) {
       const response = await app.inject({ url: '/graphql', headers: { accept } })
       expect([response.status, response.headers['content-type']]).toEqual([
@@ -37,18 +37,18 @@ describe('the IDE', () => {
     ['nothing.js', 404, 'application/json; charset=utf-8'],
     ['..%2f..%2fpackage.json', 404, 'application/json; charset=utf-8'],
     ['%2e%2e/%2e%2e/package.json', 404, 'application/json; charset=utf-8'],
-  ])('has the file %s: %d', async (name, status, type) => {
+  ])('serves the file %s: %d', async (name, status, type) => {
     const response = await app.inject(`/graphql/ide/${name}`)
     expect([response.status, response.headers['content-type']]).toEqual([status, type])
   })
 
-  it('keeps the frame for foreign scripts in a sandbox', async () => {
+  it('runs the frame for third-party scripts in a sandbox', async () => {
     const response = await app.inject('/graphql/ide/iframe-sandbox/index.html')
     expect(response.status).toBe(200)
     expect(response.headers['content-security-policy']).toBe('sandbox allow-scripts')
   })
 
-  it('can be left out', async () => {
+  it('can be turned off', async () => {
     expect((await app.inject('/without')).status).toBe(400)
     expect((await app.inject('/without/ide/main.js')).status).toBe(404)
     expect((await app.inject('/without?query=%7Becho%7D')).body).toBe('{"data":{"echo":"nothing"}}')

@@ -45,7 +45,7 @@ function schemaOf(): GraphQL {
 }
 
 describe('hand-made resolvers', () => {
-  it('get providers, as a class with static inject or by inject', async () => {
+  it('receive providers, as a class with static inject or by inject', async () => {
     @Module({ providers: [Rates, { provide: 'factor', use: 2 }], graphql: [schemaOf()] })
     class RateModule {}
     await using app = await bootstrap(RateModule, { listen: false, logger: false })
@@ -58,7 +58,7 @@ describe('hand-made resolvers', () => {
     expect(app.get(Rates).made).toBe(1)
   })
 
-  it('are refused at the start where nobody provides what they need', async () => {
+  it('are refused at the start where a provider is missing', async () => {
     @Module({ providers: [Rates], graphql: [schemaOf()] })
     class RateModule {}
     const starting = bootstrap(RateModule, { listen: false, logger: false })
@@ -71,7 +71,7 @@ describe('hand-made resolvers', () => {
     ])
   })
 
-  it('say that they need an application where there is none', async () => {
+  it('report that they need an application where there is none', async () => {
     const { data, errors } = await schemaOf().execute('{ rate }')
     expect(data).toEqual({ rate: null })
     expect(errors).toHaveLength(1)

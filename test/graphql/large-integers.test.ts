@@ -64,7 +64,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
     return errors === undefined ? data : errors.map(({ message }) => message)
   }
 
-  it('are Integer in types and inputs where max or min say so, else Int', () => {
+  it('are Integer in types and inputs where max or min require it, else Int', () => {
     const types = /type Disk \{[^}]*\}/.exec(graphql.sdl)?.[0] ?? ''
     const input = /input DiskInput \{[^}]*\}/.exec(graphql.sdl)?.[0] ?? ''
     for (const text of [types, input]) {
@@ -79,7 +79,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
   it.each([
     ['the planner', ''],
     ['the executor', ' slow'],
-  ])('are written and answered by %s', async (_path, extra) => {
+  ])('are written and returned by %s', async (_path, extra) => {
     const shown = `{ bytes offset parts share${extra} }`
     const row = {
       bytes: large,
@@ -106,7 +106,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
     expect(await ask(nested)).toEqual({ createRack: { disks: [row] } })
   })
 
-  it('are taken in variables of Int and of Integer', async () => {
+  it('are accepted in variables of Int and of Integer', async () => {
     await database.records(Disk).create({ bytes: 5 })
     const query = (type: string): string =>
       `query ($n: ${type}!) { disks(where: { bytes: { eq: $n } }) { bytes } }`
@@ -116,7 +116,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
     expect(await ask(write, { n: 5 })).toEqual({ createDisk: { bytes: 5 } })
   })
 
-  it('are answered in aggregates', async () => {
+  it('are returned in aggregates', async () => {
     await database.records(Disk).insertMany([{ bytes: large }, { bytes: large + 1 }])
     const query =
       '{ disksAggregate { sum { bytes count } avg { count } min { bytes } max { bytes } } }'
@@ -135,7 +135,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
     })
   })
 
-  it('are refused beyond max, with the rule', async () => {
+  it('are refused over max, with the rule', async () => {
     const write = 'mutation { createDisk(input: { bytes: 9000000001 }) { bytes } }'
     expect(await ask(write)).toEqual([expect.stringContaining('bytes must be at most 9000000000')])
   })
@@ -146,7 +146,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
     ['a change', 'mutation ($id: ID!) { updateDisk(id: $id, input: { share: 2 }) { count } }'],
     ['an aggregate', '{ disksAggregate { max { count } } }'],
   ])(
-    'where the field does not say so, the log names it and the remedy: %s',
+    'are logged with the field and the fix where the field does not allow them: %s',
     async (_what, query) => {
       const { id } = await database.records(Disk).create({ bytes: 1, count: large })
       expect(await ask(query, query.startsWith('mutation') ? { id: String(id) } : {})).toEqual([

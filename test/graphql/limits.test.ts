@@ -61,7 +61,7 @@ describe('limits', () => {
     ],
     ['a bomb of 5 fragments', bomb(5), 'TOO_MANY_ALIASES'],
     ['a bomb of 60 fragments', bomb(60), 'TOO_DEEP'],
-  ])('refuse %s, nothing runs', async (_what, query, code) => {
+  ])('refuse %s, and nothing runs', async (_what, query, code) => {
     const { data, codes } = await run(query)
     expect(data).toBeNull()
     expect(codes).toEqual([code])
@@ -103,7 +103,7 @@ describe('limits', () => {
     expect(errors.filter(({ path }) => path === undefined)).toEqual([])
   })
 
-  it('lets the introspection of tools through', async () => {
+  it('allow the introspection of tools', async () => {
     const { getIntrospectionQuery } = await import('graphql')
     const { errors, data } = await run(getIntrospectionQuery())
     expect(errors).toBeUndefined()
@@ -130,7 +130,7 @@ describe('limits', () => {
     expect((await run(`${twice} ${fragments}`, { cost: Infinity })).errors).toBeUndefined()
   })
 
-  it('tell few faults of large variables, and none at length', async () => {
+  it('report few errors of large variables, all short', async () => {
     const query = 'query ($n: Int, $t: String) { books(limit: $n) { id } echo(text: $t) }'
     const length = async (variables: Record<string, unknown>): Promise<number> => {
       const { codes, errors } = await run(query, {}, variables)
@@ -161,14 +161,14 @@ describe('limits', () => {
     expect(JSON.stringify(errors).length).toBeLessThan(10_000)
   })
 
-  it('count a limit that is a variable with its value', async () => {
+  it('count a limit given as a variable with its value', async () => {
     const query = 'query ($n: Int) { books(limit: $n) { id title pages tags author { name } } }'
     expect((await run(query, {}, { n: 2 })).errors).toBeUndefined()
     expect((await run(query, {}, {})).errors).toBeUndefined()
     expect(await run(query, {}, { n: 5000 })).toMatchObject({ data: null, codes: ['TOO_COSTLY'] })
   })
 
-  it('bound what the variables hold, in lists and in objects', async () => {
+  it('limit what variables contain, in lists and in objects', async () => {
     const send = async (of: unknown, limits: GraphQLOptions['limits'] = {}): Promise<unknown> => {
       const graphql = new GraphQL({ limits })
       const resolve = (_root: unknown, args: { of: unknown[] }): number => args.of.length
@@ -200,7 +200,7 @@ describe('limits', () => {
     expect(await run(query, limits)).toMatchObject({ data: null, codes: [code] })
   })
 
-  it('turned off, still take no text that would exhaust the stack', async () => {
+  it('still refuse text that would exhaust the stack when turned off', async () => {
     const off = Infinity
     const limits = { bytes: off, tokens: off, depth: off, aliases: off, rootFields: off, cost: off }
     const chain = Array.from(
@@ -211,7 +211,7 @@ describe('limits', () => {
     expect((await run(`{ ...F0 } ${chain.join(' ')}`, limits)).data).toBeNull()
   })
 
-  it('answer the same as long as documents are kept and after they were dropped', async () => {
+  it('are the same while documents are cached and after they were dropped', async () => {
     const graphql = new GraphQL({ keep: 50_000 })
     graphql.schema.addQuery('echo', {
       type: 'String',

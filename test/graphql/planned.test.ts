@@ -66,7 +66,7 @@ function plannedBy(
 }
 
 describe('root fields with plans', () => {
-  it('give their text untouched, in the order and under the keys of the operation', async () => {
+  it('return their text unchanged, in the order and under the keys of the operation', async () => {
     const { outcome } = plannedBy(() => '{"id":"1" , "name":1e400}')
     const { text, errors } = await outcome('{ b: planned { id name } a: planned { id } }')
     expect(text).toBe('{"b":{"id":"1" , "name":1e400},"a":{"id":"1" , "name":1e400}}')
@@ -74,18 +74,18 @@ describe('root fields with plans', () => {
     expect(log).toEqual(['plan planned', 'plan planned'])
   })
 
-  it('may come later', async () => {
+  it('may be asynchronous', async () => {
     const { outcome } = plannedBy(() => Promise.resolve('1'))
     expect((await outcome('{ required planned { id } }')).text).toBe('{"required":1,"planned":1}')
   })
 
-  it('stand among those that graphql-js runs', async () => {
+  it('run among fields that graphql-js runs', async () => {
     const { outcome } = plannedBy(() => '9')
     const { text } = await outcome('{ __typename own planned { id } other: own }')
     expect(text).toBe('{"__typename":"Query","own":7,"planned":9,"other":7}')
   })
 
-  it('get the coerced variables, defaults applied', async () => {
+  it('receive the coerced variables, with defaults', async () => {
     const seen: unknown[] = []
     const { outcome } = plannedBy((_context, variables) => {
       seen.push({ ...variables })
@@ -117,7 +117,7 @@ describe('root fields with plans', () => {
     ])
   })
 
-  it('get all nodes that share a response key', async () => {
+  it('receive all nodes that share a response key', async () => {
     const { outcome, requests } = plannedBy(() => '1')
     const { text } = await outcome(
       '{ planned { id } ...F ... on Query { planned { id } } } fragment F on Query { planned { name } }',
@@ -126,7 +126,7 @@ describe('root fields with plans', () => {
     expect(requests.map(({ nodes }) => nodes.length)).toEqual([3])
   })
 
-  it('leave a run to the resolvers by answering undefined', async () => {
+  it('fall back to the resolvers by returning undefined', async () => {
     const { outcome } = plannedBy(() => undefined)
     const { text } = await outcome('{ a: planned { name } own }')
     expect(text).toBe('{"a":{"name":"resolved"},"own":7}')
@@ -141,7 +141,7 @@ describe('root fields with plans', () => {
       },
     ],
     ['later', () => Promise.reject(new HttpError(404, 'gone'))],
-  ])('that fail %s are null with an entry', async (_when, run) => {
+  ])('that fail %s are null with an error entry', async (_when, run) => {
     const { outcome } = plannedBy(run)
     const { text, errors } = await outcome('{ a: planned { id } own }')
     expect(text).toBe('{"a":null,"own":7}')
@@ -161,7 +161,7 @@ describe('root fields with plans', () => {
     expect([text, errors?.[0]?.path]).toEqual(['null', ['ownRequired']])
   })
 
-  it('of a mutation run one after the other, whoever runs them', async () => {
+  it('of a mutation run one after another, whichever way', async () => {
     const { outcome } = plannedBy(async () => {
       await Promise.resolve()
       return '5'
@@ -171,7 +171,7 @@ describe('root fields with plans', () => {
     expect(log).toEqual(['plan write', 'ownWrite', 'plan write'])
   })
 
-  it('do not run with variables that do not fit', async () => {
+  it('do not run with invalid variables', async () => {
     const { outcome } = plannedBy(() => '1')
     const result = await outcome('query ($id: ID!) { planned(id: $id) { id } }')
     expect(result).toMatchObject({

@@ -18,7 +18,7 @@ function problemsOf(declare: (schema: GraphQL['schema']) => void): readonly Prob
 }
 
 describe('Schema', () => {
-  it('shows itself in the schema language', () => {
+  it('prints itself in the schema language', () => {
     const graphql = new GraphQL()
     graphql.schema
       .addEnum('Color', ['red', 'green'])
@@ -57,7 +57,7 @@ type Mutation {
 }`)
   })
 
-  it('lets types name each other whatever the order', () => {
+  it('allows types to refer to each other in any order', () => {
     const found = problemsOf((schema) =>
       schema
         .addQuery('a', { type: 'A', resolve })
@@ -188,14 +188,14 @@ type Mutation {
     )
   })
 
-  it('reports all mistakes at once', () => {
+  it('reports all problems together', () => {
     const found = problemsOf((schema) =>
       schema.addQuery('a', { type: 'B', resolve }).addQuery('c', { type: 'D', resolve }),
     )
     expect(found.map(({ code }) => code)).toEqual(['UNKNOWN_TYPE', 'UNKNOWN_TYPE'])
   })
 
-  it('takes additions after it was used', async () => {
+  it('accepts additions after it was used', async () => {
     const graphql = new GraphQL()
     graphql.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
     expect(await graphql.execute('{ a }')).toEqual({ data: { a: 1 } })

@@ -73,7 +73,7 @@ function frameHead(length: number, isLast = true): number[] {
 }
 
 describe('WebSockets', () => {
-  it('take at most 16 KiB in a message before they are acknowledged', async () => {
+  it('accept at most 16 KiB in a message before they are acknowledged', async () => {
     const address = await start()
     const within = await open(address)
     within.send(JSON.stringify({ type: 'connection_init', payload: { text: 'x'.repeat(16_000) } }))
@@ -84,7 +84,7 @@ describe('WebSockets', () => {
     expect(await closed(beyond)).toBe(1009)
   })
 
-  it('take up to 1 MiB in a message once they are acknowledged', async () => {
+  it('accept up to 1 MiB in a message once they are acknowledged', async () => {
     const socket = await acknowledged(await start())
     const payload = { query: '{ now }', extensions: { text: 'x'.repeat(1_000_000) } }
     socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload }))
@@ -98,13 +98,13 @@ describe('WebSockets', () => {
     ['a head without its payload', frameHead(1_000_000)],
     ['the first fragment of a message', [0x01, 0x81, 0, 0, 0, 0, 0x7b]],
     ['a fragment and a ping', [0x01, 0x81, 0, 0, 0, 0, 0x7b, 0x89, 0x80, 0, 0, 0, 0]],
-  ])('are closed where %s is all that comes', async (_, bytes) => {
+  ])('are closed where the client sends only %s', async (_, bytes) => {
     const socket = await acknowledged(await start({ times: { request: 100 } }))
     write(socket, ...bytes)
     expect(await closed(socket)).toBe(1008)
   })
 
-  it('stay open after fragments, pings and empty frames that make whole messages', async () => {
+  it('stay open for fragments, pings and empty frames that make complete messages', async () => {
     const address = await start({ times: { request: 100 } })
     const socket = await acknowledged(address)
     const text = [...Buffer.from('{"type":"ping"}')]
@@ -122,7 +122,7 @@ describe('WebSockets', () => {
     socket.terminate()
   })
 
-  it('share a bound for the bytes of unfinished messages: the oldest is closed', async () => {
+  it('share a limit for the bytes of unfinished messages: the oldest socket is closed', async () => {
     const address = await start({ limits: { unfinished: 300_000 } })
     const [first, second, third] = [
       await acknowledged(address),
@@ -152,7 +152,7 @@ describe('WebSockets', () => {
     expect(await closed(socket)).toBe(1008)
   })
 
-  it('end a client that reads too slowly for what it subscribed to', async () => {
+  it('end a client that reads its subscription too slowly', async () => {
     let end: (message: string) => void = () => undefined
     const ended = new Promise<string>((resolve) => (end = resolve))
     const debug = (_about: object, message: string): void => {

@@ -196,7 +196,7 @@ describe('the protocol, message by message', () => {
     raw.close()
   })
 
-  it('closes for an id that is taken, however it is written', async () => {
+  it('closes for an id in use, however it is written', async () => {
     for (const letter of ['a', 'ÿ', '€', '\ud800', '😀']) {
       const raw = await Raw.ready()
       const id = letter.repeat(100)
@@ -207,7 +207,7 @@ describe('the protocol, message by message', () => {
     }
   })
 
-  it('answers a ping, and a ping of the transport', async () => {
+  it('answers a ping of the protocol and of the transport', async () => {
     const raw = new Raw(url)
     await raw.open()
     raw.send({ type: 'ping', payload: { any: 'thing' } })
@@ -219,7 +219,7 @@ describe('the protocol, message by message', () => {
     raw.close()
   })
 
-  it('says what is wrong with an operation as an error, and with a field in its result', async () => {
+  it('reports an invalid operation as an error, and a failed field in its result', async () => {
     const raw = await Raw.ready()
     raw.subscribe('a', '{ nowhere }')
     expect(await raw.next()).toMatchObject({
@@ -260,7 +260,7 @@ describe('the protocol, message by message', () => {
     raw.close()
   })
 
-  it('lets the sources go when the socket is gone', async () => {
+  it('returns from the sources when the socket is closed', async () => {
     const raw = await Raw.ready()
     const before = ended
     raw.subscribe('1', 'subscription { ticks }')
@@ -272,7 +272,7 @@ describe('the protocol, message by message', () => {
       await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
-  it('tells of a source that breaks in the middle', async () => {
+  it('reports a source that fails in the middle', async () => {
     const raw = await Raw.ready()
     raw.subscribe('1', 'subscription { breaking }')
     expect(await raw.next()).toMatchObject({ type: 'next' })
@@ -311,7 +311,7 @@ describe('the protocol, message by message', () => {
     expect(await raw.closed).toEqual({ code, reason })
   })
 
-  it('closes the socket for bytes, two inits, an id twice and another subprotocol', async () => {
+  it('closes the socket for bytes, two inits, a duplicate id and another subprotocol', async () => {
     const bytes = new Raw(url)
     await bytes.open()
     bytes.socket.send(Buffer.from('{"type":"ping"}'))
@@ -335,10 +335,10 @@ describe('the protocol, message by message', () => {
   })
 })
 
-describe('who calls', () => {
+describe('the caller', () => {
   const tokenOf = (sub: string): Promise<string> => app.get(Auth).getToken({ sub })
 
-  it('is told by connection_init, in three ways, or by the handshake', async () => {
+  it('is set by connection_init, in three ways, or by the handshake', async () => {
     const token = await tokenOf('7')
     const payloads = [
       { authorization: `Bearer ${token}` },
@@ -357,7 +357,7 @@ describe('who calls', () => {
     raw.close()
   })
 
-  it('is refused with 4403 where the token is bad, and is nobody without one', async () => {
+  it('is refused with 4403 for a bad token, and anonymous without one', async () => {
     const raw = new Raw(url)
     await raw.open()
     raw.send({ type: 'connection_init', payload: { token: 'nonsense' } })
@@ -374,7 +374,7 @@ describe('who calls', () => {
     nobody.close()
   })
 
-  it('brings its cookie from our own pages alone', async () => {
+  it('may use a cookie from our own pages only', async () => {
     const cookie = `app_token=${await tokenOf('9')}; other=1`
     const origin = new URL(app.url).origin
     const own = await Raw.ready(url, undefined, { cookie, origin })
@@ -387,7 +387,7 @@ describe('who calls', () => {
     foreign.close()
   })
 
-  it('may not open a socket from an origin that may read no answers', async () => {
+  it('cannot open a socket from an origin that may not read responses', async () => {
     const listed = await start({ cors: { origins: ['https://shop.example'] } })
     try {
       const good = await Raw.ready(address(listed), undefined, { origin: 'https://shop.example' })
@@ -412,7 +412,7 @@ describe('who calls', () => {
 })
 
 describe('limits', () => {
-  it('refuses more operations than one address may stream, and says so', async () => {
+  it('refuse more operations than one address may stream, with a message', async () => {
     const small = await start({ limits: { streamsByAddress: 2 } })
     try {
       const raw = await Raw.ready(address(small))
@@ -433,7 +433,7 @@ describe('limits', () => {
     }
   })
 
-  it('waits where it makes events while its client does not read', async () => {
+  it('pause a source while its client does not read', async () => {
     const raw = await Raw.ready()
     raw.subscribe('1', 'subscription { flood }')
     await raw.next()
@@ -455,7 +455,7 @@ describe('limits', () => {
     raw.socket.terminate()
   })
 
-  it('closes a socket that says nothing', async () => {
+  it('close a socket without activity', async () => {
     // It holds for the handshake, too.
     const hasty = await start({ times: { headers: 2000 } })
     try {
@@ -468,8 +468,8 @@ describe('limits', () => {
   })
 })
 
-describe('the end of the application', () => {
-  it('completes what is no stream, and sends the others elsewhere', async () => {
+describe('closing the application', () => {
+  it('completes queries, and lets streams reconnect elsewhere', async () => {
     const closing = await start()
     const raw = await Raw.ready(address(closing))
     raw.subscribe('stream', 'subscription { ticks }')
@@ -511,7 +511,7 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
   })
   afterAll(() => client.dispose())
 
-  it('gets results and errors', async () => {
+  it('receives results and errors', async () => {
     const results = []
     for await (const result of client.iterate({ query: 'subscription { count(to: 3) }' })) {
       results.push(result)
@@ -523,7 +523,7 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
     ])
   })
 
-  it('asks again, elsewhere, when the application goes away', async () => {
+  it('retries, elsewhere, when the application closes', async () => {
     const first = await start()
     const { port } = new URL(first.url)
     let connections = 0
@@ -548,7 +548,7 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
   })
 })
 
-describe('requests that ask for another protocol', () => {
+describe('upgrade requests for another protocol', () => {
   /** Sends bytes, and reads until the server closes or the text holds what is looked for. */
   async function exchange(parts: readonly string[], until: string, of = app): Promise<string> {
     const socket = connectTcp(Number(new URL(of.url).port), '127.0.0.1')
@@ -577,7 +577,7 @@ describe('requests that ask for another protocol', () => {
     '\r\n',
   ].join('\r\n')
 
-  it('are answered as ordinary ones, with their body', async () => {
+  it('are answered as ordinary requests, with their body', async () => {
     expect(await exchange([head + body], '{"data"')).toContain('{"data":{"now":1}}')
     expect(await exchange([head, body.slice(0, 5), body.slice(5)], '{"data"')).toContain(
       '{"data":{"now":1}}',
@@ -590,7 +590,7 @@ describe('requests that ask for another protocol', () => {
     expect(text.match(/\{"data":\{"now":1\}\}/g)).toHaveLength(2)
   })
 
-  it('count among the requests of their connection', async () => {
+  it('count as requests of their connection', async () => {
     const other = await start({ limits: { requests: 3 } })
     // One after the other, each once the response to the one before is there.
     const socket = connectTcp(Number(new URL(other.url).port), '127.0.0.1')
@@ -605,7 +605,7 @@ describe('requests that ask for another protocol', () => {
     expect(text.match(/Connection: close/g)).toHaveLength(1)
   })
 
-  it('are refused where there are so many headers that the length of the body may be lost', async () => {
+  it('are refused with so many headers that the length of the body may be lost', async () => {
     const hidden = 'GET /graphql?query=%7Bnow%7D HTTP/1.1\r\nHost: localhost\r\n\r\n'
     const many = [
       'POST /graphql HTTP/1.1',
@@ -621,7 +621,7 @@ describe('requests that ask for another protocol', () => {
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  it('wait for the response to the request before them', async () => {
+  it('wait for the response to the previous request', async () => {
     const slow = JSON.stringify({ query: 'mutation { slow }' })
     const token = await app.get(Auth).getToken({ sub: '9' })
     const first = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${slow.length}\r\n\r\n${slow}`
@@ -633,7 +633,7 @@ describe('requests that ask for another protocol', () => {
     expect(await exchanged).toMatch(/^HTTP\/1\.1 200 [^]*\{"data":\{"slow":\d+\}\}HTTP\/1\.1 101 /)
   })
 
-  it('from elsewhere do no harm by breaking off', async () => {
+  it('from other origins are harmless when they break off', async () => {
     const handshake = `GET /graphql HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
     const port = Number(new URL(app.url).port)
     for (let count = 0; count < 20; count++) {

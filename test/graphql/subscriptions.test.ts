@@ -109,7 +109,7 @@ describe('subscriptions over text/event-stream', () => {
     },
   )
 
-  it('are taken where a client also takes JSON', async () => {
+  it('are accepted where a client also accepts JSON', async () => {
     const accept = 'application/graphql-response+json, application/json, text/event-stream'
     const response = await ask('subscription { count(to: 0) }', { accept })
     expect(await eventsOf(response)).toBe(complete)
@@ -117,7 +117,7 @@ describe('subscriptions over text/event-stream', () => {
     expect(await query.text()).toBe('{"data":{"now":1}}')
   })
 
-  it('let the source go when the client leaves', async () => {
+  it('return from the source when the client leaves', async () => {
     const response = await ask('subscription { price(of: 1) { eur } }')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     channel.send({ price: { eur: 1.5 } })
@@ -133,7 +133,7 @@ describe('subscriptions over text/event-stream', () => {
     expect(channel.open).toBe(false)
   })
 
-  it('carry the errors of an event beside it', async () => {
+  it('contain the errors of an event with its data', async () => {
     const response = await ask('subscription { price(of: 1) { note } }')
     channel.send({ price: { eur: 1 } })
     channel.send({ other: 1 })
@@ -153,7 +153,7 @@ describe('subscriptions over text/event-stream', () => {
     ['subscription { nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['subscription {', 'GRAPHQL_PARSE_FAILED'],
     ['subscription ($n: Int!) { count(to: $n) }', 'BAD_VARIABLES'],
-  ])('tell in the stream what is wrong with %s', async (query, code) => {
+  ])('report in the stream what is wrong with %s', async (query, code) => {
     const response = await ask(query)
     expect(response.status).toBe(200)
     const text = await response.text()
@@ -163,13 +163,13 @@ describe('subscriptions over text/event-stream', () => {
     expect(JSON.parse(data)).not.toHaveProperty('data')
   })
 
-  it('tell that the source failed', async () => {
+  it('report that the source failed', async () => {
     const text = await (await ask('subscription { broken }')).text()
     expect(text).toContain('"message":"no source"')
     expect(text.endsWith(complete)).toBe(true)
   })
 
-  it('are cut off where the source fails on the way, and not called complete', async () => {
+  it('are cut off without complete where the source fails midway', async () => {
     const response = await ask('subscription { breaking }')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
@@ -190,20 +190,20 @@ describe('subscriptions over text/event-stream', () => {
     await expect(read()).rejects.toThrow('the source broke')
   })
 
-  it('run queries and mutations too', async () => {
+  it('run queries and mutations, too', async () => {
     expect(await eventsOf(await ask('{ now }'))).toBe(
       `event: next\ndata: {"data":{"now":1}}\n\n${complete}`,
     )
     expect((await ask('mutation { set }', { method: 'GET' })).status).toBe(405)
   })
 
-  it('ask for a token where the field does', async () => {
+  it('require a token where the field does', async () => {
     const response = await ask('subscription { secret }')
     expect(response.status).toBe(401)
     expect(await response.json()).toMatchObject({ error: 'Unauthorized', data: null })
   })
 
-  it('need the media type', async () => {
+  it('require the media type', async () => {
     const response = await ask('subscription { count(to: 1) }', { accept: 'application/json' })
     expect(await response.json()).toEqual({
       data: null,
@@ -227,7 +227,7 @@ describe('subscribe', () => {
     expect(seen).toEqual([{ data: { c: 1 } }, { data: { c: 2 } }])
   })
 
-  it('gives one result where there is nothing to listen to', async () => {
+  it('gives one result for an operation that is not a subscription', async () => {
     const result = await graphql.subscribe('subscription { nothing }')
     expect(result).toMatchObject({
       data: null,
@@ -235,7 +235,7 @@ describe('subscribe', () => {
     })
   })
 
-  it('is the way to open them: execute refuses', async () => {
+  it('is required for subscriptions: execute refuses them', async () => {
     const result = await graphql.execute('subscription { count(to: 1) }')
     expect(result).toMatchObject({
       data: null,

@@ -9,7 +9,7 @@ describe('readTypeNotation', () => {
     ['Float!', 'Float', ['required']],
     ['[Int!]!', 'Int', ['required', 'list', 'required']],
     [' [ [Int] ! ] ', 'Int', ['list', 'required', 'list']],
-  ])('takes %s apart', (text, name, wrappers) => {
+  ])('parses %s', (text, name, wrappers) => {
     expect(readTypeNotation(text)).toEqual({ name, wrappers })
   })
 
@@ -28,7 +28,7 @@ describe('toGraphqlType', () => {
     expect(String(toGraphqlType(text, lookup))).toBe(text)
   })
 
-  it('knows only what the lookup knows', () => {
+  it('knows only the types of the lookup', () => {
     expect(toGraphqlType('[Item]', lookup)).toBeUndefined()
   })
 })

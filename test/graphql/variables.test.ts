@@ -86,21 +86,21 @@ describe('compiled variables', () => {
     ['$v: Tree', { name: 'oak', leaves: [{ size: 1 }], tree: { grid: [[1]] } }],
     ['$v: Color', 'RED'],
     ['$v: String', null],
-  ])('of a common make are read without graphql-js: %s', (declaration, v) => {
+  ])('of a common kind are read without graphql-js: %s', (declaration, v) => {
     const definitions = definitionsOf(`query (${declaration}) { __typename }`)
     const { coerced } = getVariableValues(schema, definitions, { v })
     const compiled = compileVariables(schema, definitions)({ v })
     expect(compiled).toStrictEqual(coerced)
   })
 
-  it('have names that a prototype has too', () => {
+  it('may have names of prototype members', () => {
     const definitions = definitionsOf('query ($constructor: Int, $toString: ID) { __typename }')
     const read = compileVariables(schema, definitions)({ toString: 'a' })
     expect(Object.entries(read ?? {})).toEqual([['toString', 'a']])
   })
 })
 
-describe('a variable of the name __proto__', () => {
+describe('a variable named __proto__', () => {
   it('is left to graphql-js', () => {
     const definitions = definitionsOf('query ($__proto__: Int) { __typename }')
     const given = JSON.parse('{"__proto__":1}') as Record<string, unknown>
@@ -133,7 +133,7 @@ describe('compiled arguments', () => {
       'tree: { grid: [[$v], 2], leaves: { size: 3 } }, c: 1',
       'one: { a: $v }, c: 1',
     ],
-  ])('are those of graphql-js: f(%s)', (args) => {
+  ])('are the same as in graphql-js: f(%s)', (args) => {
     const node = nodeOf(args)
     const source = compileOrThrow(() => compileArguments(field, node))
     for (const each of variables) {

@@ -12,7 +12,7 @@ function from(origin?: string): ServerRequest {
 }
 
 describe('createCors', () => {
-  it('lets everybody read by one fixed list', () => {
+  it('allows every origin with one fixed list', () => {
     const cors = createCors()
     expect(cors.headersFor(from('https://a.example'))).toBe(cors.fixed)
     expect(cors.fixed).toEqual([
@@ -27,7 +27,7 @@ describe('createCors', () => {
     ])
   })
 
-  it('adds the life of the answer to pre-flights', () => {
+  it('adds the lifetime to preflight responses', () => {
     const cors = createCors({ maxAge: 60 })
     expect(cors.preflightHeaders(from())).toEqual([...cors.fixed!, 'Access-Control-Max-Age', '60'])
     expect(createCors().preflightHeaders(from()).slice(-2)).toEqual([
@@ -36,7 +36,7 @@ describe('createCors', () => {
     ])
   })
 
-  it('exposes and allows further headers', () => {
+  it('exposes and allows additional headers', () => {
     const cors = createCors({ exposedHeaders: ['X-Total-Count'], allowedHeaders: ['X-App'] })
     expect(cors.fixed).toContain('FreshToken, X-Total-Count')
     expect(cors.fixed).toContain(
@@ -62,7 +62,7 @@ describe('createCors', () => {
     'https://shop.example.evil.example',
     'null',
     '__proto__',
-  ])('names no origin for %s, and varies all the same', (origin) => {
+  ])('names no origin for %s, and sends Vary nevertheless', (origin) => {
     const cors = createCors({ origins: ['https://shop.example'] })
     for (const list of [cors.headersFor(from(origin)), cors.preflightHeaders(from(origin))]) {
       expect(list).not.toContain('Access-Control-Allow-Origin')
@@ -71,7 +71,7 @@ describe('createCors', () => {
   })
 })
 
-describe('CORS on answers', () => {
+describe('CORS on responses', () => {
   it.each([200, 204, 302, 304])('Authentication 8: carries the headers on %d', async (status) => {
     const answer = await answerOnce({
       answer: (request, responder) => {
@@ -95,7 +95,7 @@ describe('CORS on answers', () => {
     },
   )
 
-  it('follows the request where origins are listed', async () => {
+  it('depends on the request where origins are listed', async () => {
     const answer = await answerOnce(
       {
         cors: { origins: ['https://shop.example'] },

@@ -44,11 +44,11 @@ describe('unreadBody', () => {
     [{ 'content-length': '65536' }, 'small'],
     [{ 'content-length': '65537' }, 'large'],
     [{ 'transfer-encoding': 'chunked' }, 'large'],
-  ])('judges %j as %s', (headers, size) => {
+  ])('reports %j as %s', (headers, size) => {
     expect(unreadBody(Object.assign(new Readable(), { headers }) as unknown as Incoming)).toBe(size)
   })
 
-  it('knows a body that was read', async () => {
+  it('recognizes a body that was read', async () => {
     const headers = { 'content-length': '99999' }
     const incoming = Object.assign(Readable.from(['a']), { headers }) as unknown as Incoming
     incoming.resume()
@@ -57,12 +57,12 @@ describe('unreadBody', () => {
   })
 })
 
-describe('an answer before the body was read', () => {
+describe('a response before the body was read', () => {
   it.each([
     [413, `Content-Length: ${64 * mebi}`, Buffer.alloc(512 * 1024, 'x')],
     [401, `Content-Length: ${64 * mebi}`, Buffer.alloc(512 * 1024, 'x')],
     [413, 'Transfer-Encoding: chunked', Buffer.from(`80000\r\n${'x'.repeat(0x80000)}\r\n`)],
-  ])('reaches a client that goes on sending: %d, %s', async (status, header, body) => {
+  ])('reaches a client that continues to send: %d, %s', async (status, header, body) => {
     await using server = await startRefusing(status)
     const socket = connect(server.port, '127.0.0.1')
     const done = collect(socket)
@@ -78,7 +78,7 @@ describe('an answer before the body was read', () => {
     expect(text).toMatch(/\r\n\r\n\{"error":"[\w ]+"\}$/)
   })
 
-  it('ends the connection after a mebibyte that nobody wants', async () => {
+  it('ends the connection after one unread mebibyte', async () => {
     await using server = await startRefusing(413)
     const socket = connect(server.port, '127.0.0.1')
     const done = collect(socket)
@@ -121,12 +121,12 @@ describe('an answer before the body was read', () => {
   })
 })
 
-describe('the time for draining', () => {
+describe('the drain time', () => {
   afterEach(() => {
     jest.useRealTimers()
   })
 
-  it('is a second', async () => {
+  it('is one second', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
     const incoming = Object.assign(new Readable({ read: () => undefined }), {
       method: 'POST',

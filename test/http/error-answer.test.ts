@@ -6,7 +6,7 @@ const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json'
 
 describe('toErrorAnswer', () => {
-  it('tells status and message', () => {
+  it('returns status and message', () => {
     expect(toErrorAnswer(new HttpError(404, 'No such item'), undefined)).toEqual({
       status: 404,
       headers: ['Content-Type', json],
@@ -14,13 +14,13 @@ describe('toErrorAnswer', () => {
     })
   })
 
-  it('tells what is wrong with which field', () => {
+  it('returns the field errors', () => {
     const errors = [{ path: 'lines.0.qty', code: 'min', message: 'qty must not be less than 1' }]
     const { body } = toErrorAnswer(new HttpError(400, 'qty is wrong', { errors }), undefined)
     expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', errors })
   })
 
-  it('passes the headers of the error on', () => {
+  it('passes on the headers of the error', () => {
     const error = new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } })
     expect(toErrorAnswer(error, undefined)).toEqual({
       status: 401,
@@ -44,7 +44,7 @@ describe('toErrorAnswer', () => {
     })
   })
 
-  it('never tells the cause', () => {
+  it('never returns the cause', () => {
     const error = new HttpError(400, 'Malformed', { cause: new Error('at /srv/app.js:7') })
     expect(JSON.stringify(toErrorAnswer(error, problem))).not.toContain('srv')
   })
@@ -56,7 +56,7 @@ describe('toErrorAnswer', () => {
     )
   })
 
-  it('makes an RFC 9457 body that still carries error', () => {
+  it('makes an RFC 9457 body that also has error', () => {
     const errors = [{ path: 'price', code: 'min', message: 'price must not be less than 0' }]
     const error = new HttpError(400, 'price must not be less than 0', { errors, code: 'INVALID' })
     const answer = toErrorAnswer(error, problem)
@@ -72,7 +72,7 @@ describe('toErrorAnswer', () => {
     })
   })
 
-  it('masks in an RFC 9457 body too', () => {
+  it('masks an RFC 9457 body, too', () => {
     expect(JSON.parse(toErrorAnswer(new Error('secret'), problem).body)).toEqual({
       type: 'about:blank',
       title: 'Internal server error',
@@ -99,7 +99,7 @@ describe('toErrorAnswer', () => {
     ['application/json;q=0.4, application/problem+json;q=0.5', true],
     ['application/problem+jsonx', false],
     ['application/problem+xml', false],
-  ])('Accept %p asks for problem+json: %p', (accept, expected) => {
+  ])('Accept %p requests problem+json: %p', (accept, expected) => {
     const { headers } = toErrorAnswer(new HttpError(404), accept)
     expect(headers[1] === problem).toBe(expected)
   })

@@ -64,7 +64,7 @@ describe('events', () => {
     ['a set', () => new Set(['one', { data: 2, id: 2 }])],
     ['a web stream', () => ReadableStream.from(['one', { data: 2, id: 2 }])],
     ['a Node stream', () => Readable.from(['one', { data: 2, id: 2 }])],
-  ])('sends those of %s', async (_what, make) => {
+  ])('sends the events of %s', async (_what, make) => {
     const answer = await answerTo(events(make() as Iterable<EventItem>))
     expect(answer).toMatchObject({ status: 200, complete: true, log: [] })
     expect(answer.text.replaceAll(':\n\n', '')).toBe('data: one\n\nid: 2\ndata: 2\n\n')
@@ -81,7 +81,7 @@ describe('events', () => {
     )
   })
 
-  it('answers HEAD without asking for an event', async () => {
+  it('answers HEAD without reading an event', async () => {
     let asked = false
     const iterator = { next: () => ((asked = true), { done: true as const, value: undefined }) }
     const answer = await answerTo(events({ [Symbol.iterator]: () => iterator }), { method: 'HEAD' })
@@ -89,7 +89,7 @@ describe('events', () => {
     expect(asked).toBe(false)
   })
 
-  it('is a normal error when the source fails at once', async () => {
+  it('returns a normal error when the source fails before the first event', async () => {
     async function* refused(): AsyncGenerator<EventItem> {
       throw new HttpError(404, 'No such feed')
     }
@@ -98,13 +98,13 @@ describe('events', () => {
     expect(answer.headers['cache-control']).toBeUndefined()
   })
 
-  it('is cut off when an item is no event', async () => {
+  it('cuts off when an item is not an event', async () => {
     const answer = await answerTo(events(['one', { price: 3 } as EventItem]))
     expect(answer.complete).toBe(false)
     expect((answer.log[0]?.details['err'] as Error).message).toContain('an item is no event')
   })
 
-  it('connects a client before there is an event, and leaves the source with it', async () => {
+  it('connects a client before the first event, and returns from the source with it', async () => {
     let returned: () => void = () => undefined
     const done = new Promise<void>((resolve) => (returned = resolve))
     const silent: AsyncIterator<EventItem> = {
@@ -142,7 +142,7 @@ describe('the heartbeat', () => {
     jest.useRealTimers()
   })
 
-  it('is a comment every 15 seconds, for as long as the client is there', async () => {
+  it('is a comment every 15 seconds, while the client is connected', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] })
     const outgoing = new RecordingOutgoing()
     const request = { outgoing, method: 'GET' } as unknown as ServerRequest

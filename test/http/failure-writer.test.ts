@@ -26,7 +26,7 @@ function failWith(error: unknown, asked?: Asked) {
 }
 
 describe('fail', () => {
-  it('answers an HttpError and logs it at debug alone', async () => {
+  it('sends an HttpError and logs it only at debug', async () => {
     const answer = await failWith(new HttpError(404, 'No such item'))
     expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
     expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
@@ -36,7 +36,7 @@ describe('fail', () => {
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it('answers problem+json where it is asked for', async () => {
+  it('sends problem+json where requested', async () => {
     const answer = await failWith(
       new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } }),
       {
@@ -50,7 +50,7 @@ describe('fail', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ status: 401, error: 'Unauthorized' })
   })
 
-  it('masks everything else, logs it with the request id and sends the id', async () => {
+  it('masks every other error, logs it with the request id and sends the id', async () => {
     const error = new Error('password is hunter2')
     const answer = await failWith(error, { path: '/items/7?key=secret' })
     expect(answer).toMatchObject({ status: 500, text: masked })
@@ -69,7 +69,7 @@ describe('fail', () => {
     ])
   })
 
-  it('masks what throws when it is looked at', async () => {
+  it('masks an error that throws when its properties are read', async () => {
     const refuse = (): never => {
       throw new Error('Do not look.')
     }
@@ -80,20 +80,20 @@ describe('fail', () => {
     expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
   })
 
-  it('keeps a sane request id and replaces another', async () => {
+  it('keeps a valid request id and replaces another', async () => {
     const kept = await failWith(new Error('x'), { headers: { 'x-request-id': 'abc-1' } })
     expect(kept.headers['x-request-id']).toBe('abc-1')
     const replaced = await failWith(new Error('x'), { headers: { 'x-request-id': 'a b<script>' } })
     expect(replaced.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it('logs an HttpError of the 500s, whose message is meant for the client', async () => {
+  it('logs an HttpError of the 500s, whose message is for the client', async () => {
     const answer = await failWith(new HttpError(503, 'Come back later'))
     expect(answer).toMatchObject({ status: 503, text: '{"error":"Come back later"}' })
     expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
   })
 
-  it("keeps a client's mistake with a cause for the debug log", async () => {
+  it('stores a client error with a cause in the debug log', async () => {
     const answer = await failWith(new HttpError(400, 'Malformed', { cause: new Error('URI') }))
     expect(answer.status).toBe(400)
     expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
@@ -106,7 +106,7 @@ describe('fail', () => {
     expect(answer.log.at(-1)?.level).toBe('error')
   })
 
-  it('cuts the answer off when its head is out', async () => {
+  it('cuts off the response when its head was sent', async () => {
     const answer = await answerOnce({
       answer: (request, responder) => {
         request.outgoing.writeHead(200, ['Content-Length', '10'])
@@ -120,7 +120,7 @@ describe('fail', () => {
     expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
   })
 
-  it('leaves a finished answer alone', async () => {
+  it('does not change a finished response', async () => {
     const answer = await answerOnce({
       answer: (request, responder) => {
         responder.send(request, { id: 7 }, plainRule)
@@ -148,8 +148,8 @@ describe('fail', () => {
   })
 })
 
-describe('a client that has gone', () => {
-  it('is answered nothing, and its aborted handler is no failure', async () => {
+describe('a disconnected client', () => {
+  it('receives nothing, and its aborted handler is not a failure', async () => {
     let report: (names: string[]) => void = () => undefined
     const done = new Promise<string[]>((resolve) => (report = resolve))
     await using server = await startAnswering({

@@ -65,7 +65,7 @@ function get(path: string, asked: Asked = {}) {
 }
 
 describe('file', () => {
-  it('sends a file with all that caches need', async () => {
+  it('sends a file with all caching headers', async () => {
     const answer = await get('digits.txt')
     expect(answer).toMatchObject({ status: 200, text: digits, complete: true, log: [] })
     expect(answer.headers).toMatchObject({
@@ -102,18 +102,18 @@ describe('file', () => {
     expect((await get('sub/deep/a b ü%.txt')).text).toBe('odd name')
   })
 
-  it('follows links that stay inside', async () => {
+  it('follows links inside the root', async () => {
     expect((await get('inner-link.txt')).text).toBe(digits)
     const linked = await answerTo(file('digits.txt', { root: join(folder, 'linked-root') }))
     expect(linked.text).toBe(digits)
   })
 
-  it('takes the root from the working directory, hidden or not', async () => {
+  it('resolves the root from the working directory, hidden or not', async () => {
     const hidden = relative(process.cwd(), join(folder, '.hidden-root'))
     expect((await answerTo(file('a.txt', { root: hidden }))).text).toBe('fine')
   })
 
-  it('lets the reply have the last word on headers and type', async () => {
+  it('lets the reply override headers and type', async () => {
     const made = file('digits.txt', { root })
       .type('text/markdown')
       .header('Cache-Control', 'public, max-age=60')
@@ -170,12 +170,12 @@ describe('a file that a browser would execute', () => {
     },
   )
 
-  it('is recognised by the type that the reply gives it', async () => {
+  it('is recognized by the type of the reply', async () => {
     const { headers } = await answerTo(file('noextension', { root }).type('Text/HTML; charset=x'))
     expect(headers).toMatchObject(harmless)
   })
 
-  it('is shown with inline: true', async () => {
+  it('is displayed with inline: true', async () => {
     const { headers } = await answerTo(file('page.html', { root, inline: true }))
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers).not.toHaveProperty('content-disposition')
@@ -214,7 +214,7 @@ describe('the name of a download', () => {
   })
 })
 
-describe('what file does not give', () => {
+describe('a missing file', () => {
   it.each([
     ['what is not there', 'nothing.txt'],
     ['nothing at all', ''],
@@ -269,7 +269,7 @@ describe('ranges', () => {
     ['bytes=-2', '89', 'bytes 8-9/10'],
     ['bytes=8-99', '89', 'bytes 8-9/10'],
     ['bytes=-99', digits, 'bytes 0-9/10'],
-  ])('%s gives a part', async (range, text, contentRange) => {
+  ])('%s returns a part', async (range, text, contentRange) => {
     const answer = await get('digits.txt', { headers: { range } })
     expect(answer).toMatchObject({ status: 206, text, complete: true })
     expect(answer.headers).toMatchObject({
@@ -291,7 +291,7 @@ describe('ranges', () => {
     expect(answer).toMatchObject({ status: 200, text: digits })
   })
 
-  it('holds for GET only', async () => {
+  it('works for GET only', async () => {
     const head = await get('digits.txt', { method: 'HEAD', headers: { range: 'bytes=0-3' } })
     expect(head).toMatchObject({ status: 200, text: '' })
     expect(head.headers['content-length']).toBe(String(digits.length))
@@ -299,12 +299,12 @@ describe('ranges', () => {
     expect(post).toMatchObject({ status: 200, text: digits })
   })
 
-  it('gives the whole file when it has changed since', async () => {
+  it('returns the complete file when it has changed since', async () => {
     const headers = { range: 'bytes=0-3', 'if-range': '"another"' }
     expect(await get('digits.txt', { headers })).toMatchObject({ status: 200, text: digits })
   })
 
-  it('is not gone on with by a weak ETag, and by a date it is', async () => {
+  it('does not resume for a weak ETag, but for a date', async () => {
     const { etag, 'last-modified': date } = (await get('digits.txt')).headers
     expect(etag).toMatch(/^W\//)
     for (const tag of [etag!, etag!.slice(2), `${etag!}, "other"`]) {
@@ -342,7 +342,7 @@ describe('conditions', () => {
     if (status === 412) expect(answer.text).toBe('{"error":"Precondition failed"}')
   })
 
-  it('if-match: a weak ETag does not meet it, and * does', async () => {
+  it('if-match: a weak ETag does not match, and * does', async () => {
     const { etag } = (await get('digits.txt')).headers
     for (const tag of [etag!, etag!.slice(2)]) {
       expect((await get('digits.txt', { headers: { 'if-match': tag } })).status).toBe(412)
@@ -351,8 +351,8 @@ describe('conditions', () => {
   })
 })
 
-describe('a file that is served by many at once', () => {
-  it('is whole for each of them', async () => {
+describe('a file that is served concurrently', () => {
+  it('is complete for each client', async () => {
     await writeFile(join(root, 'large.bin'), Buffer.alloc(1_000_000, 'x'))
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => answerBy(() => file('large.bin', { root }))),

@@ -73,7 +73,7 @@ describe('the type of an uploaded file', () => {
     ['\xff\xfea\x00', 'text/plain', '.txt'],
     ['\x00\x01\x02', 'application/octet-stream', '.bin'],
     ['', 'text/plain', '.txt'],
-  ])('of %j is %s, whatever the client says', async (content, type, extension) => {
+  ])('of %j is %s, whatever the client sends', async (content, type, extension) => {
     expect(await typeOf(content, 'page.js', 'text/javascript')).toEqual({ type, extension })
   })
 
@@ -107,7 +107,7 @@ describe('the type of an uploaded file', () => {
     expect(await typeOf(content, name, claimed)).toEqual({ type, extension })
   })
 
-  it('is found where the first bytes come one by one', async () => {
+  it('is found where the first bytes arrive one by one', async () => {
     const parts =
       '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n%PDF-1.7\r\n--b--\r\n'
     const bytes = new ReadableStream<Uint8Array>({

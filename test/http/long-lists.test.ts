@@ -97,7 +97,7 @@ class Counting implements Interceptor {
   }
 }
 
-describe('a large answer', () => {
+describe('a large response', () => {
   it.each(['/object', '/text', '/bytes'])(
     'of %s lets others be answered before the next is made',
     async (path) => {
@@ -127,7 +127,7 @@ describe.each([
   })
   afterAll(() => app.close())
 
-  it('is the JSON that it would be at once', async () => {
+  it('is the same JSON as a small one', async () => {
     const { status, headers, body } = await app.inject('/rows')
     expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
     expect(body === JSON.stringify(rows)).toBe(true)
@@ -137,13 +137,13 @@ describe.each([
     expect((await app.inject({ method: 'HEAD', url: '/rows' })).body).toBe('')
   })
 
-  it('is so in a reply, with what has no JSON in it', async () => {
+  it('is the same in a reply, with values that have no JSON', async () => {
     const { status, headers, body } = await app.inject('/reply')
     expect([status, headers['x-rows']]).toEqual([201, '20002'])
     expect(body === JSON.stringify([...rows, undefined, null])).toBe(true)
   })
 
-  it('is the list that was returned, whatever becomes of it', async () => {
+  it('is the list as returned, whatever happens to it later', async () => {
     expect((await app.inject('/cut')).json()).toHaveLength(20_000)
   })
 
@@ -151,7 +151,7 @@ describe.each([
     expect((await app.inject('/faulty')).status).toBe(500)
   })
 
-  it('lets others be answered meanwhile, and holds few lists at a time', async () => {
+  it('lets other requests be answered meanwhile, and holds few lists at a time', async () => {
     const order: string[] = []
     const many = Array.from({ length: 10 }, () =>
       app.inject('/held').then(() => order.push('long')),

@@ -45,7 +45,7 @@ describe('Forwarded of RFC 7239', () => {
     expect(seenBy(trustProxy, [['Forwarded', forwarded]])).toEqual({ ip, secure })
   })
 
-  it('says nothing where the proxy writes X-Forwarded-For', () => {
+  it('logs nothing where the proxy writes X-Forwarded-For', () => {
     const headers: [string, string][] = [
       ['Forwarded', 'for=6.6.6.6'],
       ['X-Forwarded-For', '198.51.100.1'],

@@ -8,7 +8,7 @@ describe('reply', () => {
     expect(made.status).toBe(201)
   })
 
-  it('leaves the status to the route when none is given', () => {
+  it('uses the status of the route when none is given', () => {
     expect(reply('x').status).toBeUndefined()
     expect(reply().body).toBeNull()
   })
@@ -21,12 +21,12 @@ describe('reply', () => {
 })
 
 describe('header', () => {
-  it('collects names and values in turn and chains', () => {
+  it('collects names and values in order and chains', () => {
     const made = reply(1).header('X-Shelf', '3').header('X-Count', 12)
     expect(made.headers).toEqual(['X-Shelf', '3', 'X-Count', '12'])
   })
 
-  it('replaces a header of the same name, whatever its case', () => {
+  it('replaces a header of the same name, in any case', () => {
     const made = reply(1).header('X-A', '1').header('X-B', '2').header('x-a', '3')
     expect(made.headers).toEqual(['x-a', '3', 'X-B', '2'])
   })
@@ -64,17 +64,17 @@ describe('header', () => {
     expect(() => reply(1).header(name, 'x')).toThrow('it is made from the body')
   })
 
-  it('refuses CORS headers, which are there already', () => {
+  it('refuses CORS headers, which are set already', () => {
     expect(() => reply(1).header('Access-Control-Allow-Origin', 'https://a.example')).toThrow(
       "Set them in bootstrap's `cors`",
     )
   })
 
-  it('lets tabs and Latin letters pass', () => {
+  it('accepts tabs and Latin letters', () => {
     expect(reply(1).header('X-Note', 'a\tü').headers).toEqual(['X-Note', 'a\tü'])
   })
 
-  it('takes Content-Type for the type and Content-Length for the length', () => {
+  it('uses Content-Type for the type and Content-Length for the length', () => {
     const made = reply(1).header('content-type', 'text/csv').header('CONTENT-LENGTH', 12)
     expect(made.headers).toEqual([])
     expect(made.mediaType).toBe('text/csv')
@@ -93,14 +93,14 @@ describe('header', () => {
 })
 
 describe('cookie', () => {
-  it('is kept from scripts and from other sites unless told otherwise', () => {
+  it('is hidden from scripts and other sites by default', () => {
     expect(reply(1).cookie('theme', 'dark').headers).toEqual([
       'Set-Cookie',
       'theme=dark; Path=/; HttpOnly; SameSite=Lax',
     ])
   })
 
-  it('takes options and encodes its value', () => {
+  it('accepts options and encodes its value', () => {
     const made = reply(1).cookie('n', 'a b;\r\n', {
       httpOnly: false,
       sameSite: 'strict',
@@ -141,7 +141,7 @@ describe('html', () => {
 })
 
 describe('redirect', () => {
-  it('is 302 unless told otherwise', () => {
+  it('is 302 by default', () => {
     expect(redirect('/next')).toMatchObject({
       status: 302,
       headers: ['Location', '/next'],

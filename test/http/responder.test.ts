@@ -28,7 +28,7 @@ describe('send', () => {
     ['zero', 0, '0'],
     ['true', true, 'true'],
     ['false', false, 'false'],
-  ])('answers %s as JSON', async (_what, result, body) => {
+  ])('sends %s as JSON', async (_what, result, body) => {
     const answer = await answerTo(result)
     expect(answer.status).toBe(200)
     expect(answer.text).toBe(body)
@@ -50,7 +50,7 @@ describe('send', () => {
     ['a part of a buffer', new Uint8Array([9, 0, 255, 128, 9]).subarray(1, 4)],
     ['an ArrayBuffer', new Uint8Array([0, 255, 128]).buffer],
     ['a view', new DataView(new Uint8Array([9, 0, 255, 128]).buffer, 1)],
-  ])('answers %s as bytes', async (_what, result) => {
+  ])('sends %s as bytes', async (_what, result) => {
     const answer = await answerTo(result)
     expect([...answer.bytes]).toEqual([0, 255, 128])
     expect(answer.headers['content-type']).toBe('application/octet-stream')
@@ -74,7 +74,7 @@ describe('send', () => {
     },
   )
 
-  it('answers falsy values as values where the route declares what it returns', async () => {
+  it('sends falsy values as values where the route declares its result', async () => {
     const rule = { status: 200, notFoundWhenEmpty: true }
     expect(await answerTo(0, {}, rule)).toMatchObject({ status: 200, text: '0' })
     expect(await answerTo('', {}, rule)).toMatchObject({ status: 200, text: '' })
@@ -128,7 +128,7 @@ describe('send', () => {
     expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
   })
 
-  it('answers an HttpError that was returned like one that was thrown', async () => {
+  it('handles a returned HttpError like a thrown one', async () => {
     const answer = await answerTo(new HttpError(404, 'No such item'))
     expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}', log: [refused] })
   })
@@ -147,7 +147,7 @@ describe('send with a reply', () => {
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it('sends each cookie in a header of its own', async () => {
+  it('sends each cookie in a separate header', async () => {
     const answer = await answerTo(reply(1).cookie('a', '1').cookie('b', '2'))
     const cookies = answer.pairs.filter(([name]) => name === 'set-cookie').map(([, value]) => value)
     expect(cookies).toEqual([
@@ -162,7 +162,7 @@ describe('send with a reply', () => {
     ['data', reply({ a: 1 }).type('text/csv'), '{"a":1}'],
     ['bytes', reply(Buffer.from('a')).header('Content-Type', 'text/csv'), 'a'],
     ['nothing', reply(null, 200).type('text/csv'), ''],
-  ])('sends %s with the type it was given', async (_what, made, body) => {
+  ])('sends %s with the given type', async (_what, made, body) => {
     const answer = await answerTo(made)
     expect(answer.text).toBe(body)
     expect(answer.pairs.filter(([name]) => name === 'content-type')).toEqual([
@@ -183,7 +183,7 @@ describe('send with a reply', () => {
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it('counts the bytes itself, whatever the reply says', async () => {
+  it('counts the bytes itself, whatever the reply has', async () => {
     const answer = await answerTo(reply('abc').header('Content-Length', 99))
     expect(answer.headers['content-length']).toBe('3')
     expect(answer.text).toBe('abc')

@@ -28,7 +28,7 @@ describe('HEAD', () => {
     expect(withoutDate(head.headers)).toEqual(withoutDate(whole.headers))
   })
 
-  it('puts no byte behind the head', async () => {
+  it('sends no byte after the head', async () => {
     await using server = await startAnswering({
       answer: (request, responder) => {
         if (request.path === '/fail') responder.fail(request, new HttpError(404))
@@ -69,19 +69,19 @@ describe('headers collected on the request', () => {
     ['a redirect', redirect('/')],
     ['an error', new HttpError(404)],
     ['a failure', new Error('x')],
-  ])('go out with %s', async (_what, result) => {
+  ])('are sent with %s', async (_what, result) => {
     const answer = await collecting(result)
     expect(answer.headers).toMatchObject({ freshtoken: 'rotated', 'set-cookie': 'app_session=1' })
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it('yield to those of the reply, except cookies, which add up', async () => {
+  it('are overridden by those of the reply, except cookies, which are added', async () => {
     const answer = await collecting(reply({ ok: true }).freshToken('mine').cookie('a', '1'))
     expect(answer.headers['freshtoken']).toBe('mine')
     expect(answer.headers['set-cookie']).toBe('a=1; Path=/; HttpOnly; SameSite=Lax, app_session=1')
   })
 
-  it('make the answer a masked 500 when they cannot be sent', async () => {
+  it('lead to a masked 500 when they cannot be sent', async () => {
     const answer = await answerOnce({
       answer: (request, responder) => {
         request.responseHeaders = ['X-Note', 'a\r\nSet-Cookie: x=1']

@@ -51,7 +51,7 @@ describe('a streamed body', () => {
     expect(untyped.headers['content-type']).toBe('application/octet-stream')
   })
 
-  it('takes status, type, headers and length of its reply', async () => {
+  it('uses status, type, headers and length of its reply', async () => {
     const made = reply(letters(), 206)
       .type('text/plain')
       .header('X-A', '1')
@@ -73,7 +73,7 @@ describe('a streamed body', () => {
     expect((await answerTo(new Set(['a']))).text).toBe('{}')
   })
 
-  it('is not read for HEAD, and let go', async () => {
+  it('is not read for HEAD, and closed', async () => {
     let wasRead = false
     const source = new Readable({
       read() {
@@ -88,7 +88,7 @@ describe('a streamed body', () => {
     expect(wasRead).toBe(false)
   })
 
-  it('is let go with a status that has no body', async () => {
+  it('is closed with a status that has no body', async () => {
     const source = Readable.from(['a'])
     expect(await answerTo(reply(source, 204))).toMatchObject({ status: 204, text: '' })
     expect(source.destroyed).toBe(true)
@@ -130,7 +130,7 @@ describe('a stream that fails', () => {
     ['throws', failingAfter(2, new Error('secret'))],
     ['throws an HttpError', failingAfter(2, new HttpError(500, 'secret'))],
     ['gives an object', chunks('x', 'x', { id: 7 })],
-  ])('cuts the answer off where it %s in the middle, and is logged', async (_what, source) => {
+  ])('cuts off the response where it %s in the middle, and is logged', async (_what, source) => {
     const answer = await answerTo(source)
     expect(answer).toMatchObject({ status: 200, complete: false })
     expect('xx'.startsWith(answer.text)).toBe(true)
@@ -141,7 +141,7 @@ describe('a stream that fails', () => {
   it.each([
     ['less', ['ab'], 'The stream ended after 2 of the 3 bytes announced.'],
     ['more', ['ab', 'cd'], 'The stream gave more than the 3 bytes announced.'],
-  ])('cuts the answer off when it gives %s than its length', async (_what, items, message) => {
+  ])('cuts off the response when it gives %s than its length', async (_what, items, message) => {
     const answer = await answerTo(reply(chunks(...items)).header('Content-Length', 3))
     expect(answer.complete).toBe(false)
     expect(answer.text.length).toBeLessThan(3)
@@ -150,7 +150,7 @@ describe('a stream that fails', () => {
 })
 
 describe('a client that reads slowly', () => {
-  it('holds the source back, and lets it go by leaving', async () => {
+  it('pauses the source, and closes it by leaving', async () => {
     let given = 0
     let reportEnd: () => void = () => undefined
     const ended = new Promise<void>((resolve) => (reportEnd = resolve))

@@ -43,7 +43,7 @@ describe('Upload.moveTo across devices', () => {
     expect(await files.readdir(join(folder, 'kept'))).toEqual(['a.txt'])
   })
 
-  it('leaves no half of a copy when the target cannot be taken', async () => {
+  it('leaves no incomplete copy when the target cannot be written', async () => {
     const file = await upload()
     const target = join(folder, 'kept/refused')
     await expect(file.moveTo(target)).rejects.toMatchObject({ code: 'ENOSPC', message: 'full' })

@@ -73,7 +73,7 @@ run(name, () => {
     return fetch(`${app.url}/files${path}`, { method: 'POST', body: form })
   }
 
-  it('are 503 with Retry-After, leave nothing behind, and go on once there is room', async () => {
+  it('return 503 with Retry-After, leave nothing behind, and work again once there is space', async () => {
     temporary = disk
     const refused = await send('/', 4_000_000)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10'])
@@ -83,7 +83,7 @@ run(name, () => {
     expect([small.status, await small.json()]).toEqual([200, { size: 1000 }])
   })
 
-  it('are 503 where not even a folder can be made, and where a file is moved to the full disk', async () => {
+  it('return 503 where no folder can be created, and where a file is moved to the full disk', async () => {
     // What the upload before has left is taken away behind its answer, and would make room again.
     while (readdirSync(disk).length > 0) await new Promise((resolve) => setImmediate(resolve))
     fill()

@@ -25,13 +25,13 @@ async function upload(name = 'Photo.JPG', content = 'content'): Promise<Upload> 
 const fresh = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jpg$/
 
 describe('Upload', () => {
-  it('gives its bytes whole and as a stream', async () => {
+  it('returns its bytes at once and as a stream', async () => {
     const file = await upload()
     expect(await file.bytes()).toEqual(Buffer.from('content'))
     expect(await buffer(file.stream())).toEqual(Buffer.from('content'))
   })
 
-  it('tells a response neither its path nor more than the client said', async () => {
+  it('reveals neither its path nor more than the client sent', async () => {
     const text = JSON.stringify(await upload())
     expect(JSON.parse(text)).toEqual({ name: 'Photo.JPG', type: 'image/jpeg', size: 7 })
   })
@@ -41,7 +41,7 @@ describe('Upload.moveTo', () => {
   it.each([
     ['that is there', 'there'],
     ['that ends in a slash', 'new/deep/'],
-  ])('moves into a folder %s, under a fresh name', async (_what, target) => {
+  ])('moves into a folder %s, under a generated name', async (_what, target) => {
     await mkdir(join(folder, 'there'))
     const file = await upload()
     const before = file.path
@@ -53,14 +53,14 @@ describe('Upload.moveTo', () => {
     await expect(access(before)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('overwrites nothing in a folder, though two clients use one name', async () => {
+  it('overwrites nothing in a folder, when two clients use one name', async () => {
     const first = await (await upload('a.jpg', 'first')).moveTo(folder)
     const second = await (await upload('a.jpg', 'second')).moveTo(folder)
     expect(await readFile(first, 'utf8')).toBe('first')
     expect(await readFile(second, 'utf8')).toBe('second')
   })
 
-  it('moves to the very path otherwise, and takes the place of a file there', async () => {
+  it('moves to the exact path otherwise, and replaces a file there', async () => {
     const target = join(folder, 'new/avatar.png')
     expect(await (await upload('a', 'first')).moveTo(target)).toBe(target)
     expect(await (await upload('b', 'second')).moveTo(target)).toBe(target)
@@ -68,7 +68,7 @@ describe('Upload.moveTo', () => {
     expect(await readdir(dirname(target))).toEqual(['avatar.png'])
   })
 
-  it('moves again from where it lies', async () => {
+  it('moves again from its current path', async () => {
     const file = await upload()
     await file.moveTo(join(folder, 'one'))
     await file.moveTo(join(folder, 'two'))
@@ -76,7 +76,7 @@ describe('Upload.moveTo', () => {
     expect(await readdir(folder)).toEqual(['two'])
   })
 
-  it('says what happened when the temporary file is gone', async () => {
+  it('reports that the temporary file was deleted', async () => {
     const file = await upload()
     await rm(file.path)
     await expect(file.moveTo(`${folder}/x`)).rejects.toThrow(
@@ -116,7 +116,7 @@ describe('cleanFileName', () => {
     expect(cleanFileName(name)).toBe(clean)
   })
 
-  it('never names a folder, a control character or nothing, and is done at once', () => {
+  it('never returns a folder, a control character or nothing, and takes linear time', () => {
     const pieces = fc.constantFrom('/', '\\', '.', '..', '\0', '\n', ' ', 'a', 'é', '\u202e', '%2f')
     const names = fc.oneof(
       fc.string(),

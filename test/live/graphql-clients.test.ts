@@ -80,7 +80,7 @@ async function live(seen: Seen): Promise<void> {
 }
 
 describe('query @live over WebSockets', () => {
-  it('sends differences, which wholeResults puts together', async () => {
+  it('sends differences, which wholeResults combines', async () => {
     const seen = new Seen()
     const whole = wholeResults()
     const versions: unknown[] = []
@@ -100,7 +100,7 @@ describe('query @live over WebSockets', () => {
     expect(versions).toEqual(versions.map((_, place) => Number(versions[0]) + place))
   })
 
-  it('is kept by Apollo Client', async () => {
+  it('works with Apollo Client', async () => {
     const apollo = new ApolloClient({
       cache: new InMemoryCache(),
       link: liveLink(ApolloLink).concat(new GraphQLWsLink(client)),
@@ -116,7 +116,7 @@ describe('query @live over WebSockets', () => {
     apollo.stop()
   })
 
-  it('is kept by urql', async () => {
+  it('works with urql', async () => {
     const urql = new UrqlClient({
       url: `${app.url}/graphql`,
       preferGetMethod: false,
@@ -139,7 +139,7 @@ describe('query @live over WebSockets', () => {
     subscription.unsubscribe()
   })
 
-  it('leaves results alone that are not live, and documents without it', () => {
+  it('leaves results unchanged that are not live, and documents without it', () => {
     const result = { data: { lamps: [] } }
     expect(wholeResults()(result)).toBe(result)
     expect(isLive(gql('query Other { lamps { id } }'))).toBe(false)

@@ -81,7 +81,7 @@ async function payload(client: LiveClient): Promise<Payload> {
 }
 
 describe('query @live', () => {
-  it('gives the answer, and then what differs by key', async () => {
+  it('sends the result, and then differences by key', async () => {
     const labels = database.records(Label)
     const first = await labels.create({ name: 'a' })
     const client = await live('query @live { labels { id name } }')
@@ -109,7 +109,7 @@ describe('query @live', () => {
     expect(held).toMatchObject({ live: { changes: { labels: { gone: [String(second.id)] } } } })
   })
 
-  it('gives the whole answer each time where that is asked for', async () => {
+  it('sends the complete result each time where requested', async () => {
     const client = await live('query @live(whole: true) { labels { name } }')
     await payload(client)
     await database.records(Label).create({ name: 'whole' })
@@ -118,12 +118,12 @@ describe('query @live', () => {
     expect(next.extensions).toEqual({ live: { version: 2 } })
   })
 
-  it('stands in the schema', () => {
+  it('is in the schema', () => {
     expect(app.graphql.sdl).toContain('directive @live(')
     expect(app.graphql.sdl).toContain('on QUERY')
   })
 
-  it('is no operation that writes or subscribes', async () => {
+  it('cannot be used on mutations and subscriptions', async () => {
     for (const text of [
       'mutation @live { deleteLabel(id: 1) }',
       'subscription @live { labelChanged { event } }',
@@ -137,7 +137,7 @@ describe('query @live', () => {
     }
   })
 
-  it('answers once who takes JSON alone', async () => {
+  it('sends one result to a client that accepts only JSON', async () => {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -168,7 +168,7 @@ describe('query @live', () => {
     expect(JSON.stringify(all.events)).not.toContain('secret')
   })
 
-  it('goes on where the client has the version, and begins anew where it has not', async () => {
+  it('resumes where the client has the version, and starts again otherwise', async () => {
     const text = 'query @live { labels { id } }'
     const client = await live(text)
     const id = (await client.next())?.id ?? ''
@@ -182,7 +182,7 @@ describe('query @live', () => {
     expect(same.events).toHaveLength(1)
   })
 
-  it('is asked once for all callers where nobody’s rights matter, and once for each where they do', async () => {
+  it('runs once for all callers where access does not differ, and once per caller otherwise', async () => {
     const state = app.get(ApplicationState)
     const [ann, bob] = await Promise.all(['ann3', 'bob3'].map((sub) => token(sub)))
     const before = state.live.answers
@@ -198,7 +198,7 @@ describe('query @live', () => {
     expect(state.live.answers).toBe(before + 3)
   })
 
-  it('is told over graphql-transport-ws too, to its end', async () => {
+  it('works over graphql-transport-ws, too, until it ends', async () => {
     const auth = app.get(Auth)
     const held = await auth.getToken({ sub: 'sam', jti: 'sam-1' })
     const client = createClient({
@@ -218,7 +218,7 @@ describe('query @live', () => {
     await client.dispose()
   })
 
-  it('comes whole where something else has changed than rows with keys', async () => {
+  it('sends the complete result where more than rows with keys has changed', async () => {
     const text = `query ($name: String!) @live {
       all: labels { ...L }
       some: labels(where: { name: { eq: $name } }) { name }
@@ -234,7 +234,7 @@ describe('query @live', () => {
     expect(await payload(client)).toMatchObject({ data: { some: [{ name: 'odd' }] } })
   })
 
-  it('takes nothing over from the version of another caller', async () => {
+  it('does not resume from the version of another caller', async () => {
     const notes = 'query @live { notes { id title } }'
     const ann = await live(notes, { token: await token('ann2') })
     const id = (await ann.next())?.id ?? ''

@@ -227,7 +227,7 @@ class LiveRuns {
 }
 
 describe('a list of crud', () => {
-  it('gives the rows, and then whole rows, keys that are gone and the order where it does not follow', async () => {
+  it('sends the rows, and then changed rows, deleted keys and the order where it changes', async () => {
     const labels = database.records(Label)
     const a = await labels.create({ name: 'b' })
     const list = await live('/labels?orderBy=name&fields=id,name')
@@ -251,7 +251,7 @@ describe('a list of crud', () => {
     expect(JSON.stringify(list.events)).not.toContain('secret')
   })
 
-  it('is told of what Kysely and written-out SQL write, once that is committed', async () => {
+  it('is notified of writes by Kysely and custom SQL after the commit', async () => {
     const list = await live('/labels?limit=1000')
     await list.message()
     await database.kysely.insertInto('label').values({ name: 'by kysely' }).execute()
@@ -271,7 +271,7 @@ describe('a list of crud', () => {
     expect(JSON.stringify(list.events)).not.toContain('never')
   })
 
-  it('runs once for all who ask the same, and not for other tables', async () => {
+  it('runs once for all subscribers of the same query, and not for other tables', async () => {
     const state = app.get(ApplicationState)
     const lists = await Promise.all([1, 2, 3].map(() => live('/labels?limit=7')))
     await Promise.all(lists.map((list) => list.message()))
@@ -285,7 +285,7 @@ describe('a list of crud', () => {
     expect(state.live.runs).toBe(before)
   })
 
-  it('does not run for rows that are on neither side of its conditions, before and after', async () => {
+  it('does not run for rows that match its conditions neither before nor after', async () => {
     const state = app.get(ApplicationState)
     const labels = database.records(Label)
     for (const one of open.splice(0)) one.leave()
@@ -306,7 +306,7 @@ describe('a list of crud', () => {
     expect(await list.message()).toMatchObject({ gone: [far.id] })
   })
 
-  it('is told of a table where an updateWhere changes more than 1,000 rows', async () => {
+  it('is notified of a table where an updateWhere changes more than 1,000 rows', async () => {
     const others = database.records(Other)
     await others.insertMany(Array.from({ length: 1100 }, (_, index) => ({ name: `o${index}` })))
     const list = await live('/others?limit=2&orderBy=id&name.like=o%25')
@@ -321,21 +321,21 @@ describe('a list of crud', () => {
     expect(events).toEqual(['lost'])
   })
 
-  it('is not answered from what @CacheFor has kept', async () => {
+  it('does not use responses cached by @CacheFor', async () => {
     const plain = await fetch(`${app.url}/board/kept`)
     expect(await plain.json()).toHaveLength(1)
     const list = await live('/board/kept')
     expect(list.response.headers.get('content-type')).toBe('text/event-stream')
   })
 
-  it('is told of writes also where interceptors that wait stand before its handler', async () => {
+  it('is notified of writes where asynchronous interceptors run before its handler', async () => {
     const list = await live('/board/around')
     await list.message()
     const { id } = await database.records(Other).create({ name: 'seen through them' })
     expect(await list.message()).toMatchObject({ set: [{ id, name: 'seen through them' }] })
   })
 
-  it('shows a caller its own rows alone', async () => {
+  it('shows a caller only its own rows', async () => {
     const token = await app.get(Auth).getToken({ sub: 'ann' })
     const hers = await live('/tickets', { token })
     const all = await live('/tickets')
@@ -348,7 +348,7 @@ describe('a list of crud', () => {
     expect(JSON.stringify(hers.events)).not.toContain('shown')
   })
 
-  it('ends when the token is revoked or has run out, without a change', async () => {
+  it('ends when the token is revoked or expires, without a change', async () => {
     const auth = app.get(Auth)
     const revoked = await live('/tickets', {
       token: await auth.getToken({ sub: 'eve', jti: 'eve-1' }),
@@ -368,7 +368,7 @@ describe('a list of crud', () => {
     expect(await brief.next()).toMatchObject({ event: 'closed', data: '{"status":401}' })
   })
 
-  it('is JSON for who takes JSON, and refused as JSON is', async () => {
+  it('is JSON for a client that accepts JSON, and refused like JSON', async () => {
     const response = await fetch(`${app.url}/labels`, { headers: { accept: '*/*' } })
     expect(response.headers.get('content-type')).toContain('application/json')
     await expect(live('/labels?nonsense=1')).rejects.toMatchObject({ status: 400 })
@@ -376,7 +376,7 @@ describe('a list of crud', () => {
   })
 })
 
-describe('rows that go by more than who somebody is', () => {
+describe('access to rows that depends on more than the user', () => {
   const names = (client: LiveClient): string[] =>
     holdRows(messages(client)).map((row) => String((row as { team?: unknown }).team))
   beforeAll(async () => {
@@ -386,7 +386,7 @@ describe('rows that go by more than who somebody is', () => {
     shownTeam = undefined
   })
 
-  it('by a header: each has its own, of the same token and of none', async () => {
+  it('on a header: each has its own rows, with the same token and without', async () => {
     const token = await app.get(Auth).getToken({ sub: 'ann' })
     for (const signedIn of [{}, { token }]) {
       const teams = ['red', 'blue']
@@ -401,7 +401,7 @@ describe('rows that go by more than who somebody is', () => {
     }
   })
 
-  it('by when a token ends: equal claims otherwise share nothing', async () => {
+  it('on the expiry of a token: otherwise equal claims share nothing', async () => {
     const auth = app.get(Auth)
     const [brief, long] = await Promise.all(
       [3600, 3e9].map((expiresIn) => auth.getToken({ sub: 'ann', jti: 'ann-1' }, { expiresIn })),
@@ -414,7 +414,7 @@ describe('rows that go by more than who somebody is', () => {
     expect(new Set(names(some))).toEqual(new Set(['all']))
   })
 
-  it('by what the program knows: as it is at each run, with no row of before', async () => {
+  it('on state of the program: current at each run, without earlier rows', async () => {
     shownTeam = 'red'
     const list = await live('/sheets?limit=7')
     await list.message()
@@ -426,8 +426,8 @@ describe('rows that go by more than who somebody is', () => {
   })
 })
 
-describe('a find of crud', () => {
-  it('gives the row again, null once it is gone, and 404 where there is none', async () => {
+describe('a single row of crud', () => {
+  it('sends the row again, null once it is deleted, and 404 where there is none', async () => {
     const label = await database.records(Label).create({ name: 'one' })
     const one = await live(`/labels/${label.id}`)
     expect(await one.message()).toEqual({ version: 1, data: { id: label.id, name: 'one' } })
@@ -440,7 +440,7 @@ describe('a find of crud', () => {
 })
 
 describe('@Live', () => {
-  it('gives the answer again, once for all', async () => {
+  it('sends the result again, running once for all', async () => {
     const clients = await Promise.all(
       ['a', 'b', 'c'].map((by) => live('/board/count', { headers: { by } })),
     )
@@ -452,7 +452,7 @@ describe('@Live', () => {
     expect(runs).toBe(before + 1)
   })
 
-  it('never gives one caller the answer of another', async () => {
+  it('never sends the result of one caller to another', async () => {
     const auth = app.get(Auth)
     const tokens = await Promise.all(['ann', 'bob'].map((sub) => auth.getToken({ sub })))
     const mine = await Promise.all(tokens.map((token) => live('/board/mine', { token })))
@@ -465,7 +465,7 @@ describe('@Live', () => {
     expect(named.map(({ data }) => data)).toMatchObject([{ by: 'x' }, { by: 'y' }])
   })
 
-  it('is asked for each caller alone where its code reads the current request', async () => {
+  it('runs for each caller separately where its code reads the current request', async () => {
     const open = (by: string) => live('/board/whose', { headers: { by } })
     const clients = await Promise.all(['a', 'b'].map(open))
     const first = await Promise.all(clients.map((client) => client.message()))
@@ -475,7 +475,7 @@ describe('@Live', () => {
     expect(next.map(({ data }) => (data as { by: string }).by)).toEqual(['a', 'b'])
   })
 
-  it('asks its guard at each run, and ends with 403', async () => {
+  it('calls its guard at each run, and ends with 403', async () => {
     const token = await app.get(Auth).getToken({ sub: 'ann' })
     const client = await live('/board/guarded', { token })
     await client.message()
@@ -487,7 +487,7 @@ describe('@Live', () => {
     isBarred = false
   })
 
-  it('ends with the status that the handler answers', async () => {
+  it('ends with the status of the handler', async () => {
     const client = await live('/board/failing')
     await client.message()
     const poison = await database.records(Label).create({ name: 'poison' })
@@ -495,18 +495,18 @@ describe('@Live', () => {
     await database.records(Label).delete(poison.id)
   })
 
-  it('is told of every write where its SQL is written out', async () => {
+  it('is notified of every write where its SQL is custom', async () => {
     const client = await live('/board/raw')
     const { data } = await client.message()
     await database.records(Label).create({ name: 'raw' })
     expect((await client.message()).data).toEqual({ n: (data as { n: number }).n + 1 })
   })
 
-  it('is needed: other routes answer once', async () => {
+  it('is required: other routes respond once', async () => {
     await expect(live('/board/plain')).rejects.toMatchObject({ status: 200 })
   })
 
-  it('stands before GET alone', async () => {
+  it('is accepted on GET only', async () => {
     @Controller('/odd')
     class OddController {
       @Post('/write')
@@ -523,8 +523,8 @@ describe('@Live', () => {
   })
 })
 
-describe('limits of live answers', () => {
-  it('are counted for each caller and for all', async () => {
+describe('limits of live queries', () => {
+  it('are counted per caller and in total', async () => {
     const token = await app.get(Auth).getToken({ sub: 'many' })
     const mine: LiveClient[] = []
     for (let limit = 1; limit <= 41; limit++) {
@@ -543,8 +543,8 @@ describe('limits of live answers', () => {
   })
 })
 
-describe('the document', () => {
-  it('has the stream beside the JSON', () => {
+describe('the OpenAPI document', () => {
+  it('has the stream next to the JSON', () => {
     const { paths } = app.openapi
     const list = JSON.stringify(paths?.['/labels/']?.get ?? paths?.['/labels']?.get)
     expect(list).toContain('text/event-stream')

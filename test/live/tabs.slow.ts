@@ -113,8 +113,8 @@ const shows = async (page: Page, path: string, names: readonly string[]): Promis
 
 const path = '/cities?orderBy=id&limit=50'
 
-describe('live answers in a browser', () => {
-  it('are shared by the tabs of one sign-in, and go on when the tab that asks is closed', async () => {
+describe('live queries in a browser', () => {
+  it('are shared by the tabs of one sign-in, and continue when the requesting tab is closed', async () => {
     const context = await browser.newContext()
     const one = await visit(context)
     await draw(one.page, path)
@@ -137,7 +137,7 @@ describe('live answers in a browser', () => {
     await context.close()
   })
 
-  it('belong to their caller: another sign-in asks for itself, and a revoked one is told', async () => {
+  it('belong to their caller: another sign-in has its own query, and a revoked one is notified', async () => {
     const context = await browser.newContext()
     const anonymous = await visit(context)
     await draw(anonymous.page, path)

@@ -28,8 +28,8 @@ afterAll(async () => {
 describe.each([
   ['SQLite', () => Promise.resolve(`sqlite:${join(folder, 'truth.db')}`)],
   ['PostgreSQL', () => server.createDatabase()],
-])('live answers on %s', (_name, open) => {
-  it('hold what a fresh question answers, and never showed what was not to be seen', async () => {
+])('live queries on %s', (_name, open) => {
+  it('match the result of a fresh query, and never show hidden rows', async () => {
     const verdict = await findUntruths({
       url: await open(),
       queries: 24,
@@ -43,7 +43,7 @@ describe.each([
   })
 })
 
-it('are told of what another program writes to PostgreSQL, by the trigger of docs/live.md', async () => {
+it('are notified of writes to PostgreSQL by another program, with the trigger of docs/live.md', async () => {
   const url = await server.createDatabase()
   const app = await bootstrap(TruthModule, {
     port: 0,

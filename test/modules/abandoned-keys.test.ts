@@ -69,7 +69,7 @@ afterEach(async () => {
 describe.each([
   ['SQLite', (n: number) => Promise.resolve(`sqlite:${join(folder, `keys-${n}.db`)}`)],
   ['PostgreSQL', () => server.createDatabase()],
-])('an Idempotency-Key that was not answered, on %s', (_engine, address) => {
+])('an Idempotency-Key without a response, on %s', (_engine, address) => {
   let url: string
   let count = 0
   beforeEach(async () => {
@@ -121,7 +121,7 @@ describe.each([
     expect(await send(app)).toEqual({ status: 200, run: 1 })
   })
 
-  it('of a process that lives stays with it, also where its lease has expired', async () => {
+  it('of a running process stays with it, also after its lease has expired', async () => {
     let release: () => void = () => undefined
     held = new Promise((resolve) => (release = resolve))
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
@@ -144,7 +144,7 @@ describe.each([
     expect(runs).toBe(1)
   })
 
-  it('of a process that answers no challenge is taken, and what it writes later is rolled back', async () => {
+  it('of a process that does not answer a challenge is taken over, and its later writes are rolled back', async () => {
     let release: () => void = () => undefined
     held = new Promise((resolve) => (release = resolve))
     const arrival = new Promise<void>((resolve) => (arrived = resolve))

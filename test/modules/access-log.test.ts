@@ -88,7 +88,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 describe('accessLog', () => {
   afterEach(() => app.close())
 
-  it('writes one line a request', async () => {
+  it('writes one line per request', async () => {
     await start()
     const answer = await get('/items/7?token=hush', { 'x-request-id': 'r-1' })
     expect(answer.headers.get('x-request-id')).toBe('r-1')
@@ -106,7 +106,7 @@ describe('accessLog', () => {
     expect(JSON.stringify(line)).not.toMatch(/hush|items\/7/)
   })
 
-  it('names each request by a random UUID of its own', async () => {
+  it('gives each request its own random UUID', async () => {
     await start()
     const answers = await Promise.all(Array.from({ length: 400 }, () => app.inject('/items/7')))
     const ids = answers.map(({ headers }) => String(headers['x-request-id']))
@@ -115,7 +115,7 @@ describe('accessLog', () => {
     expect(ids.filter((id) => !version4.test(id))).toEqual([])
   })
 
-  it('names no path where there is no route, and gives each answer the id of its line', async () => {
+  it('logs no path without a route, and sends the id of the line with each response', async () => {
     await start()
     const answer = await get('/no/such/path')
     const [line] = await logged()
@@ -124,7 +124,7 @@ describe('accessLog', () => {
     expect(JSON.stringify(line)).not.toContain('such')
   })
 
-  it('names the caller, and never the token', async () => {
+  it('logs the caller, and never the token', async () => {
     await start()
     const token = await app.get(Auth).getToken({ sub: 'ada' })
     await get('/items/mine', { authorization: `Bearer ${token}` })
@@ -133,7 +133,7 @@ describe('accessLog', () => {
     expect(JSON.stringify(lines)).not.toContain(token)
   })
 
-  it('writes streams at their end, and says that the client has left', async () => {
+  it('writes streams when they end, and reports that the client has left', async () => {
     await start()
     const begun = new Promise<void>((resolve) => (opened = resolve))
     const client = ask(`${app.url}/items/stream`)
@@ -148,7 +148,7 @@ describe('accessLog', () => {
     expect(line!.bytes).toBeGreaterThan(0)
   })
 
-  it('hides what it is told to, however it is written', async () => {
+  it('hides the configured names, however they are written', async () => {
     await start({ redact: ['x-secret', 'pin'] })
     await get('/items/7?pin=1234&%70in=1234&PIN=1234&q=lamp&access_token=1234', {
       'X-Secret': '1234',
@@ -173,7 +173,7 @@ describe('accessLog', () => {
     })
   })
 
-  it('hides lists, members and operators of what it hides, and idempotency keys', async () => {
+  it('hides lists, members and operators of hidden names, and idempotency keys', async () => {
     await start({ redact: ['pin'], headers: true })
     const query = 'token[]=1234&token[0]=1234&user[pin]=1234&pin.eq=1234&%70in%5b%5D=1234&q[]=lamp'
     await get(`/items/7?${query}`, {
@@ -186,7 +186,7 @@ describe('accessLog', () => {
     expect(line!.headers).toMatchObject({ 'idempotency-key': '[redacted]' })
   })
 
-  it('hides names that end as those of secrets do', async () => {
+  it('hides names that end like those of secrets', async () => {
     await start({ query: true, headers: true })
     await get(
       '/items/7?reset_token=1234&newPassword=1234&client-secret=1234&login.otp=1234&jwt=1234',
@@ -199,7 +199,7 @@ describe('accessLog', () => {
     expect(JSON.stringify(line)).not.toContain('1234')
   })
 
-  it('logs values of headers that the application names, except credentials', async () => {
+  it('logs headers that the application names, except credentials', async () => {
     await start({ headers: ['x-shop', 'X-Auth', 'authorization'] })
     await get('/items/7', {
       'x-shop': 'lamps',
@@ -215,7 +215,7 @@ describe('accessLog', () => {
     })
   })
 
-  it('hides the query of a GraphQL operation, and logs a search that is called so', async () => {
+  it('hides the query of a GraphQL operation, and logs a search parameter named query', async () => {
     await start({ query: true })
     await get(`/items/7?query=${encodeURIComponent('{ me(password: "1234") { id } }')}`)
     await get('/items/7?query=lamp')
@@ -224,7 +224,7 @@ describe('accessLog', () => {
     expect(second!.query).toEqual({ query: 'lamp' })
   })
 
-  it('takes a sample, and every failure', async () => {
+  it('logs a sample, and every failure', async () => {
     await start({ sample: 0 })
     await get('/items/7')
     await get('/items/broken')
@@ -242,7 +242,7 @@ describe('accessLog', () => {
   })
 })
 
-it('refuses options that say nothing', async () => {
+it('refuses options without effect', async () => {
   await start()
   @Module({ imports: [accessLog({ sample: 2 }), accessLog({ every: 1 } as never)] })
   class FaultyModule {}

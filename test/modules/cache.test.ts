@@ -168,7 +168,7 @@ const get = (path: string, headers: { [name: string]: string } = {}) =>
 const operator = { Authorization: 'Bearer operator' }
 
 describe('@CacheFor', () => {
-  it('answers without the handler until a record that it read changes, by any door', async () => {
+  it('skips the handler until a record that it read changes, through any interface', async () => {
     app = await start()
     const read = async () => await (await get('/shop/lamps')).text()
     expect([await read(), await read(), calls]).toEqual(['[]', '[]', 1])
@@ -190,7 +190,7 @@ describe('@CacheFor', () => {
     expect([await read(), calls]).toEqual(['[{"id":1,"name":"C"}]', 4])
   })
 
-  it('keeps successes alone, by path and query', async () => {
+  it('stores only successes, by path and query', async () => {
     app = await start()
     for (const path of ['/shop/lamps/1', '/shop/lamps/1'])
       expect((await get(path)).status).toBe(204)
@@ -210,7 +210,7 @@ describe('@CacheFor', () => {
     ])
   })
 
-  describe('with requests that miss the same answer at once', () => {
+  describe('with concurrent requests for a response that is not cached', () => {
     const ask = (url: string, headers = {}) => app.inject({ url, headers })
     const many = (count: number, url: string) => Array.from({ length: count }, () => ask(url))
     const textsOf = async (answers: readonly ReturnType<typeof ask>[]) =>
@@ -226,7 +226,7 @@ describe('@CacheFor', () => {
       expect(await textsOf(many(1, '/held/a'))).toEqual(texts.slice(0, 1))
     })
 
-    it('runs it for each of them at once where it failed', async () => {
+    it('runs it for each of them immediately where it failed', async () => {
       app = await start()
       const answers = many(4, '/held/a')
       await held.begun(1)
@@ -263,7 +263,7 @@ describe('@CacheFor', () => {
       expect(held.ends).toHaveLength(2)
     })
 
-    it('never gives the answer of one caller to another, and then waits for none', async () => {
+    it('never sends the response of one caller to another, and then waits for none', async () => {
       app = await start()
       for (const calls of [3, 6]) {
         const answers = [1, 2, 3].map((each) => ask('/held/personal', { Cookie: `a=${each}` }))
@@ -288,7 +288,7 @@ describe('@CacheFor', () => {
     })
   })
 
-  it('never gives one caller the answer of another, nor the id of another request', async () => {
+  it('never sends one caller the response or the request id of another', async () => {
     app = await start()
     const auth = app.get(Auth)
     const as = async (sub: string, id: string) => ({
@@ -309,7 +309,7 @@ describe('@CacheFor', () => {
     expect((await get('/shop/mine')).status).toBe(401)
   })
 
-  it('tells visitors apart by what a handler sees of them in the headers', async () => {
+  it('distinguishes visitors by the headers that a handler reads', async () => {
     app = await start()
     const ann = { cookie: 'name=ann', authorization: 'Basic YW5u' }
     const bob = { cookie: 'name=bob', authorization: 'Basic Ym9i' }
@@ -318,7 +318,7 @@ describe('@CacheFor', () => {
       expect(await (await get('/shop/headers', sent)).json()).toEqual(sent)
   })
 
-  it('stops the start where a handler may know its caller, and where nothing can be kept', async () => {
+  it('stops the start where a handler may read its caller, and where nothing can be cached', async () => {
     app = await start()
     @Controller
     class Faulty {
@@ -355,7 +355,7 @@ describe('@CacheFor', () => {
     })
   })
 
-  describe('of GraphQL', () => {
+  describe('on GraphQL fields', () => {
     @CacheFor('60s')
     @Record
     class Clock {
@@ -397,7 +397,7 @@ describe('@CacheFor', () => {
       })
     })
 
-    it('keeps an anonymous query by its text and variables', async () => {
+    it('caches an anonymous query by its text and variables', async () => {
       const text = 'query ($add: Int!) { now(add: $add) }'
       const first = await ask(text, { variables: { add: 1 } })
       expect(first).toEqual({ data: { now: 2 } })
@@ -408,7 +408,7 @@ describe('@CacheFor', () => {
       expect(calls).toBe(4)
     })
 
-    it('keeps nothing where a root field has no time, of who is known, and of what failed', async () => {
+    it('caches nothing where a root field has no time, for known callers, and after errors', async () => {
       const different = async (query: string, headers = {}): Promise<void> => {
         const first = await ask(query, {}, '/hand', headers)
         const before = calls
@@ -421,7 +421,7 @@ describe('@CacheFor', () => {
       await different('{ good: now(add: 1) bad: now(add: -1) }')
     })
 
-    it('is thrown away by a change of a record, and shows nobody what another may see', async () => {
+    it('is invalidated by a change of a record, and reveals nothing across callers', async () => {
       const list = '{ clocks { name maker } }'
       const operator = { authorization: 'Bearer operator' }
       expect(await ask(list, {}, '/graphql')).toEqual({ data: { clocks: [] } })
@@ -444,7 +444,7 @@ describe('@CacheFor', () => {
     })
     afterEach(() => postgres.close())
 
-    it('hears of what the other writes', async () => {
+    it('is invalidated by writes of the other', async () => {
       const url = await postgres.createDatabase()
       app = await start(url)
       other = await start(url)
@@ -468,7 +468,7 @@ describe('@CacheFor', () => {
 })
 
 describe('ETags', () => {
-  it('are on answers of crud and of handlers that ask for it, and known again', async () => {
+  it('are on responses of crud and of handlers that request them, and recognized', async () => {
     app = await start()
     await app.get(Database).records(Lamp).create({ name: 'A' })
     for (const path of ['/shop/tagged', '/crud-lamps', '/crud-lamps/1', '/shop/both']) {

@@ -54,7 +54,7 @@ class Bodies {
 class VisitModule {}
 
 describe.each(await startBothEngines())('default: now on %s', (_name, open) => {
-  it('takes the time of the test', async () => {
+  it('uses the clock of the test', async () => {
     await using desk = await testApplication(VisitModule, { database: await open() })
     await desk.clock.set('2031-05-06T07:08:09Z')
     const visits = desk.records(Visit)

@@ -106,7 +106,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       }
     })
 
-    it('does a write with a key once', async () => {
+    it('runs a write with a key once', async () => {
       const [right, wrong] = await start()
       for (const [one, other] of [
         [right, wrong],
@@ -131,7 +131,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       }
     })
 
-    it('ends the tokens of a subject wherever they were made, and no later ones', async () => {
+    it('ends the tokens of a subject issued on any process, and no later ones', async () => {
       const [right, wrong] = await start()
       const apps = [right, wrong]
       const signIn = () => Promise.all(apps.map((app) => app.get(Auth).getToken({ sub: 'ada' })))

@@ -101,7 +101,7 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
 const br = { 'Accept-Encoding': 'br, gzip' }
 
 describe('compress', () => {
-  it('packs by what the client takes, and says that it depends', async () => {
+  it('chooses the encoding by Accept-Encoding, and sends Vary', async () => {
     const packed = await get('/text', br)
     expect(packed.headers['content-encoding']).toBe('br')
     expect(brotliDecompressSync(packed.body).toString()).toBe(text)
@@ -116,7 +116,7 @@ describe('compress', () => {
     expect(head.body).toHaveLength(0)
   })
 
-  it('leaves alone what is small, packed already or comes event by event', async () => {
+  it('does not compress small bodies, compressed media types and event streams', async () => {
     for (const path of ['/small', '/picture', '/events']) {
       expect((await get(path, br)).headers['content-encoding']).toBeUndefined()
     }
@@ -124,13 +124,13 @@ describe('compress', () => {
     expect((await get('/events', br)).headers.vary).toBeUndefined()
   })
 
-  it('packs streams, and each chunk goes out', async () => {
+  it('compresses streams, and flushes each chunk', async () => {
     const packed = await get('/typed', { 'Accept-Encoding': 'gzip' })
     expect(packed.headers['content-encoding']).toBe('gzip')
     expect(gunzipSync(packed.body).toString()).toBe('one two three')
   })
 
-  it('gives packed bytes no strong ETag of plain ones, and knows them again', async () => {
+  it('sends no strong ETag of the plain bytes with compressed bytes, and recognizes both', async () => {
     const plain = await get('/tagged')
     expect(plain.headers.etag).toBe('"v1"')
     const packed = await get('/tagged', br)
@@ -143,7 +143,7 @@ describe('compress', () => {
     expect(match.body.toString()).toBe('{"match":"\\"v1\\", \\"v2\\""}')
   })
 
-  it('gives ranges of the file as it is', async () => {
+  it('sends ranges of the file uncompressed', async () => {
     const whole = await get('/file', br)
     expect(brotliDecompressSync(whole.body).toString()).toBe(text)
     expect(whole.headers['accept-ranges']).toBeUndefined()
@@ -171,7 +171,7 @@ describe('compress', () => {
     },
   )
 
-  it('never packs where a cookie may name the caller', async () => {
+  it('never compresses where a cookie may identify the caller', async () => {
     expect((await get('/session', br)).headers['content-encoding']).toBeUndefined()
     const seen = await get('/headers', { ...br, Cookie: 'sid=1' })
     expect(seen.headers).not.toHaveProperty('content-encoding')
@@ -182,7 +182,7 @@ describe('compress', () => {
     )
   })
 
-  it('stops the start where an option says nothing', async () => {
+  it('stops the start for an option without effect', async () => {
     @Module({ imports: [compress({ min: -1, level: 9 } as object)] })
     class Faulty {}
     await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
@@ -209,7 +209,7 @@ describe('the choice of an encoding', () => {
     expect(chooseEncoding(accepted, ['br', 'zstd', 'gzip']).encoding).toBe(encoding)
   })
 
-  it('knows who takes nothing plain', () => {
+  it('recognizes a client that refuses identity', () => {
     expect(chooseEncoding('gzip, identity;q=0', ['gzip'])).toEqual({
       encoding: 'gzip',
       isRequired: true,

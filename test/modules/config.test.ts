@@ -61,12 +61,12 @@ describe('@Config', () => {
     expect(() => mail.mailCopies?.push('e@f')).toThrow(TypeError)
   })
 
-  it('has a default where a variable is missing or blank: a blank number is never 0', async () => {
+  it('uses a default where a variable is missing or blank: a blank number is never 0', async () => {
     expect((await start({ ...env, MAIL_PORT: '  ', MAIL_TLS: '' })).mailPort).toBe(25)
     expect(app!.get(MailConfig).mailTLS).toBeUndefined()
   })
 
-  it('reports every fault at once, with all others', async () => {
+  it('reports every error together with all others', async () => {
     const report = await faultsOf({ MAIL_PORT: 'many', PORT: 'none', MAIL_PASSWORD: 'short' })
     expect(report).toContain('MAIL_HOST is not set, for MailConfig.mailHost.')
     expect(report).toContain('MAIL_PORT must be an integer, for MailConfig.mailPort.')
@@ -75,7 +75,7 @@ describe('@Config', () => {
     expect(report).not.toContain('short')
   })
 
-  it('says which rule a secret breaks, and nothing of the secret', async () => {
+  it('names the violated rule of a secret, but not the secret', async () => {
     @Config
     class Secrets {
       @Field('integer', { hidden: true }) pin!: number
@@ -100,7 +100,7 @@ describe('@Config', () => {
     expect(message).not.toMatch(/sesame|mild/)
   })
 
-  it('shows a secret nowhere', async () => {
+  it('never shows a secret', async () => {
     const mail = await start(env)
     const shown = [
       JSON.stringify(mail),
@@ -114,7 +114,7 @@ describe('@Config', () => {
     expect(shown).not.toContain('hush')
   })
 
-  it('is made for who asks, listed or not', async () => {
+  it('is created where it is injected, listed or not', async () => {
     @Module({ controllers: [MailController] })
     class AppModule {}
     app = await bootstrap(AppModule, { listen: false, logger: false, env })

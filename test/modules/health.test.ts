@@ -67,7 +67,7 @@ async function ask(path: string): Promise<{ status: number; body: unknown; heade
 }
 
 describe('health', () => {
-  it('is open where all else is closed, and kept by nobody', async () => {
+  it('is open where every other route is closed, and never cached', async () => {
     await start()
     for (const path of ['live', 'ready']) {
       const { status, headers } = await ask(path)
@@ -83,7 +83,7 @@ describe('health', () => {
     ['throws', () => Promise.reject(new Error('secret host refused'))],
     ['answers false', () => false],
     ['hangs', () => new Promise(() => undefined)],
-  ])('is not ready where a check %s, and does not say why', async (_, answer) => {
+  ])('is not ready where a check %s, without the reason', async (_, answer) => {
     const mailer = await start({ timeout: 300 })
     mailer.answer = answer
     const { status, body } = await ask('ready')
@@ -94,7 +94,7 @@ describe('health', () => {
     expect((await ask('live')).status).toBe(200)
   })
 
-  it('is not ready where the database is gone', async () => {
+  it('is not ready while the database is unavailable', async () => {
     @Module({ imports: [health()], records: [Lamp] })
     class AppModule {}
     const { connect } = await import('filigree')
@@ -121,7 +121,7 @@ describe('health', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('asks its checks once a second, whoever asks', async () => {
+  it('runs its checks once a second, however many requests', async () => {
     const mailer = await start()
     const advance = stopClock()
     await Promise.all(Array.from({ length: 20 }, () => ask('ready')))
@@ -133,7 +133,7 @@ describe('health', () => {
     expect(mailer.asked).toBe(2)
   })
 
-  it('asks a check that never ends again, after ten times its time', async () => {
+  it('runs a check that never ends again, after ten times its timeout', async () => {
     const mailer = await start({ timeout: 300 })
     const advance = stopClock()
     mailer.answer = () => new Promise(() => undefined)
@@ -170,7 +170,7 @@ describe('health', () => {
     await expect(ask('ready')).rejects.toThrow()
   })
 
-  it('refuses options that say nothing, in the report of the start', async () => {
+  it('refuses options without effect, in the start report', async () => {
     @Module({ imports: [health({ timeout: '1s' as never }), health({ wait: 1 } as never)] })
     class AppModule {}
     const starting = bootstrap(AppModule, { listen: false, logger: false, env: {} })
@@ -179,7 +179,7 @@ describe('health', () => {
 })
 
 describe('@HealthCheck', () => {
-  it('names its check, and no method is one because of its name', async () => {
+  it('names its check, and requires the decorator', async () => {
     class Redis {
       @HealthCheck('redis') ping(): boolean {
         return true

@@ -118,7 +118,7 @@ function send(key: string | undefined, body: unknown, path = '/orders', more: Re
 }
 
 describe('idempotent', () => {
-  it('does a write once, and answers it as often as it comes', async () => {
+  it('runs a write once, and repeats its response for every retry', async () => {
     const first = await send('a', { amount: 2 })
     const again = await send('"a"', { amount: 2 })
     expect([first.status, again.status]).toEqual([201, 201])
@@ -129,7 +129,7 @@ describe('idempotent', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  it('stores no response with a credential, and does not do its write again', async () => {
+  it('stores no response with a credential, and does not repeat its write', async () => {
     const first = await send('cookie', {}, '/orders/with-cookie')
     const before = made
     const again = await send('cookie', {}, '/orders/with-cookie')
@@ -147,7 +147,7 @@ describe('idempotent', () => {
     ])
   })
 
-  it('answers writes of crud again, with all their headers', async () => {
+  it('repeats responses of crud writes, with all their headers', async () => {
     const first = await send('p', { to: 'Ann' }, '/parcels')
     const again = await send('p', { to: 'Ann' }, '/parcels')
     const shown = (answer: Response) => [
@@ -167,7 +167,7 @@ describe('idempotent', () => {
     expect(variedAgain.headers.get('link')).toBe('</a>; rel="a"')
   })
 
-  it('knows a key by user, method and path, and refuses it for another body', async () => {
+  it('identifies a key by user, method and path, and refuses it for another body', async () => {
     const before = made
     const other = await send('a', { amount: 3 })
     expect(other.status).toBe(422)
@@ -179,7 +179,7 @@ describe('idempotent', () => {
     expect(made).toBe(before + 3)
   })
 
-  it('never answers one visitor with what was made for another', async () => {
+  it('never sends one visitor the response of another', async () => {
     const first = await send(undefined, {}, '/orders/of-visitor')
     const second = await send(undefined, {}, '/orders/of-visitor')
     const cookies = [first, second].map((one) => one.headers.get('set-cookie')?.split(';')[0] ?? '')
@@ -200,7 +200,7 @@ describe('idempotent', () => {
     expect([await cart('bob'), await cart('ann')]).toEqual([422, kept])
   })
 
-  it('keeps successes alone, and nothing without a key', async () => {
+  it('stores only successes, and nothing without a key', async () => {
     const before = made
     for (const key of ['f', 'f', undefined, undefined])
       expect((await send(key, {}, '/orders/fails')).status).toBe(409)
@@ -209,7 +209,7 @@ describe('idempotent', () => {
     expect((await send('v', { amount: 1 })).status).toBe(201)
   })
 
-  it('answers 409 while the first is in flight', async () => {
+  it('returns 409 while the first request is running', async () => {
     const began = new Promise<void>((resolve) => {
       arrived = resolve
     })

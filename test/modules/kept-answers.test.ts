@@ -185,7 +185,7 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
     ...['cookie-header', 'all-headers', 'later', 'value', 'around', 'by-user-and-cookie'],
     ...['with-etag', 'node-authorization', 'raw-headers'],
   ])(
-    'Kept answers: /kept/%s is made for each caller, and a warning names it once',
+    'Responses of /kept/%s are not shared between callers, and one warning names the route',
     async (name) => {
       lines.length = 0
       const first = await ask(`/kept/${name}`, boss)

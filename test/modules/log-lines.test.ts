@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import type { HttpRequest } from 'filigree'
 import { LineWriter } from '../../src/modules/access-log/line-writer.js'
 
-describe('the lines of the own log', () => {
-  it('hold nothing that terminals and viewers take for a command or the end of a line', () => {
+describe('lines of our own log', () => {
+  it('contain no control characters that terminals and viewers interpret', () => {
     const request = { id: 'r-1', method: 'GET', ip: '::1', user: null, route: undefined }
     const outcome = { status: 200, ms: 1, bytes: 2, received: 0, aborted: false }
     const sent = { agent: '\u009b31m\u0085\u001b[2J\u007f\u2028\r\n"' }

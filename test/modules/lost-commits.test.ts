@@ -6,7 +6,7 @@ import { loseCommits } from './lost-commits.js'
 const server = await startPostgres()
 afterAll(() => server.close())
 
-it('writes no row twice where connections are cut before, in and after the commit', async () => {
+it('writes no row twice where connections are cut before, during and after the commit', async () => {
   const outcome = await loseCommits(await server.createDatabase(), {
     ...{ keys: 48, clients: 8, cutEvery: 3 },
   })

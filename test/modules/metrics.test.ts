@@ -80,7 +80,7 @@ describe('metrics', () => {
     }
   })
 
-  it('has no fault that promtool finds, or where it is not installed the grammar', async () => {
+  it('passes promtool, or the grammar where it is not installed', async () => {
     await query('query Named { lamps { name } }')
     const text = await (await fetch(`${app.url}/metrics`)).text()
     const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
@@ -111,7 +111,7 @@ describe('metrics', () => {
     ['text/plain;version=0.0.4;q=0.9,application/openmetrics-text;q=0.2', false],
     ['application/openmetrics-text;q=0', false],
     ['*/*', false],
-  ])('is OpenMetrics for those who rather have it: %s', async (accept, isOpen) => {
+  ])('is OpenMetrics for clients that prefer it: %s', async (accept, isOpen) => {
     const answer = await fetch(`${app.url}/metrics`, { headers: { accept } })
     const text = await answer.text()
     expect(answer.headers.get('content-type')?.split(';')[0]).toBe(
@@ -123,7 +123,7 @@ describe('metrics', () => {
     expect(text.includes('le="1.0"')).toBe(isOpen)
   })
 
-  it('shows traces that are sampled in OpenMetrics, where the application says so', async () => {
+  it('has exemplars of sampled traces in OpenMetrics, where enabled', async () => {
     @Module({ imports: [metrics({ exemplars: true })], controllers: [ItemController] })
     class ShownModule {}
     const shown = await bootstrap(ShownModule, { ...settings, env })
@@ -160,7 +160,7 @@ describe('metrics', () => {
     expect([...after.keys()].join()).not.toMatch(/items\/\d|such|PROPFIND/)
   })
 
-  it('has buckets that grow to the count', async () => {
+  it('has cumulative buckets up to the count', async () => {
     const after = await read()
     const labels = 'method="GET",route="/items/<id:int>",status="200"'
     const buckets = [...after]
@@ -193,7 +193,7 @@ describe('metrics', () => {
     expect((after.get(name) ?? 0) - (before.get(name) ?? 0)).toBe(1)
   })
 
-  it('counts GraphQL by name, 250 names at most', async () => {
+  it('counts GraphQL operations by name, 250 names at most', async () => {
     await query('query Lamps { lamps { name } }')
     const named = 'graphql_operations_total{name="Lamps",type="query",outcome="ok"}'
     expect((await read()).get(named)).toBe(1)
@@ -203,7 +203,7 @@ describe('metrics', () => {
     expect(names.join()).toContain('name="_other"')
   })
 
-  it('tells of the process', async () => {
+  it('has process metrics', async () => {
     const after = await read()
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
     expect(after.has('nodejs_eventloop_delay_p99_seconds')).toBe(true)
@@ -212,7 +212,7 @@ describe('metrics', () => {
     expect(after.get('live_runs_total')).toBe(0)
   })
 
-  it('heeds the requests of its own application alone', async () => {
+  it('counts only the requests of its own application', async () => {
     const other = await bootstrap(AppModule, { ...settings, env, database })
     const before = await read()
     await (await fetch(`${other.url}/items/7`)).text()
@@ -234,7 +234,7 @@ describe('metrics({ secured })', () => {
     await closed.close()
   })
 
-  it('refuses options that say nothing, in the report of the start', async () => {
+  it('refuses options without effect, in the start report', async () => {
     @Module({ imports: [metrics({ secured: 7 as never }), metrics({ open: true } as never)] })
     class FaultyModule {}
     const starting = bootstrap(FaultyModule, { ...settings, env, listen: false })

@@ -42,7 +42,7 @@ async function start(...given: Parameters<typeof securityHeaders>) {
     (await fetch(url + path, { headers })).headers
 }
 
-it('puts policies on HTML, and keeps those that a page has', async () => {
+it('sends policies with HTML, and keeps those of a page', async () => {
   const ask = await start()
   const page = await ask('/page')
   expect(page.get('content-security-policy')).toMatch(
@@ -58,13 +58,13 @@ it('puts policies on HTML, and keeps those that a page has', async () => {
   expect(swagger.get('x-frame-options')).toBe('DENY')
 })
 
-it('sends Strict-Transport-Security over https alone', async () => {
+it('sends Strict-Transport-Security over https only', async () => {
   const ask = await start()
   const secure = await ask('/page', { 'X-Forwarded-Proto': 'https' })
   expect(secure.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains')
 })
 
-it('leaves out headers that are switched off, and refuses options without an effect', async () => {
+it('omits headers that are switched off, and refuses options without an effect', async () => {
   const ask = await start({ csp: false, frame: 'SAMEORIGIN', referrer: false, hsts: false })
   const page = await ask('/page', { 'X-Forwarded-Proto': 'https' })
   expect(page.get('content-security-policy')).toBeNull()

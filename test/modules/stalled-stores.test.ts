@@ -184,8 +184,8 @@ function within<T>(answer: Promise<T>): Promise<T> {
   return Promise.race([answer, late])
 }
 
-describe('while the database does not answer', () => {
-  it('limits count in memory, and probes and metrics are not counted at all', async () => {
+describe('while the database does not respond', () => {
+  it('limits are counted in memory, and probes and metrics are not counted', async () => {
     const app = await start(DeskModule)
     const ask = (path: string) => within(fetch(app.url + path))
     expect((await ask('/plain')).headers.get('ratelimit')).toMatch(/r=4/)
@@ -200,7 +200,7 @@ describe('while the database does not answer', () => {
     expect(plain.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])
   })
 
-  it('a write with a key is 503 and not done, and the key is free afterwards', async () => {
+  it('a write with a key is 503 and does not run, and the key is free afterwards', async () => {
     const app = await start(UnlimitedModule)
     const order = () =>
       within(
@@ -221,7 +221,7 @@ describe('while the database does not answer', () => {
     expect(done).toBe(before + 1)
   })
 
-  it('sessions and tokens are 503, and as before afterwards', async () => {
+  it('sessions and tokens are 503, and work again afterwards', async () => {
     const app = await start(UnlimitedModule)
     const first = await fetch(`${app.url}/visits`, { method: 'POST' })
     const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';')
@@ -242,7 +242,7 @@ describe('while the database does not answer', () => {
     expect((await untilAnswered(own)).status).toBe(200)
   })
 
-  it('agents are 503 and not signed out, and limits of users count by address', async () => {
+  it('agents get 503 and stay signed in, and limits of users count by address', async () => {
     const app = await start(AgentModule)
     const authorization = `Bearer ${await app.get(Auth).getToken({ sub: 'ada' })}`
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
@@ -269,7 +269,7 @@ describe('while the database does not answer', () => {
     expect(await (await untilAnswered(list)).text()).toContain('"name"')
   })
 
-  it('kept answers are made anew, and kept again afterwards', async () => {
+  it('cached responses are created again, and cached again afterwards', async () => {
     const app = await start(UnlimitedModule)
     const ask = async () =>
       (await within(fetch(`${app.url}/kept`))).json() as Promise<{ made: number }>
@@ -284,7 +284,7 @@ describe('while the database does not answer', () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
   })
 
-  it('jobs and one-time tokens are 503: no token is lost, and jobs go on afterwards', async () => {
+  it('jobs and one-time tokens are 503: no token is lost, and jobs continue afterwards', async () => {
     const app = await start(LaterModule, { handler: 1000 })
     const post = (path: string) => within(fetch(`${app.url}/later${path}`, { method: 'POST' }))
     const token = await (await post('/tokens')).text()
@@ -300,7 +300,7 @@ describe('while the database does not answer', () => {
     while (!ran.includes(2)) await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
-  it('a process that needs it at once says so when it starts', async () => {
+  it('a process that requires it at the start reports that', async () => {
     proxy.stall()
     const failure = await bootstrap(DeskModule, {
       listen: false,
@@ -311,8 +311,8 @@ describe('while the database does not answer', () => {
   })
 })
 
-describe('patience', () => {
-  it('refuses at once what comes after a silence, until the database has answered again', async () => {
+describe('the database timeout', () => {
+  it('refuses new statements immediately, until the database has responded again', async () => {
     const app = await start(UnlimitedModule)
     const database = app.get(DeskController).database
     const store = database.timeouts(50)

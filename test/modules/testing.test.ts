@@ -153,7 +153,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     )
   })
 
-  it('keeps the cookies of each caller', async () => {
+  it('stores the cookies of each caller', async () => {
     const [ann, bob] = [desk.as({ sub: '7' }), desk.as({ sub: '8' })]
     expect((await ann.get('/visits')).body).toEqual({ visits: 1 })
     expect((await ann.get('/visits')).body).toEqual({ visits: 2 })
@@ -168,7 +168,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     expect((await desk.anonymous.post('/tickets', { title: 'no' })).status).toBe(401)
   })
 
-  it('asks GraphQL and follows subscriptions', async () => {
+  it('queries GraphQL and follows subscriptions', async () => {
     await reset()
     const ann = desk.as({ sub: '7' })
     const text =
@@ -202,7 +202,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     await expect(desk.anonymous.events('/titles').next()).rejects.toThrow('answered 200')
   })
 
-  it('shows what was logged and sent', async () => {
+  it('returns logs and sent mails', async () => {
     await reset()
     await desk.records(Ticket).create({ title: 'x' })
     await desk.anonymous.get('/titles')
@@ -215,7 +215,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     expect([desk.statements, desk.log]).toEqual([[], []])
   })
 
-  it('moves the time of the application alone', async () => {
+  it('moves the time of the application only', async () => {
     await reset()
     const before = Date.now()
     const ann = desk.as({ sub: '7', roles: ['agent'] }, { expiresIn: '1h' })
@@ -230,7 +230,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     await expect(desk.clock.advance('soon')).rejects.toThrow('is not a time')
   })
 
-  it('takes the fresh tokens of rotation, as the client does', async () => {
+  it('uses the fresh tokens of rotation, as the client does', async () => {
     await reset()
     const ann = desk.as({ sub: '7', roles: ['agent'] }, { expiresIn: '1h' })
     await ann.get('/agents')
@@ -240,7 +240,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     expect((await ann.get('/agents')).status).toBe(200)
   })
 
-  it('begins again after a reset', async () => {
+  it('starts again after a reset', async () => {
     await desk.records(Team).create({ name: 't' })
     const ann = desk.as({ sub: '7' })
     await ann.get('/visits')
@@ -255,7 +255,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
   })
 
   if (!isOwn) {
-    it('empties no database that it was given, unless told to', async () => {
+    it('empties no given database, unless enabled', async () => {
       await reset()
       await desk.records(Team).create({ name: 'kept' })
       await expect(desk.reset()).rejects.toThrow('emptyTables: true')
@@ -277,7 +277,7 @@ describe('testApplication', () => {
     expect(other.get(Mailer)).toBe(spy)
   })
 
-  it('refuses options and overrides that mean nothing', async () => {
+  it('refuses options and overrides without effect', async () => {
     await expect(testApplication(DeskModule, { databse: 'x' } as never)).rejects.toThrow('databse')
     await expect(testApplication(DeskModule, { port: 3000 } as never)).rejects.toThrow('port')
     class Nobody {}
@@ -288,7 +288,7 @@ describe('testApplication', () => {
     await expect(desk.reset({ all: true } as never)).rejects.toThrow('unknown option "all"')
   })
 
-  it('runs several at once, each with its own database, time and log', async () => {
+  it('runs several concurrently, each with its own database, time and log', async () => {
     await using one = await testApplication(DeskModule)
     await using other = await testApplication(DeskModule)
     await one.records(Team).create({ name: 't' })
@@ -298,13 +298,13 @@ describe('testApplication', () => {
     expect(other.statements).toHaveLength(1)
   })
 
-  it('is closed twice without harm', async () => {
+  it('can be closed twice', async () => {
     const desk = await testApplication(DeskModule)
     await desk.close()
     await desk.close()
   })
 
-  it('asks the endpoint of GraphQL where it is, behind a prefix too', async () => {
+  it('uses the configured endpoint of GraphQL, behind a prefix too', async () => {
     const graphql = new GraphQL()
     graphql.schema.addQuery('hello', { type: 'String', resolve: () => 'hi' })
     graphql.registerRoute('/questions')

@@ -72,7 +72,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 const total = async (shop: Shop): Promise<number> =>
   ((await (await ask(shop, '/shop/total')).json()) as { total: number }).total
 
-it('counts a limit together, on every process', async () => {
+it('three processes share a limit', async () => {
   const answers: Response[] = []
   // Few at a time: where a count takes longer than throttle waits for it, each process counts alone.
   for (let n = 0; n < 9; n += shops.length)
@@ -85,7 +85,7 @@ it('counts a limit together, on every process', async () => {
   }
 })
 
-it('goes on when one of them is killed: what was answered is there, once', async () => {
+it('requests continue when one process is killed: completed writes are there, once', async () => {
   const [killed, ...others] = shops
   const answered = new Map<string, unknown>()
   let sent = 0
@@ -119,18 +119,18 @@ it('goes on when one of them is killed: what was answered is there, once', async
   expect(before).toBeGreaterThanOrEqual(answered.size)
 })
 
-it('keeps the limit that the killed one has counted', async () => {
+it('the limit keeps the counts of the killed process', async () => {
   for (const shop of shops.slice(1)) expect((await ask(shop, '/shop/limited')).status).toBe(429)
 })
 
-it('throws an answer away that another process has outdated', async () => {
+it('a cached response that another process has invalidated is dropped', async () => {
   const [, reader, writer] = shops
   const before = await total(reader!)
   expect((await order(writer!, 'fresh')).status).toBe(200)
   await until(async () => (await total(reader!)) === before + 1)
 })
 
-it('has the figures of its own requests in /metrics and in its access log', async () => {
+it('each process has the metrics of its own requests in /metrics and in its access log', async () => {
   for (const shop of shops.slice(1)) {
     const text = await (await fetch(`${shop.url}/metrics`)).text()
     const counted = new Map<string, number>()
@@ -152,7 +152,7 @@ it('has the figures of its own requests in /metrics and in its access log', asyn
   }
 })
 
-it('says whom to send requests: not who is gone, leaves, or has no database', async () => {
+it('readiness is false for a closed or closing process, or without a database', async () => {
   const [killed, leaving, staying] = shops as [Shop, Shop, Shop]
   const ready = async ({ url }: Shop): Promise<unknown> => {
     const answer = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })

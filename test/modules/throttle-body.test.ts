@@ -84,20 +84,20 @@ describe('a limit by the body', () => {
     expect(calls).toBe(3)
   })
 
-  it('stands beside a limit by address, which other names use up', async () => {
+  it('is combined with a limit by address, which other names use up', async () => {
     for (let name = 0; name < 6; name++) expect(await send('/login', `n${name}`)).toBe(200)
     expect(await send('/login', 'another')).toBe(429)
     expect(await send('/login', 'another', {}, '192.0.2.9')).toBe(200)
   })
 
-  it('counts behind the check of the body, so that a malformed one is 400 and uses up no name', async () => {
+  it('counts after the validation of the body, so a malformed one is 400 and counts for no name', async () => {
     for (let attempt = 0; attempt < 4; attempt++)
       expect(await send('/login', 'Ada', { password: 7 })).toBe(400)
     expect(await send('/login', 7)).toBe(400)
     expect(await send('/login', 'Ada')).toBe(200)
   })
 
-  it('has one count for a name, in whatever way it is sent', async () => {
+  it('has one count for a name, whatever the media type', async () => {
     const form = async (body: string): Promise<number> => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       return (await app.inject({ method: 'POST', url: '/login', headers, body })).status
@@ -114,21 +114,21 @@ describe('a limit by the body', () => {
     expect(await json('{"name":"other","password":"x","name":"ren\\u00e9"}')).toBe(429)
   })
 
-  it('counts no body that its class refuses', async () => {
+  it('does not count a body that its class refuses', async () => {
     const odd: unknown[] = [['Ada'], { name: 'Ada' }, [['Ada']], 7, true, null, 'x'.repeat(2001)]
     for (const [place, name] of [...odd, undefined].entries())
       expect([place, await send('/login', name, {}, `192.0.2.${place}`)]).toEqual([place, 400])
     for (const status of [200, 200, 429]) expect(await send('/login', 'Ada')).toBe(status)
   })
 
-  it('takes a function of request and body; undefined is not counted', async () => {
+  it('accepts a function of request and body, and undefined is not counted', async () => {
     for (let attempt = 0; attempt < 4; attempt++) expect(await send('/login/tenant', 'a')).toBe(200)
     for (const status of [200, 200, 429])
       expect(await send('/login/tenant', 'a', { tenant: 't' })).toBe(status)
     expect(await send('/login/tenant', 'a', { tenant: 't' }, '192.0.2.7')).toBe(200)
   })
 
-  it('keeps hashes only, however long a name is', async () => {
+  it('stores only hashes, however long a name is', async () => {
     const odd = 'x'.repeat(1500)
     for (const status of [200, 200, 429]) expect(await send('/login/stored', odd)).toBe(status)
     expect(await send('/login/stored', 'grace')).toBe(200)
@@ -141,7 +141,7 @@ describe('a limit by the body', () => {
     expect(JSON.stringify(rows)).not.toMatch(/grace|xxx/)
   })
 
-  it('says 429 in the document', async () => {
+  it('documents 429', async () => {
     const document = (await app.inject('/swagger/openapi.json')).json() as {
       paths: { [path: string]: { post: { responses: object } } }
     }
@@ -149,7 +149,7 @@ describe('a limit by the body', () => {
   })
 })
 
-describe('faults', () => {
+describe('configuration problems', () => {
   async function problemsOf(
     by: ThrottleBy,
     method: 'get' | 'post' | 'list' | 'bare',
@@ -182,7 +182,7 @@ describe('faults', () => {
     return failure instanceof DeclarationError ? failure.message : ''
   }
 
-  it('a field that the body does not have stops the start', async () => {
+  it('include a field that the body does not have', async () => {
     expect(await problemsOf('body.nmae', 'post')).toMatch(
       /by names nmae, which the body of OddController\.run does not have\. +Its fields are name, password, tenant\./,
     )
@@ -196,7 +196,7 @@ describe('faults', () => {
     expect(await problemsOf('body.name', 'post')).toBe('')
   })
 
-  it('a limit of the whole application cannot go by it', async () => {
+  it('include a limit of the whole application by the body', async () => {
     @Module({ imports: [throttle({ limit: '5/m', by: 'body.name' })] })
     class OddModule {}
     await expect(bootstrap(OddModule, { listen: false, logger: false, env: {} })).rejects.toThrow(

@@ -72,21 +72,21 @@ describe('@Throttle on root fields', () => {
     expect((await ask('/rates', '{ free }')).headers.get('ratelimit')).toBeNull()
   })
 
-  it('counts by GET, too', async () => {
+  it('counts with GET, too', async () => {
     const ask = await start()
     await ask('/rates', '{ a: rate b: rate c: rate }')
     const answer = await fetch(`${app?.url}/rates?query=${encodeURIComponent('{ rate }')}`)
     expect(answer.status).toBe(429)
   })
 
-  it('holds for the fields that are generated of a record, each with a count of its own', async () => {
+  it('works for generated fields of a record, each with its own count', async () => {
     const ask = await start()
     for (const status of [200, 200, 429])
       expect((await ask('/graphql', '{ lamps { id } }')).status).toBe(status)
     expect((await ask('/graphql', '{ lampCount }')).status).toBe(200)
   })
 
-  it('counts a record that is asked for by its global id, as by its query', async () => {
+  it('counts a record read by its global id like its query', async () => {
     const ask = await start(true)
     const id = toGlobalId('Lamp', 1)
     expect((await ask('/graphql', `{ node(id: "${id}") { id } }`)).status).toBe(200)
@@ -95,7 +95,7 @@ describe('@Throttle on root fields', () => {
     expect((await ask('/graphql', '{ node(id: "none") { id } }')).status).toBe(200)
   })
 
-  it('stops the start where it says nothing', async () => {
+  it('stops the start for options without effect', async () => {
     const graphql = new GraphQL()
     graphql.schema.addQuery('a', { type: 'Int', use: [Throttle('often')], resolve: () => 1 })
     graphql.registerRoute('/a')

@@ -73,7 +73,7 @@ async function start(module: new () => object = AppModule, more: BootstrapOption
 }
 
 describe('@Throttle', () => {
-  it('has one count for the pattern of a route and answers 429 with the wait', async () => {
+  it('has one count for the pattern of a route and returns 429 with the wait', async () => {
     const ask = await start()
     const first = await ask('/items/1')
     expect(first.status).toBe(200)
@@ -107,7 +107,7 @@ describe('@Throttle', () => {
     expect((await ask('/class/a')).headers.get('ratelimit')).toMatch(/^"3\/m";r=2/)
   })
 
-  it('counts by user behind the gate: a bad token costs that user nothing', async () => {
+  it('counts by user after authentication: a bad token costs that user nothing', async () => {
     const ask = await start()
     const auth = app?.get(Auth)
     const as = async (sub: string) => ({
@@ -122,7 +122,7 @@ describe('@Throttle', () => {
     expect((await ask('/mine', bob)).status).toBe(200)
   })
 
-  it('stands in the document, and refuses what is no limit at the start', async () => {
+  it('is in the document, and invalid limits are refused at the start', async () => {
     await start()
     const { paths = {} } = app?.openapi ?? {}
     expect(paths['/items/{id}']?.get?.responses).toHaveProperty('429')
@@ -147,7 +147,7 @@ describe('@Throttle', () => {
 })
 
 describe('throttle', () => {
-  it('counts all routes together, before the gate, unknown paths and bad tokens too', async () => {
+  it('counts all routes together, before authentication, unknown paths and bad tokens too', async () => {
     @Module({ imports: [AppModule, throttle({ limit: '4/m' })] })
     class Limited {}
     const ask = await start(Limited)
@@ -159,7 +159,7 @@ describe('throttle', () => {
     expect(app?.openapi.paths?.['/items']?.get?.responses).toHaveProperty('429')
   })
 
-  it('counts by user on open routes too, where a bad token is none and the handler learns nothing', async () => {
+  it('counts by user on open routes too, where a bad token is anonymous and the handler gets no claims', async () => {
     @Controller('/open')
     class OpenController {
       @Get('/') open(request: HttpRequest) {
@@ -215,7 +215,7 @@ describe('throttle', () => {
     }
   })
 
-  it('counts in SQLite, and gives back there too', async () => {
+  it('counts in SQLite, and gives counts back there too', async () => {
     @Module({ imports: [AppModule, throttle({ limit: '3/m', store: 'database' })] })
     class Limited {}
     const ask = await start(Limited, { database: 'sqlite::memory:' })
@@ -227,12 +227,12 @@ describe('throttle', () => {
 })
 
 describe('limits', () => {
-  it('are read as they are written', () => {
+  it('accept all documented notations', () => {
     expect(readLimit('20/10s')).toMatchObject({ limit: 20, window: 10_000 })
     expect(['', '5', '5/x', '0/m', '5/0m', '-1/m'].map(readLimit)).toEqual(Array(6).fill(undefined))
   })
 
-  it('take the addresses of one IPv6 network for one', () => {
+  it('count one IPv6 network as one address', () => {
     expect(networkOf('2001:db8::1')).toBe(networkOf('2001:0DB8:0:0:ffff::2'))
     expect(networkOf('2001:db8:0:1::1')).not.toBe(networkOf('2001:db8::1'))
     expect(networkOf('10.0.0.1')).toBe('10.0.0.1')

@@ -104,7 +104,7 @@ async function spansOf(
 }
 
 describe('tracing', () => {
-  it('makes a server span below the parent that came', async () => {
+  it('creates a server span under the incoming parent', async () => {
     const [server] = (await spansOf('/lamps/7?q=hush', sampled)).filter(
       ({ kind }) => kind === SpanKind.SERVER,
     )
@@ -124,7 +124,7 @@ describe('tracing', () => {
     expect(JSON.stringify(server!.attributes)).not.toContain('hush')
   })
 
-  it('has statements as client spans below the handler, without values', async () => {
+  it('records statements as client spans under the handler, without values', async () => {
     const spans = await spansOf('/lamps/7')
     const handler = spans.find(({ name }) => name === 'LampController.show')!
     const statement = spans.find(({ kind }) => kind === SpanKind.CLIENT)!
@@ -141,7 +141,7 @@ describe('tracing', () => {
     expect(JSON.stringify(statement.attributes)).not.toContain('secret')
   })
 
-  it('names no path of a 404, and takes 4xx for no error', async () => {
+  it('records no path of a 404, and no error for 4xx', async () => {
     const [missing] = await spansOf('/no/such/path')
     expect(missing).toMatchObject({ name: 'GET', status: { code: SpanStatusCode.UNSET } })
     exporter.reset()
@@ -156,7 +156,7 @@ describe('tracing', () => {
     })
   })
 
-  it('heeds a parent that is not sampled, and hands it on', async () => {
+  it('respects a parent that is not sampled, and passes it on', async () => {
     await (
       await fetch(`${app.url}/lamps/outside`, {
         headers: { traceparent: `00-${traceId}-${parentId}-00` },
@@ -174,13 +174,13 @@ describe('tracing', () => {
     expect(heard).toEqual([`00-${traceId}-${handler.spanContext().spanId}-01`])
   })
 
-  it('has the id of the trace in lines of the log', async () => {
+  it('adds the trace id to log lines', async () => {
     await spansOf('/lamps/logged', sampled)
     await (await fetch(`${app.url}/lamps/broken`, { headers: sampled })).text()
     expect(lines).toMatchObject([{ trace_id: traceId }, { trace_id: traceId }])
   })
 
-  it('has a span of each GraphQL operation, with its name as an attribute', async () => {
+  it('records a span for each GraphQL operation, with its name as an attribute', async () => {
     const body = JSON.stringify({ query: 'query Lamps { lamps { name } }' })
     const headers = { 'content-type': 'application/json' }
     await (await fetch(`${app.url}/graphql`, { method: 'POST', headers, body })).text()

@@ -83,8 +83,8 @@ class JobController {
   }
 }
 
-describe('a class that is in the providers of no module', () => {
-  it('stops the start where it has jobs, with the other mistakes', async () => {
+describe('a class in the providers of no module', () => {
+  it('stops the start where it has jobs, with the other problems', async () => {
     @Controller('/<id:integer>')
     class FaultyController {
       @Get('/')
@@ -116,7 +116,7 @@ describe('a class that is in the providers of no module', () => {
     ])
   })
 
-  it('stops the start where a package checks its own decorator', async () => {
+  it('stops the start where a package checks its custom decorator', async () => {
     const Nightly = createMetadata<[hour: number]>('Nightly')
     class Cleaner {
       @Nightly(3) tidy(): void {
@@ -136,7 +136,7 @@ describe('a class that is in the providers of no module', () => {
     expect(await problemsOf(WholeModule)).toEqual([])
   })
 
-  it('is of no concern to an application without the module that reads the decorator', async () => {
+  it('is allowed in an application without the module that reads the decorator', async () => {
     @Module()
     class AppModule {}
     expect(await problemsOf(AppModule)).toEqual([])

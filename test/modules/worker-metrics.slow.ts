@@ -38,7 +38,7 @@ function countsIn(text: string): number[] {
 }
 
 describe('the metrics of workers', () => {
-  it('are added up in each scrape, and what an ended one counted stays', async () => {
+  it('are added up in each scrape, including the counts of ended workers', async () => {
     const url = await start()
     const pids = new Set<number>()
     let asked = 0
@@ -53,7 +53,7 @@ describe('the metrics of workers', () => {
     expect(later[0]).toBeGreaterThanOrEqual(asked)
   })
 
-  it('are each one’s own with a label, where the application says so', async () => {
+  it('are separate with a label, where enabled', async () => {
     const url = await start('labelled')
     const pids = new Set<number>()
     let asked = 0
@@ -64,7 +64,7 @@ describe('the metrics of workers', () => {
     expect(await scrape(url)).toMatch(/^process_cpu_seconds_total\{worker="\d+"\}/m)
   })
 
-  it('come while a worker hangs, with what it told last', async () => {
+  it('are available while a worker hangs, with its last values', async () => {
     const url = await start()
     const pids = new Set<number>()
     let asked = 0

@@ -447,7 +447,7 @@ const interesting: readonly unknown[] = [
 ]
 
 describe('the document and the server', () => {
-  it('agree about every rule of a body, and the document is never narrower', async () => {
+  it('agree on every rule of a body, and the document is never narrower', async () => {
     await using app = await start()
     const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
     addFormats(ajv)
@@ -488,7 +488,7 @@ describe('the document and the server', () => {
     expect(known.filter((name) => !listed.has(name))).toEqual([])
   })
 
-  it('agree about texts of queries and forms', async () => {
+  it('agree on texts of queries and forms', async () => {
     const texts = [
       '',
       'on',
@@ -542,7 +542,7 @@ describe('the document and the server', () => {
     expect(faults).toEqual([])
   })
 
-  it('agree about every rule of a query and a form, and the document is never narrower', async () => {
+  it('agree on every rule of a query and a form, and the document is never narrower', async () => {
     await using app = await start()
     const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
     addFormats(ajv)
@@ -577,7 +577,7 @@ describe('the document and the server', () => {
     expect(faults).toEqual([])
   })
 
-  it('agree about keys that no field has, refused or dropped', async () => {
+  it('agree on unknown keys, refused or dropped', async () => {
     class Named {
       @Field('string') name!: string
     }

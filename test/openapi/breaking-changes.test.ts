@@ -34,7 +34,7 @@ function object(properties: object, ...required: string[]): object {
 const text = { type: 'string' }
 const number = { type: 'number' }
 
-describe('findBreakingChanges, of what is taken', () => {
+describe('findBreakingChanges in requests', () => {
   it.each<[string, object, object, string[]]>([
     ['a new optional field', object({}), object({ a: text }), []],
     [
@@ -123,11 +123,11 @@ describe('findBreakingChanges, of what is taken', () => {
       { anyOf: [text, { type: 'null' }] },
       ['TYPE_NARROWED POST /x: body: no number is taken any more.'],
     ],
-  ])('judges %s', (_, before, after, expected) => {
+  ])('reports %s', (_, before, after, expected) => {
     expect(changes(taking(before), taking(after))).toEqual(expected)
   })
 
-  it('follows references, in circles too', () => {
+  it('follows references, in cycles too', () => {
     const tree = (leaf: object) => ({
       Tree: object({
         leaf,
@@ -141,7 +141,7 @@ describe('findBreakingChanges, of what is taken', () => {
   })
 })
 
-describe('findBreakingChanges, of what is sent', () => {
+describe('findBreakingChanges in responses', () => {
   it.each<[string, object, object, string[]]>([
     ['a new field', object({}), object({ a: text }, 'a'), []],
     [
@@ -182,11 +182,11 @@ describe('findBreakingChanges, of what is sent', () => {
       {},
       ['RESPONSE_TYPE_CHANGED GET /x: response 200: it may be anything now.'],
     ],
-  ])('judges %s', (_, before, after, expected) => {
+  ])('reports %s', (_, before, after, expected) => {
     expect(changes(giving(before), giving(after))).toEqual(expected)
   })
 
-  it('judges answers and media types that are gone', () => {
+  it('reports removed responses and media types', () => {
     const answering = (status: number, media: string): OpenApiDocument =>
       documentOf({
         '/x': { get: { responses: { [status]: { description: '', content: { [media]: {} } } } } },
@@ -201,17 +201,17 @@ describe('findBreakingChanges, of what is sent', () => {
   })
 })
 
-describe('findBreakingChanges, of routes', () => {
+describe('findBreakingChanges in routes', () => {
   const get = { responses: {} }
 
-  it('judges removed routes, and lets parameters be renamed', () => {
+  it('reports removed routes, and allows renamed parameters', () => {
     const before = documentOf({ '/x/{id}': { get, delete: get } })
     const after = documentOf({ '/x/{key}': { get }, '/y': { get } })
     expect(changes(before, after)).toEqual(['ROUTE_REMOVED DELETE /x/{id}: it was removed.'])
     expect(changes(before, before)).toEqual([])
   })
 
-  it('judges parameters', () => {
+  it('reports parameters', () => {
     const before = documentOf({
       '/x/{id}': {
         get: {
@@ -243,7 +243,7 @@ describe('findBreakingChanges, of routes', () => {
     ])
   })
 
-  it('judges bodies that are required, and media types that are gone', () => {
+  it('reports required bodies, and removed media types', () => {
     const posting = (requestBody?: object): OpenApiDocument =>
       documentOf({ '/x': { post: { requestBody, responses: {} } } })
     const json = { 'application/json': { schema: {} } }
@@ -276,7 +276,7 @@ describe('findBreakingChanges, of routes', () => {
       [{ bearerAuth: ['admin', 'audit'] }],
       ['it needs a token with admin and audit now.'],
     ],
-  ])('judges %s', (_, before, after, expected) => {
+  ])('reports %s', (_, before, after, expected) => {
     const guarded = (security: object[]): OpenApiDocument =>
       documentOf({ '/x': { get: { ...get, security } } })
     expect(changes(guarded(before), guarded(after))).toEqual(

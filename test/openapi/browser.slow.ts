@@ -17,7 +17,7 @@ afterAll(() => app.close())
 
 describe('/swagger in a browser', () => {
   it(
-    'authorizes, tries routes out and reaches no other origin',
+    'authorizes, sends requests to routes and reaches no other origin',
     async () => {
       const seen = await withPage(app.url, async ({ page, errors, strangers }) => {
         await page.goto(`${app.url}/swagger`)
@@ -57,7 +57,7 @@ describe('/swagger in a browser', () => {
   )
 
   it(
-    'asks for a token where the document is secured',
+    'requires a token where the document is secured',
     async () => {
       await using secured = await bootstrap(FixtureModule, { ...options, docs: { secured: true } })
       const seen = await withPage(secured.url, async ({ page, errors, strangers }) => {
@@ -83,7 +83,7 @@ describe('/swagger in a browser', () => {
   )
 
   it(
-    'shows texts of @Doc and runs none of them',
+    'shows texts of @Doc and runs no script in them',
     async () => {
       await using hostile = await bootstrap(HostileModule, {
         ...options,

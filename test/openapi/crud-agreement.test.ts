@@ -156,7 +156,7 @@ describe('the document of crud and its routes', () => {
     headers,
     ...(json && { json }),
   })
-  it('agree about statuses, headers and bodies', async () => {
+  it('agree on statuses, headers and bodies', async () => {
     const whole = { name: 'c', labelIds: [1] }
     const table: [Asked, number][] = [
       [get('/parcels'), 200],
@@ -205,7 +205,7 @@ describe('the document of crud and its routes', () => {
     expect(faults).toStrictEqual([])
   })
 
-  it('agree about what is always there', () => {
+  it('agree on properties that are always present', () => {
     const { components } = app.openapi as unknown as {
       components: { schemas: { [name: string]: { required: string[] } } }
     }
@@ -217,7 +217,7 @@ describe('the document of crud and its routes', () => {
     expect(components.schemas.Label?.required).toStrictEqual(['id', 'name'])
   })
 
-  it('ask by versions only where there are some', () => {
+  it('require versions only where a record has them', () => {
     const asks = (path: string, method: string): string[] =>
       (paths[path]?.[method]?.parameters ?? [])
         .filter((one) => one.in === 'header')

@@ -67,7 +67,7 @@ class DerivedController extends BaseController {
 }
 
 describe('@Doc', () => {
-  it("takes the method's word before its class's, and both for responses", () => {
+  it("prefers the method's values over its class's, and both for responses", () => {
     const note = docMetadata(BaseController, 'one')
     expect(note).toMatchObject({ summary: 'One', tags: ['b'], deprecated: true, about: 'About.' })
     expect(note.description).toBeUndefined()
@@ -83,7 +83,7 @@ describe('@Doc', () => {
     expect(docMetadata(DerivedController, 'two').tags).toEqual(['a'])
   })
 
-  it('tells a sample of null from none', () => {
+  it('distinguishes a sample of null from no sample', () => {
     class Sampled {
       @Doc({ exampleResponse: null })
       nothing() {}
@@ -94,7 +94,7 @@ describe('@Doc', () => {
 })
 
 describe('@Doc({ secure })', () => {
-  it('enforces a token on reads, unless @NoAuth says otherwise', async () => {
+  it('requires a token for reads, unless @NoAuth overrides it', async () => {
     await using app = await start([BaseController])
     expect((await app.inject('/base/two')).status).toBe(401)
     expect((await app.inject('/base/three')).status).toBe(200)
@@ -124,7 +124,7 @@ describe('@Doc({ secure })', () => {
   })
 })
 
-describe('faults of the documentation', () => {
+describe('problems of the documentation', () => {
   function withDoc(options: DocOptions): Class {
     @Controller('/x')
     class DocumentedController {
@@ -210,7 +210,7 @@ describe('faults of the documentation', () => {
     expect(await faults([withDoc(options)])).toEqual([message])
   })
 
-  it('refuse @Doc before what is no route', async () => {
+  it('refuse @Doc on a method that is not a route', async () => {
     @Controller('/x')
     class HelpedController {
       @Get('/')
@@ -228,7 +228,7 @@ describe('faults of the documentation', () => {
     ])
   })
 
-  it('refuse unlike classes of one name, and let alike ones share it', async () => {
+  it('refuse different classes with one name, and let equal ones share it', async () => {
     const one = (() => {
       class Item {
         @Field('string') name!: string

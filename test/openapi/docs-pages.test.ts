@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('/swagger', () => {
-  it('is a page without script or style in it, under a policy that allows none', async () => {
+  it('is a page without inline script or style, under a policy that allows none', async () => {
     const { status, headers, body } = await app.inject('/swagger')
     expect(status).toBe(200)
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
@@ -32,7 +32,7 @@ describe('/swagger', () => {
   it.each([
     ['/swagger', 'swagger/page.js'],
     ['/swagger/', 'page.js'],
-  ])('at %s has its parts at %s', async (url, part) => {
+  ])('at %s loads its parts from %s', async (url, part) => {
     expect((await app.inject(url)).body).toContain(`src="${part}"`)
   })
 
@@ -102,7 +102,7 @@ describe('/swagger/openapi.json and .yaml', () => {
 })
 
 describe('docs', () => {
-  it('false turns all of it off', async () => {
+  it('are all off for false', async () => {
     await using off = await bootstrap(FixtureModule, { ...quiet, docs: false })
     for (const url of ['/swagger', '/swagger/openapi.json', '/swagger/swagger-ui.css']) {
       expect((await off.inject(url)).status).toBe(404)
@@ -110,7 +110,7 @@ describe('docs', () => {
     expect(off.openapi.info.title).toBe('API')
   })
 
-  it('has path, title, version, description, servers and tags', async () => {
+  it('have path, title, version, description, servers and tags', async () => {
     const docs = {
       path: '/api/docs',
       title: 'Shop',
@@ -142,7 +142,7 @@ describe('docs', () => {
     expect((await app.inject('/swagger')).status).toBe(200)
   })
 
-  it("stands behind the application's own routes", async () => {
+  it("match after the application's own routes", async () => {
     @Controller('/swagger')
     class OwnController {
       @Get('/openapi.json')
@@ -156,7 +156,7 @@ describe('docs', () => {
     expect((await app.inject('/swagger/openapi.json')).json()).toEqual({ own: true })
   })
 
-  it('documents an application without routes', async () => {
+  it('document an application without routes', async () => {
     @Module({})
     class EmptyModule {}
     await using app = await bootstrap(EmptyModule, quiet)

@@ -58,7 +58,7 @@ describe('app.openapi', () => {
     ])
   })
 
-  it('lists own routes first, then GraphQL, those of packages, probes and metrics', async () => {
+  it('lists routes of the application first, then GraphQL, those of packages, probes and metrics', async () => {
     @Controller('/audit')
     class Audit {
       @Get('/') list(): string[] {
@@ -87,7 +87,7 @@ describe('app.openapi', () => {
     ])
   })
 
-  it('names operations by controller and method, and those that share a name by verb and path', () => {
+  it('names operations by controller and method, and duplicates by verb and path', () => {
     const ids = Object.values(document.paths!).flatMap((path) =>
       Object.values(path as object).map(({ operationId }) => operationId as string),
     )
@@ -194,7 +194,7 @@ describe('bodies', () => {
     })
   })
 
-  it('have empty values of fields that may be left out as forms', () => {
+  it('allow empty values for optional fields in forms', () => {
     const { schemas } = document.components ?? {}
     const { color, price } = (schemas?.['ItemInput.form'] as { properties: object })
       .properties as Record<string, object>
@@ -235,7 +235,7 @@ describe('bodies', () => {
     })
   })
 
-  it('are anything where nothing is declared, and nothing for GET', () => {
+  it('are anything where nothing is declared, and absent for GET', () => {
     const { content } = operation('post', '/misc/hook').requestBody as { content: object }
     expect(Object.keys(content)).toEqual([
       'application/json',
@@ -317,7 +317,7 @@ describe('responses', () => {
     })
   })
 
-  it('name the header FreshToken on successes behind a token alone', () => {
+  it('name the header FreshToken only on successes behind a token', () => {
     const reference = { FreshToken: { $ref: '#/components/headers/FreshToken' } }
     expect(operation('post', items).responses!['201'].headers).toEqual(reference)
     expect(operation('get', items).responses!['200'].headers).toBeUndefined()
@@ -356,7 +356,7 @@ describe('security', () => {
     expect(document.components!.securitySchemes).not.toHaveProperty('cookieAuth')
   })
 
-  it('is a cookie too where the application takes tokens from one', async () => {
+  it('is a cookie too where the application accepts tokens from one', async () => {
     const auth = { cookie: true }
     await using app = await bootstrap(FixtureModule, { listen: false, logger: false, auth })
     const { paths, components } = app.openapi
@@ -378,7 +378,7 @@ describe('security', () => {
 })
 
 describe('components', () => {
-  it('hold each class once, what is sent apart from what is shown where they differ', () => {
+  it('contain each class once, input and output apart where they differ', () => {
     expect(Object.keys(document.components!.schemas!)).toEqual([
       'Item',
       'Maker',

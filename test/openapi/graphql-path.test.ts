@@ -23,7 +23,7 @@ async function documentOf(options: BootstrapOptions = {}): Promise<OpenApiDocume
 }
 
 describe('the endpoints of GraphQL in the document', () => {
-  it('stand at their paths, with what they take and give', async () => {
+  it('are at their paths, with request and response', async () => {
     const document = await documentOf()
     const { get, post } = document.paths?.['/graphql'] ?? {}
     expect(post?.requestBody).toMatchObject({
@@ -41,7 +41,7 @@ describe('the endpoints of GraphQL in the document', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('say what a refused operation is answered with', async () => {
+  it('document the response of a refused operation', async () => {
     const fixed = { listen: false, logger: false, database: 'sqlite::memory:' } as const
     await using app = await bootstrap(LampModule, fixed)
     const { responses } = app.openapi.paths?.['/graphql']?.post ?? {}
@@ -58,7 +58,7 @@ describe('the endpoints of GraphQL in the document', () => {
     }
   })
 
-  it('say in 3.2 what a stream holds', async () => {
+  it('describe the items of a stream in 3.2', async () => {
     const older = await documentOf()
     const newer = await documentOf({ docs: { openapi: '3.2' } })
     expect([older.openapi, newer.openapi]).toEqual(['3.1.1', '3.2.0'])
@@ -71,7 +71,7 @@ describe('the endpoints of GraphQL in the document', () => {
     await expect(documentOf({ docs: { openapi: '4' as '3.1' } })).rejects.toThrow('docs.openapi')
   })
 
-  it('are not there where GraphQL is off', async () => {
+  it('are absent where GraphQL is off', async () => {
     const document = await documentOf({ graphql: false })
     expect(document.paths).toEqual({})
   })

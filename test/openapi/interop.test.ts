@@ -26,7 +26,7 @@ describe.each([
   ['of every feature', FixtureModule],
   ['of the atlas', AtlasModule],
   ['of odd names', OddModule],
-])('the document %s, judged by others', (_, module) => {
+])('the document %s, checked by other tools', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
     const text = JSON.stringify(await describeApplication(module, { logger: false }))
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
@@ -45,7 +45,7 @@ describe.each([
     expect(code).toBe(0)
   })
 
-  it('is valid by the schema of OpenAPI 3.1, every reference leads somewhere', async () => {
+  it('is valid by the schema of OpenAPI 3.1, and every reference resolves', async () => {
     const copy = structuredClone(await describeApplication(module, { logger: false }))
     const result = await validate(copy as Parameters<typeof validate>[0])
     expect(result).toMatchObject({ valid: true })
@@ -56,8 +56,8 @@ interface Judged {
   readonly severity: string
 }
 
-describe('the document, as somebody else reads it', () => {
-  it('gives types to a client written from it alone, which works', async () => {
+describe('the document, read by another tool', () => {
+  it('gives types to a generated client, which works', async () => {
     const files = {
       'openapi.json': JSON.stringify(app.openapi),
       'program.ts': program,

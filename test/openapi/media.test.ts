@@ -141,7 +141,7 @@ describe('media types of bodies', () => {
     },
   )
 
-  it('are any where the handler takes the exact bytes, and multipart alone for uploads', () => {
+  it('are any where the handler receives the exact bytes, and multipart only for uploads', () => {
     expect(Object.keys(documented('/raw').content)).toEqual(['*/*'])
     expect(Object.keys(documented('/files').content)).toEqual(['multipart/form-data'])
     expect(Object.keys(documented('/any').content)).toEqual([
@@ -164,7 +164,7 @@ describe('media types of bodies', () => {
     expect(answer.status).toBe(200)
   })
 
-  it('name what to send instead', async () => {
+  it('name the accepted ones', async () => {
     const headers = { 'content-type': 'application/xml' }
     const answer = await app.inject({ method: 'POST', url: '/files', headers, body: '<a/>' })
     expect(answer.json()).toMatchObject({ error: 'Send multipart/form-data.' })

@@ -55,7 +55,7 @@ async function openRecordsOf(
   return open
 }
 
-it('names what GraphQL or a controller shows to everybody, and apart what shows no rows', async () => {
+it('names what GraphQL or a controller shows to every caller, and separately what shows no rows', async () => {
   const all = [Article, Account, Country, Order, Invoice, Ticket]
   expect(await openRecordsOf(all)).toEqual({
     readable: ['Account', 'Article', 'Country', 'Ticket'],
@@ -63,7 +63,7 @@ it('names what GraphQL or a controller shows to everybody, and apart what shows 
   })
 })
 
-it('is not there where nothing is open', async () => {
+it('is absent where nothing is open', async () => {
   expect(await openRecordsOf([Invoice])).toBeUndefined()
   expect(await openRecordsOf([Invoice, Ticket], false)).toBeUndefined()
 })

@@ -117,7 +117,7 @@ class Holder {
 class Empty {}
 
 describe('createSchemas', () => {
-  it('follows classes in circles, and each is there once', () => {
+  it('follows classes in cycles, and contains each once', () => {
     const schemas = createSchemas()
     expect(schemas.of({ type: Tree, list: true }, 'output')).toEqual({
       type: 'array',
@@ -134,14 +134,14 @@ describe('createSchemas', () => {
     })
   })
 
-  it('names what is sent apart where read-only fields are anywhere in it', () => {
+  it('names the input separately where read-only fields are anywhere in it', () => {
     expect(componentName(Keyed, 'input')).toBe('KeyedInput')
     expect(componentName(Holder, 'input')).toBe('HolderInput')
     expect(componentName(Holder, 'output')).toBe('Holder')
     expect(componentName(Tree, 'input')).toBe('Tree')
   })
 
-  it('takes a class without fields for any object, and types of the language for themselves', () => {
+  it('uses any object for a class without fields, and the built-in types of the language', () => {
     const schemas = createSchemas()
     expect(classSchema(Empty, 'output', () => ({}))).toEqual({ type: 'object' })
     expect(schemas.of({ type: String, list: true }, 'output')).toEqual({
@@ -151,7 +151,7 @@ describe('createSchemas', () => {
     expect(schemas.components.size).toBe(0)
   })
 
-  it('names derived classes, pages and classes with odd letters', () => {
+  it('names derived classes, pages and classes with unusual letters', () => {
     expect(componentName(pick(Leaf, 'name'), 'output')).toBe('LeafName')
     expect(componentName(partial(Leaf), 'input')).toBe('PartialLeaf')
     expect(componentName(Page.of(Leaf), 'output')).toBe('LeafPage')
@@ -187,11 +187,11 @@ describe('inferSchema', () => {
         },
       },
     ],
-  ])('makes of %j', (sample, expected) => {
+  ])('infers from %j', (sample, expected) => {
     expect(inferSchema(sample)).toEqual(expected)
   })
 
-  it('takes __proto__ for a name like any other', () => {
+  it('treats __proto__ as an ordinary name', () => {
     const schema = inferSchema(JSON.parse('{"__proto__": 1}'))
     expect(Object.keys(schema.properties!)).toEqual(['__proto__'])
   })

@@ -59,18 +59,18 @@ describe('readArgumentNames', () => {
   it.each([
     ['an arrow', (id: number, body: object) => [id, body]],
     ['a function', function (id: number, body: object) { return [id, body] }], // prettier-ignore
-  ])('reads %s that a decorator put in the place of the method', (_, method) => {
+  ])('reads %s that a decorator replaced', (_, method) => {
     expect(readArgumentNames(method)).toEqual({ names: ['id', 'body'] })
   })
 
   it.each([
     ['destructured', 'has no name for its argument 1, since it is taken apart'],
     ['later', 'has no name for its argument 2'],
-  ])('says why %s cannot be read', (member, unreadable) => {
+  ])('reports why %s cannot be read', (member, unreadable) => {
     expect(readArgumentNames(methods[member])).toEqual({ unreadable })
   })
 
-  it('says so when there is no source text', () => {
+  it('reports that there is no source text', () => {
     expect(readArgumentNames(methods.plain?.constructor.prototype.bind)).toEqual({
       unreadable: 'has no readable source text',
     })

@@ -47,7 +47,7 @@ describe('parsePattern', () => {
     expect(problems[0]?.message).toMatch(/^GET it \(A\.b\): /)
   })
 
-  it('reports every fault of one pattern', () => {
+  it('reports every problem of one pattern', () => {
     const problems: Problem[] = []
     parsePattern('/<a:foo>/<rest:path>/<a>', 'x', problems)
     expect(problems.map((problem) => problem.code)).toEqual([

@@ -90,7 +90,7 @@ describe('RouteTable.match', () => {
     ['/café/<id>', '/caf%C3%A9/1', ['1']],
     ['/a%20b', '/a%20b', undefined],
     ['/a%20b', '/a%2520b', []],
-  ])('%s, asked for %s, gives %j', (pattern, path, expected) => {
+  ])('%s, requested by %s, returns %j', (pattern, path, expected) => {
     const [found, values] = find(tableOf(pattern), path)
     expect(found === undefined ? undefined : values).toEqual(expected)
   })
@@ -103,7 +103,7 @@ describe('RouteTable.match', () => {
     ['/items/lamp', '/items/<name:slug>'],
     ['/items/l%C3%A4mp', '/items/<any>'],
     ['/items/a/b', '/items/<rest:path>'],
-  ])('%s goes to %s, in whatever order the routes were declared', (path, winner) => {
+  ])('%s matches %s, in any order of declaration', (path, winner) => {
     const texts = [
       '/items/<rest:path>',
       '/items/<any>',
@@ -117,7 +117,7 @@ describe('RouteTable.match', () => {
     expect(find(tableOf(...texts.toReversed()), path)[0]).toBe(winner)
   })
 
-  it('takes a choice back that leads nowhere, and its values with it', () => {
+  it('backtracks from a choice without a match, and drops its values', () => {
     const table = tableOf('/a/<id:int>/x', '/a/<name>/y', '/<rest:path>')
     expect(find(table, '/a/7/y')).toEqual(['/a/<name>/y', ['7']])
     expect(find(table, '/a/7/z')).toEqual(['/<rest:path>', ['a/7/z']])
@@ -132,7 +132,7 @@ describe('RouteTable.match', () => {
     },
   )
 
-  it('looks HEAD up as GET', () => {
+  it('matches HEAD as GET', () => {
     expect(tableOf('/items').match('HEAD', '/items', [])?.text).toBe('/items')
   })
 
@@ -200,7 +200,7 @@ describe('RouteTable.add', () => {
     ['/x/<a>', '/x/{b}'],
     ['/x', '/x/'],
     ['/x/<a:path>', '/x/<b:path>'],
-  ])('answers the one that stands there when %s meets %s', (first, second) => {
+  ])('returns the existing route when %s meets %s', (first, second) => {
     const table = tableOf(first)
     expect(table.add('GET', patternOf(second), { text: 'second' })).toEqual({ text: first })
     expect(table.add('POST', patternOf(second), { text: 'second' })).toBeUndefined()

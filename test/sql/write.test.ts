@@ -77,7 +77,7 @@ function textOf(tree: Query | Change, dialect: Dialect): string {
   return writeStatement(tree, dialect).statement.sql
 }
 
-describe('a tree', () => {
+describe('a query tree', () => {
   it('is written for SQLite', () => {
     expect(textOf(example, sqliteDialect)).toBe(
       `select json_group_array(json_object('name', "t0"."name", 'category', case when "t1"."id" is not null then json_object('name', "t1"."name") end)) from (select "t0"."name", "t0"."category_id" from "product" as "t0" where "t0"."price" > ? and "t0"."deleted_at" is null order by "t0"."id" asc limit ? + 0) as "t0" left join "category" as "t1" on "t1"."id" = "t0"."category_id"`,
@@ -90,7 +90,7 @@ describe('a tree', () => {
     )
   })
 
-  it('counts versions on and keeps rows that are deleted softly', () => {
+  it('increments versions and keeps soft-deleted rows', () => {
     const where = keyIs(product, 1)
     const columns = [column(product, 'name')]
     expect(
@@ -114,7 +114,7 @@ describe('a tree', () => {
     ).toBe('delete from "category" where "category"."id" = ?')
   })
 
-  it('holds a row first where it answers what it was', () => {
+  it('locks a row first where it returns its old values', () => {
     const columns = [column(product, 'name')]
     const change = {
       change: 'update',
@@ -130,7 +130,7 @@ describe('a tree', () => {
     )
   })
 
-  it('puts values where its slots stand', () => {
+  it('places values in their slots', () => {
     const where = equals(column(product, 'name'), 1)
     const plan = writeStatement(
       { query: 'rows', rows: { table: product, where, limit: 0 } },
@@ -148,11 +148,11 @@ describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
   }
   const reads = { kind: 'select', mayWait: false } as const
 
-  it('tells the tables, that of the rows first', () => {
+  it('returns the tables, that of the rows first', () => {
     expect(facts(example)).toMatchObject({ ...reads, tables: ['product', 'category'] })
   })
 
-  it('tells how many rows it looks at, and with whom it may go', () => {
+  it('estimates how many rows it reads, and which statements it can be batched with', () => {
     const find: Query = { query: 'rows', rows: { table: product, where: keyIs(product, 0) } }
     expect(facts(find)).toMatchObject({ ...reads, together: 'calls', bound: 1 })
     const page: Query = {
@@ -166,7 +166,7 @@ describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
     expect(facts(count)).toMatchObject({ ...reads, together: 'same', bound: Infinity })
   })
 
-  it('tells what changes and may wait', () => {
+  it('returns what changes and may be deferred', () => {
     const where = keyIs(product, 1)
     const deleted = facts({ change: 'delete', table: product, where, at: 0, returns: [] })
     expect(deleted).toMatchObject({ kind: 'delete', mayWait: true, bound: 1 })
@@ -184,7 +184,7 @@ describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
   })
 })
 
-it('quotes names, and takes no value for a part of a slot', () => {
+it('quotes names, and does not treat a value as part of a slot', () => {
   const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`
   expect(toText(text, (place) => `$${place}`)).toEqual({
     sql: '"t"."a""b" = $1 and "c" = $2',
@@ -207,7 +207,7 @@ class Thing {
   @BelongsTo(() => Box, { onDelete: 'setNull' }) box!: Rel<Box>
 }
 
-it('deletes what is related, and nothing else, from a table whose name looks like an alias', async () => {
+it('deletes only related rows from a table whose name looks like an alias', async () => {
   const boxes = await connect('sqlite::memory:', { records: [Box, Thing] })
   await boxes.sync()
   const [one, other] = [await boxes.records(Box).create({}), await boxes.records(Box).create({})]

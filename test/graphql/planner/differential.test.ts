@@ -20,7 +20,7 @@ const operationsPerSchema = 50
 
 describe.each(await startBothEngines())('planner on %s', (_name, open) => {
   it(
-    'answers random operations as resolvers do',
+    'returns the same results as resolvers for random operations',
     async () => {
       const url = await open()
       const counts = { operations: 0, planned: 0, failed: 0, sets: 0 }

@@ -117,7 +117,7 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
     expect(sent).toHaveLength(3)
   })
 
-  it('is found by the indexes of keys and foreign keys: no table but the first is gone through', async () => {
+  it('uses the indexes of keys and foreign keys: only the first table is scanned', async () => {
     const text = `{ categories {
       name
       products { name tags { name products { name } } reviews { stars product { category { name } } } }
@@ -136,7 +136,7 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
     ])
   })
 
-  it('finds one record and what belongs to it by keys alone', async () => {
+  it('finds one record and its relations by keys alone', async () => {
     const { sent } = await run('{ product(id: 7) { category { name } reviews { stars } } }')
     expect(await explain(database, sent[0] as Sent)).toEqual([
       'category: id',
@@ -145,7 +145,7 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
     ])
   })
 
-  it('finds lists by an index too whose records say nothing of their owner', async () => {
+  it('uses an index for lists whose records do not declare their owner', async () => {
     const shelves = await openShop(await open(), [Shelf, Book])
     await shelves.records(Shelf).insertMany(Array.from({ length: 1000 }, () => ({})))
     await shelves

@@ -147,13 +147,13 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
       )
   })
 
-  it('has a null in every place, and loses no row by it', async () => {
+  it('handles null in every position, without losing a row', async () => {
     const rows = Object.values(examples).flat().length + 3
     const { data, count } = await run(`{ values(limit: 1000) { ${everything} box { label id } } }`)
     expect([(data as { values: unknown[] }).values.length, count]).toEqual([rows, 1])
   })
 
-  it('loses no row by a null that its field does not allow', async () => {
+  it('loses no row through a null in a non-null field', async () => {
     const other = await connect(await open(), { records: [Tin] })
     const tins = new GraphQL({ database: other })
     tins.schema.fromOrm(Tin)
@@ -194,7 +194,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
       '{ boxes(where: { label: { eq: "full" } }) { values(limit: 1) { boxId: __typename } } }',
       '{"boxes":[{"values":[{"boxId":"Value"}]}]}',
     ],
-  ])('puts together %s', async (text, json) => {
+  ])('combines %s', async (text, json) => {
     const { data, count } = await run(text)
     expect([JSON.stringify(data), count]).toEqual([json, 1])
   })
@@ -208,7 +208,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
     }
   })
 
-  it('is null for owners that are not there, however many are asked for', async () => {
+  it('is null for missing owners, however many are requested', async () => {
     const aliases = Array.from({ length: 12 }, (_, index) => `a${index}: box { label }`).join(' ')
     const { data, count } = await run(
       `{ values(limit: 1000, where: { boxId: { isNull: true } }) { ${aliases} id } }`,
@@ -220,7 +220,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
       expect(Object.values(value).slice(0, 12)).toEqual(Array(12).fill(null))
   })
 
-  it('is empty for rows and fields that are not there', async () => {
+  it('is empty for missing rows and fields', async () => {
     const { data } = await run(
       `{ values(where: { id: { eq: -1 } }) { id } value(id: -1) { id }
          boxes(where: { label: { eq: "empty" } }) { values { id } }
@@ -246,7 +246,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
     })
   })
 
-  it('holds all of 120 fields in their order, wide ones too', async () => {
+  it('contains all of 120 fields in their order, also in wide rows', async () => {
     const { data, count } = await run(`{ wides { ${wideNames.join(' ')} id } }`)
     const [first = {}, second = {}, third = {}] = (data as { wides: object[] }).wides
     expect(count).toBe(1)

@@ -71,7 +71,7 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
     expect(verbs).toContain(verb)
   })
 
-  it('answers the record as it is stored, and sets the moment of the change', async () => {
+  it('returns the record as stored, and sets the time of the change', async () => {
     const before = await database.records(Lamp).find(2)
     expect(await run(update, { id: '1', input: { price: 7.5, stock: null } })).toEqual({
       data: { updateLamp: { id: '1', name: 'Dawn', price: 7.5, stock: null } },
@@ -106,7 +106,7 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
     })
   })
 
-  it('does not find what is deleted softly', async () => {
+  it('does not find soft-deleted rows', async () => {
     expect(await run('mutation { deleteLamp(id: 1) }')).toEqual({ data: { deleteLamp: true } })
     const { errors } = await run(update, { id: '1', input: { price: 9 } })
     expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
@@ -114,7 +114,7 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
     expect(dawn?.price).toBe(1)
   })
 
-  it('loses none of many that run at the same time', async () => {
+  it('loses no update of concurrent mutations', async () => {
     const inputs = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? { price: n } : { stock: n }))
     const answers = await Promise.all(inputs.map((input) => run(update, { id: '1', input })))
     expect(answers.filter(({ errors }) => errors !== undefined)).toEqual([])
@@ -170,7 +170,7 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     { text: 'b', owner: 'bob' },
   ]
 
-  it('says that the record was written where the database is gone before it can be shown', async () => {
+  it('reports that the record was written where the database closes before it can be read', async () => {
     const engine: Partial<Engine> & Engine = database.context.engine
     const run = engine.run.bind(engine)
     engine.run = (statement, values, wanted) => {
@@ -191,19 +191,19 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     expect(await notes()).toHaveLength(3)
   })
 
-  it('is one statement that says whose the row is', async () => {
+  it('is one statement that includes the owner condition', async () => {
     const { shown, sql } = await update(1, { text: 'mine' })
     expect(shown).toEqual({ id: '1', text: 'mine' })
     expect(sql).toHaveLength(1)
     expect(sql[0]).toMatch(/^update .* where .*"owner" = /)
   })
 
-  it('is one statement for who may write all rows', async () => {
+  it('is one statement for a caller who may write all rows', async () => {
     const { shown, sql } = await update(2, { text: 'x', owner: 'ann' }, 'root')
     expect([shown, sql.length]).toEqual([{ id: '2', text: 'x' }, 1])
   })
 
-  it("answers for others' rows as for rows that are not there, and writes nothing", async () => {
+  it("returns the same for other callers' rows as for missing rows, and writes nothing", async () => {
     for (const input of [{ text: 'x' }, {}, { owner: 'ann' }]) {
       expect(await update(2, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
       expect(await update(9, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
@@ -211,18 +211,18 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     expect(await notes()).toMatchObject(untouched)
   })
 
-  it("shows one's own row where nothing is named", async () => {
+  it("returns the caller's row where no field is named", async () => {
     expect((await update(1, {})).shown).toEqual({ id: '1', text: 'a' })
   })
 
-  it('takes back what would give a row away', async () => {
+  it('rolls back a change that would give a row away', async () => {
     const given = await update(1, { text: 'x', owner: 'bob' })
     expect(given).toMatchObject({ shown: null, code: 'FORBIDDEN' })
     expect(await notes()).toMatchObject(untouched)
     expect((await update(1, { owner: 'ann', text: 'y' })).shown).toEqual({ id: '1', text: 'y' })
   })
 
-  it('asks other tables whose a row is in the same transaction', async () => {
+  it('checks the owner in other tables in the same transaction', async () => {
     expect((await update(1, { text: 'x' }, 'ann', 'Page')).shown).toEqual({ id: '1', text: 'x' })
     expect(await update(2, { text: 'y' }, 'ann', 'Page')).toMatchObject({ code: 'NOT_FOUND' })
     // A key names only rows that the caller sees.

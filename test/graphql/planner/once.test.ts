@@ -124,7 +124,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     }
   })
 
-  it('for a value that GraphQL has no word for is asked once more, by graphql-js', async () => {
+  it('for a value that GraphQL cannot represent runs once more, by graphql-js', async () => {
     await change('alter table book rename column pages to narrow')
     await change('alter table book add column pages bigint')
     await change('update book set pages = 4294967296')

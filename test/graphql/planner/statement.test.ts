@@ -57,17 +57,17 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     [
       '{ productsPage(first: 5) { totalCount pageInfo { hasNextPage endCursor } edges { cursor node { name category { name } } } } }',
     ],
-  ])('answers %s by one statement', async (text) => {
+  ])('answers %s with one statement', async (text) => {
     const { count, errors } = await run(text)
     expect([errors, count]).toEqual([undefined, 1])
   })
 
-  it('limits the rows of every list before anything is gathered', async () => {
+  it('limits the rows of every list before anything is aggregated', async () => {
     const { statements } = await run('{ categories(limit: 2) { products(limit: 3) { name } } }')
     expect(statements[0]?.sql.match(/ limit \d+\) as/g)).toHaveLength(2)
   })
 
-  it('names limits of the document in the statement, and keeps places for those of variables', async () => {
+  it('writes limits of the document into the statement, and parameters for those of variables', async () => {
     const text =
       'query Q($many: Int) { categories(limit: 2) { products(limit: $many) { reviews { stars } } } }'
     const one = await run(text, { many: 3 })
@@ -98,7 +98,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ['products(offset: $offset)', { offset: 2 }, 2],
     ['products(offset: 11)', {}, 11],
     ['products(offset: 12)', {}, 12],
-  ])('passes rows over only where that is asked: %s %p', async (field, variables, passed) => {
+  ])('skips rows only where requested: %s %p', async (field, variables, passed) => {
     const { data, errors, statements } = await run(
       `${field.includes('$') ? 'query Q($offset: Int)' : ''} { categories(limit: 1) { ${field} { name id } } }`,
       variables,
@@ -111,7 +111,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     expect(statements[0]?.sql.match(/ offset /g)?.length ?? 0).toBe(passed === 0 ? 0 : 1)
   })
 
-  it('keeps the statements with and without offset apart', async () => {
+  it('caches the statements with and without offset separately', async () => {
     const text = 'query Q($offset: Int) { products(limit: 2, offset: $offset) { id } }'
     const of = async (offset?: number) =>
       (await run(text, { offset })).data?.products as unknown as { id: string }[]
@@ -122,7 +122,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     }
   })
 
-  it('reads as many owners as are asked for, each of its row', async () => {
+  it('reads as many owners as requested, each from its row', async () => {
     const aliases = Array.from({ length: 70 }, (_, index) => `a${index}: category { name }`)
     const wide = new GraphQL({
       database,
@@ -146,7 +146,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     expect(Object.values(edge?.other ?? {})).toHaveLength(20)
   })
 
-  it('keeps the order of rows whose owners come in another', async () => {
+  it('keeps the order of rows whose owners have a different order', async () => {
     const text =
       '{ products(limit: 48, orderBy: [{ name: desc }, { id: desc }]) { id name category { id } } }'
     const { data } = await run(text)
@@ -164,7 +164,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ).toBe(true)
   })
 
-  it('keeps one statement for questions that differ in values only', async () => {
+  it('caches one statement for queries that differ in values only', async () => {
     const text =
       'query Q($where: ProductWhere, $limit: Int) { products(where: $where, limit: $limit) { name } }'
     const one = await run(text, { where: { name: { eq: 'P01' } }, limit: 2 })
@@ -176,14 +176,14 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ])
   })
 
-  it('runs no statement for a key that is none', async () => {
+  it('runs no statement for an invalid key', async () => {
     expect(await run('{ product(id: "x") { name } none: product { name } }')).toMatchObject({
       data: { product: null, none: null },
       count: 0,
     })
   })
 
-  it('answers objects wider than functions take arguments', async () => {
+  it('returns objects wider than the maximum number of function arguments', async () => {
     const { data, count } = await run(`{ wides { ${columns.join(' ')} id } }`)
     const [wide = {}] = (data as { wides: Record<string, unknown>[] } | null)?.wides ?? []
     expect(count).toBe(1)
@@ -199,7 +199,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     expect((await run(text, { a: true })).data).toEqual({ category: { id: '1' } })
   })
 
-  it('writes keys as they were asked for, whatever they are called', async () => {
+  it('writes keys as requested, whatever they are called', async () => {
     const text = '{ category(id: 1) { z: name a: id __proto__: name constructor: id __typename } }'
     const result = await graphql.execute(text)
     expect(JSON.stringify(result)).toBe(
@@ -244,7 +244,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
           ['productsPage', 'edges', 0, 'node', 'stock'],
           { productsPage: { edges: [{ node: { stock: null } }] } },
         ],
-      ])('leaves %s to graphql-js, which says where', async (text, path, data) => {
+      ])('leaves %s to graphql-js, which reports the position', async (text, path, data) => {
         const answer = await run(text)
         const message = `Int cannot represent non 32-bit signed integer value: ${stock}`
         expect(answer).toMatchObject({ data, errors: [{ path, message }] })
@@ -253,7 +253,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     },
   )
 
-  it('answers the smallest and the largest Int, and none', async () => {
+  it('returns the smallest and the largest Int, and no larger value', async () => {
     const { id } = await database.records(Product).create({ name: 'Edge', price: 1, categoryId: 4 })
     for (const stock of [2147483647, -2147483648, 0, null]) {
       await database.records(Product).update(id, { stock })
@@ -300,7 +300,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ['[{ stock: desc_nulls_first }, { name: desc }]'],
     ['[{ stock: desc }]'],
     ['[{ active: desc }, { price: asc }]'],
-  ])('walks pages in the order %s without losing or repeating a row', async (order) => {
+  ])('reads pages in the order %s without losing or repeating a row', async (order) => {
     const whole = await run(`{ products(limit: 1000, orderBy: ${order}) { id } }`)
     const wanted = (whole.data?.products as { id: string }[] | undefined)?.map(({ id }) => id)
     const text = `query Q($after: String) { productsPage(first: 7, after: $after, orderBy: ${order}) {
@@ -322,7 +322,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     expect(found).toEqual(wanted)
   })
 
-  it('reads relations in batches beside fields with resolvers of their own', async () => {
+  it('reads relations in batches next to fields with their own resolvers', async () => {
     const text =
       '{ categories { name products(limit: 3) { withTax(rate: 1) category { name } reviews { stars product { name } } } } }'
     const { data, errors, count } = await run(text)

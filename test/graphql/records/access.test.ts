@@ -115,7 +115,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     ['a token that names nobody', { user: {} }, []],
     ['an administrator', admin, ['a1', 'a2', 'b1']],
   ])(
-    'shows %s the rows that are theirs, in lists, counts, pages and relations',
+    'shows %s only their rows, in lists, counts, pages and relations',
     async (_who, context, texts) => {
       const text = `{ notes { text } noteCount notesPage { totalCount edges { node { text } } }
       folders { notes { text } } }`
@@ -131,7 +131,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     },
   )
 
-  it('binds filters through relations: rows of others cannot be guessed at', async () => {
+  it('apply to filters through relations: rows of other callers cannot be guessed', async () => {
     const text = '{ folders(where: { notes: { text: { eq: "b1" } } }) { name } }'
     expect((await run(text, ann)).data).toEqual({ folders: [] })
     expect((await run(text, bob)).data).toEqual({ folders: [{ name: 'F' }] })
@@ -139,7 +139,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     expect((await run(other, ann)).data).toEqual({ folders: [{ name: 'F' }] })
   })
 
-  it('binds single records, beside resolvers of their own too', async () => {
+  it('apply to single records, next to their own resolvers, too', async () => {
     graphql.schema.addField('Note', 'shout', {
       type: 'String',
       needs: ['text'],
@@ -157,7 +157,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     })
   })
 
-  it('refuses writes outside the rows, before and after, and changes nothing', async () => {
+  it("refuse writes outside the caller's rows, before and after, and change nothing", async () => {
     const before = await database.records(Note).list()
     expect(await codes('mutation { updateNote(id: 3, input: { text: "x" }) { id } }', ann)).toEqual(
       {
@@ -179,7 +179,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     })
   })
 
-  it('gives null and an entry for a secured record behind a public one', async () => {
+  it('return null and an error entry for a secured record behind a public one', async () => {
     const text = '{ folders { name secrets { word } } }'
     expect(await codes(text, visitor)).toEqual({
       data: { folders: [{ name: 'F', secrets: null }] },
@@ -194,7 +194,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     })
   })
 
-  it('gives null and an entry for a secured field, also to filters, orders and inputs', async () => {
+  it('return null and an error entry for a secured field, also in filters, orders and inputs', async () => {
     expect(await codes('{ folders { name remark } }', ann)).toEqual({
       data: { folders: [{ name: 'F', remark: null }] },
       errors: [[['folders', 0, 'remark'], 'FORBIDDEN']],
@@ -216,7 +216,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     })
   })
 
-  it('asks for a token for what a public mutation creates besides', async () => {
+  it('require a token for what a public mutation creates in addition', async () => {
     const text = 'mutation { createFolder(input: { name: "G", notes: [{ text: "x" }] }) { id } }'
     expect(await codes(text, visitor)).toEqual({
       data: { createFolder: null },
@@ -229,7 +229,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
   describe('the option mutations', () => {
     const create = 'mutation { createArticle(input: { title: "A" }) { title } }'
 
-    it('leaves reading to everybody and lets only its roles write', async () => {
+    it('leaves reading open and lets only its roles write', async () => {
       expect(await codes(create, visitor)).toEqual({
         data: null,
         errors: [[['createArticle'], 'UNAUTHENTICATED']],
@@ -249,7 +249,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       })
     })
 
-    it('binds what is created inside others', async () => {
+    it('applies to records created inside others', async () => {
       const text =
         'mutation { createRemark(input: { text: "x", article: { title: "N" } }) { article { title } } }'
       expect(await codes(text, ann)).toEqual({
@@ -260,7 +260,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       expect((await run(text, editor)).data).toEqual({ createRemark: { article: { title: 'N' } } })
     })
 
-    it('makes no mutations and no input where it is false, and none in others', () => {
+    it('makes no mutations and no input for false, and none in others', () => {
       expect(plainSdl(graphql.sdl)).toContain('visits(limit: Int = 10')
       expect(plainSdl(graphql.sdl)).not.toMatch(/(?:create|update|delete)Visit\b|VisitInput/)
       expect(plainSdl(graphql.sdl)).toMatch(
@@ -268,7 +268,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       )
     })
 
-    it('leaves their names to mutations by hand', async () => {
+    it('leaves the names free for custom mutations', async () => {
       graphql.schema.addMutation('deleteVisit', { type: 'Boolean', resolve: () => true })
       expect((await run('mutation { deleteVisit }', ann)).data).toEqual({ deleteVisit: true })
     })

@@ -95,7 +95,7 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
     expect(await ask(`{ books { shelfId placeId${more} } }`)).toEqual({ data: { books: rows } })
   })
 
-  it('are texts where resolvers answer', async () => {
+  it('are texts in resolvers', async () => {
     const { data } = (await ask(
       '{ books(orderBy: [{ id: asc }]) { shelfId } book(id: 9) { id } b: books(where: { id: { eq: "x" } }) { id } }',
     )) as { data: { books: unknown } }

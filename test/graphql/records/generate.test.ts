@@ -74,7 +74,7 @@ describe('generateRecords', () => {
 }`)
   })
 
-  it('leaves keys, hidden and read-only fields out of inputs, and takes nested records and keys of ties', () => {
+  it('omits keys, hidden and read-only fields from inputs, and accepts nested records and keys of links', () => {
     expect(typeText('ProductInput')).toBe(`input ProductInput {
   name: String
   price: Float
@@ -92,12 +92,12 @@ describe('generateRecords', () => {
 }`)
   })
 
-  it('knows hidden fields in no filter and no order', () => {
+  it('has hidden fields in no filter and no order', () => {
     expect(sdl).not.toContain('secret')
     expect(sdl).not.toContain('deletedAt')
   })
 
-  it('makes an enum of oneOf with enum, its names fit for GraphQL', () => {
+  it('makes an enum of oneOf with enum, with names that are valid in GraphQL', () => {
     expect(typeText('Color')).toBe('enum Color {\n  red\n  light_blue\n}')
   })
 
@@ -114,14 +114,14 @@ describe('generateRecords', () => {
     )
   })
 
-  it('declares the mutations as the specification names them', () => {
+  it('declares the mutations with the specified names', () => {
     const mutations = typeText('Mutation')
     expect(mutations).toContain('  createProduct(input: ProductInput): Product\n')
     expect(mutations).toContain('  updateProduct(id: ID!, input: ProductInput): Product\n')
     expect(mutations).toContain('  deleteProduct(id: ID!): Boolean\n')
   })
 
-  it('refuses two records of one query name, naming both', () => {
+  it('refuses two records with the same query name, and names both', () => {
     @Record({ name: 'thing' })
     class One {
       @Field('id') id!: number
@@ -135,7 +135,7 @@ describe('generateRecords', () => {
     )
   })
 
-  it('refuses a record whose type is another one made already', () => {
+  it('refuses a record whose type name is already used', () => {
     @Record
     class Thing {
       @Field('id') id!: number
@@ -149,7 +149,7 @@ describe('generateRecords', () => {
     )
   })
 
-  it('refuses two properties of one name in GraphQL, and methods that need what is not there', () => {
+  it('refuses two properties of one name in GraphQL, and methods whose types are missing', () => {
     @Record
     class Twice {
       @Field('id') id!: number
@@ -177,7 +177,7 @@ describe('generateRecords', () => {
     )
   })
 
-  it('gives a record that clients can give nothing mutations without input', async () => {
+  it('makes mutations without input for a record without writable fields', async () => {
     @Record
     class Visit {
       @Field('id') id!: number

@@ -102,7 +102,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     return planned
   }
 
-  it('gives every record an id of its type, and keys of others likewise', async () => {
+  it('gives every record an id of its type, and foreign keys likewise', async () => {
     const asked = `{ books(limit: 1) { id shelfId SHOUT shelf { id } writers { id } } }`
     expect(await bothWays(asked)).toEqual({
       books: [
@@ -140,14 +140,14 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     ['a key as the database has it', '1'],
     ['other text', 'ümlaut'],
     ['the same id in another spelling', `${shelf.replace(/=+$/, '')} `],
-  ])('answers null for %s', async (_what, id) => {
+  ])('returns null for %s', async (_what, id) => {
     expect(await bothWays(node, { id })).toEqual({ node: null })
     expect(await ask('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
       shelf: null,
     })
   })
 
-  it('answers null for the id of another type, and changes nothing by it', async () => {
+  it('returns null for an id of another type, and changes nothing', async () => {
     const id = toGlobalId('Writer', 1)
     expect(await ask('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
       shelf: null,
@@ -160,7 +160,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
   })
 
-  it('asks for the rights of the record, whoever names it', async () => {
+  it('requires the rights of the record, whichever way it is read', async () => {
     expect(await bothWays(node, { id: book(6) }, visitor)).toEqual({ node: null })
     const secret = await graphql.execute(
       'query ($id: ID!) { node(id: $id) { id ... on Note { text } } }',
@@ -181,7 +181,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     expect(many.errors).toMatchObject([{ path: ['nodes', 1] }])
   })
 
-  it('finds many, in their order, and not too many', async () => {
+  it('finds several, in their order, up to a limit', async () => {
     const ids = [book(2), shelf, 'none', book(1), book(2)]
     const asked =
       'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Book { title shelf { id } } } }'
@@ -194,7 +194,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     expect(refused.errors).toMatchObject([{ message: 'ids must have at most 1000 items' }])
   })
 
-  it('takes ids in filters', async () => {
+  it('accepts ids in filters', async () => {
     const titles = async (where: object): Promise<unknown> =>
       bothWays('query ($where: BookWhere) { books(where: $where) { title SHOUT } }', { where })
     const of = (...found: number[]): object => ({ books: found.map((n) => ({ title: `t${n}` })) })
@@ -209,7 +209,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     await expect(titles({ id: { in: [shelf] } })).rejects.toThrow('must be the id of a Book')
   })
 
-  it('takes ids in inputs, and tells of changes by them', async () => {
+  it('accepts ids in inputs, and sends them in change events', async () => {
     const told = (await graphql.subscribe(
       'subscription { bookChanged { id book { title } } }',
     )) as AsyncIterableIterator<unknown>
@@ -302,7 +302,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     }
   })
 
-  it('refuses first beside last, and what is no cursor', async () => {
+  it('refuses first with last, and invalid cursors', async () => {
     await expect(ask('{ booksPage(first: 1, last: 1) { totalCount } }')).rejects.toThrow(
       'last cannot stand beside first',
     )
@@ -317,7 +317,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     )
   })
 
-  it('makes groups by keys of others, and sums of no ids', async () => {
+  it('groups by foreign keys, and has no sums of ids', async () => {
     const asked = '{ booksAggregate(groupBy: [shelfId]) { shelfId count min { year } } }'
     expect(await ask(asked.replace('[shelfId]', '["shelfId"]'))).toMatchObject({
       booksAggregate: [{ shelfId: shelf, count: 3 }, { shelfId: null }],
@@ -326,7 +326,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
   })
 })
 
-it('has the schema that Relay asks for', async () => {
+it('has the schema that Relay requires', async () => {
   const database = await connect('sqlite::memory:', { records })
   const graphql = new GraphQL({ database, relay: true })
   graphql.schema.fromOrm(Shelf)
@@ -366,7 +366,7 @@ it('has the schema that Relay asks for', async () => {
   await database.close()
 })
 
-it('leaves all as it is where nobody asks for it', async () => {
+it('changes nothing where Relay is not enabled', async () => {
   const database = await connect('sqlite::memory:', { records })
   const graphql = new GraphQL({ database })
   graphql.schema.fromOrm(Shelf)

@@ -49,7 +49,7 @@ function told(text: string): object {
 afterEach(() => app.close())
 
 describe('many subscribers', () => {
-  it('are told in slices, between which the loop is free', async () => {
+  it('are notified in slices, and the event loop is free between them', async () => {
     app = await start()
     const streams = await Promise.all(Array.from({ length: 100 }, follow))
     let heard = 0
@@ -69,7 +69,7 @@ describe('many subscribers', () => {
     for (const answer of await Promise.all(answers)) expect(answer).toEqual(told('a'))
   })
 
-  it('of subscriptions by hand are told in slices, too', async () => {
+  it('of custom subscriptions are notified in slices, too', async () => {
     let wake: () => void = () => undefined
     const event = new Promise<void>((resolve) => (wake = resolve))
     const graphql = new GraphQL()
@@ -109,7 +109,7 @@ describe('many subscribers', () => {
       ])
   })
 
-  it('are told each change in its order, however many wait', async () => {
+  it('receive changes in order, however many wait', async () => {
     app = await start()
     const streams = await Promise.all(Array.from({ length: 30 }, follow))
     const notes = app.get(Database).records(Note)
@@ -120,14 +120,14 @@ describe('many subscribers', () => {
   })
 })
 
-describe('changes that wait for a subscriber', () => {
+describe('pending changes of a subscriber', () => {
   it.each([
     [3, 3],
     [3, 4],
     [1, 1],
     [1, 2],
     [Infinity, 1500],
-  ])('with limits.events %d: of %d all are told, or that some are lost', async (most, count) => {
+  ])('with limits.events %d: of %d all are sent, or an error reports the loss', async (most, count) => {
     app = await start({ events: most })
     const stream = await follow()
     const notes = app.get(Database).records(Note)
@@ -143,7 +143,7 @@ describe('changes that wait for a subscriber', () => {
     expect(await stream.next()).toEqual(told('next'))
   })
 
-  it('are 1,000 by default', async () => {
+  it('are limited to 1,000 by default', async () => {
     app = await start()
     const stream = await follow()
     const notes = app.get(Database).records(Note)

@@ -102,7 +102,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       await new Promise((resolve) => setImmediate(resolve))
   }
 
-  it('tell of each change with the record as it is then', async () => {
+  it('report each change with the current record', async () => {
     const client = await follow(
       'subscription { folderChanged { event id __typename folder { id name notes { text } } } }',
     )
@@ -120,7 +120,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     expect(await client.next()).toEqual(told('deleted', null))
   })
 
-  it('are opened by GET too, with variables, fragments and directives', async () => {
+  it('can be opened with GET, too, with variables, fragments and directives', async () => {
     const query = `subscription ($yes: Boolean!) { changed: folderChanged { ...all id @skip(if: $yes) } }
       fragment all on FolderChange { event folder @include(if: $yes) { name } }`
     const client = await subscribe(`${app.url}/graphql`, query, { variables: { yes: true } })
@@ -143,7 +143,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     abort.abort()
   })
 
-  it('come after the commit, and tell nothing of what was taken back', async () => {
+  it('are sent after the commit, and not after a rollback', async () => {
     const client = await follow('subscription { folderChanged { event folder { name } } }')
     await database
       .transaction(async (tx) => {
@@ -166,7 +166,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       })
   })
 
-  it('tell nobody of rows that are not theirs, deleted ones included', async () => {
+  it('report no rows that the subscriber may not see, deleted ones included', async () => {
     const query = 'subscription { noteChanged { event id note { text } } }'
     const [visitor, ann, bob, root] = await Promise.all(
       [undefined, 'ann', 'bob', 'root'].map((sub) => follow(query, sub)),
@@ -203,7 +203,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     expect((await seen(root)).slice(-3)).toEqual([`deleted ${a.id}`, `deleted ${b.id}`, end])
   })
 
-  it('tell of rows that went along, to those whose they were', async () => {
+  it('report cascaded deletes to the former owners', async () => {
     const folder = await database.records(Folder).create({ name: 'F' })
     const notes = database.records(Note)
     const a = await notes.create({ text: 'a', owner: 'ann', folderId: folder.id })
@@ -220,7 +220,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     })
   })
 
-  it('know whose a row was that is only marked as deleted, and name a record Event apart', async () => {
+  it('know the owner of a soft-deleted row, and support a record named Event', async () => {
     const query = 'subscription { eventChanged { event id eventRecord { owner } } }'
     const ann = await follow(query, 'ann')
     const bob = await follow(query, 'bob')
@@ -237,7 +237,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     expect(await bob.next()).toMatchObject({ data: { eventChanged: { id: other.id } } })
   })
 
-  it('are for those who may read the record, and its fields for those who may read them', async () => {
+  it('require the right to read the record, and its fields', async () => {
     const query = 'subscription { secretChanged { id secret { word } } }'
     await expect(follow(query)).rejects.toMatchObject({
       message: '401',
@@ -265,7 +265,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     })
   })
 
-  it('end when the token does', async () => {
+  it('end with the token', async () => {
     const token = await app.get(Auth).getToken({ sub: 'ann' }, { expiresIn: 100 })
     const client = await subscribe(`${app.url}/graphql`, 'subscription { folderChanged { id } }', {
       token,
@@ -285,7 +285,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     await nobodyListens()
   })
 
-  it('read a row once for all who see the same of it', async () => {
+  it('read a row once for all subscribers with the same selection', async () => {
     const query = 'subscription { folderChanged { folder { name } } }'
     const { statements } = await countStatements(database, async () => {
       const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
@@ -297,7 +297,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     expect(reading.map(({ kind }) => kind)).toEqual(['select'])
   })
 
-  it('read a row once for all whose rows are the same, deleted ones included', async () => {
+  it('read a row once for all subscribers with the same access, deleted ones included', async () => {
     const query = 'subscription { noteChanged { event note { text } } }'
     const subs = ['ann', 'ann', 'bob', undefined, undefined, 'root']
     const clients = await Promise.all(subs.map((sub) => follow(query, sub)))
@@ -326,7 +326,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       })
   })
 
-  it('read the relations of a row once for all who see the same of them', async () => {
+  it('read the relations of a row once for all subscribers with the same selection', async () => {
     const query =
       'subscription { noteChanged { note { text folder { name notes(orderBy: { id: asc }) { text } } } } }'
     const subs = ['ann', 'ann', 'bob', 'bob', undefined, undefined, 'root']
@@ -351,7 +351,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     ).toHaveLength(1)
   })
 
-  it('leave nothing behind when clients go, also while they are let in', async () => {
+  it('leave nothing behind when clients disconnect, also during the access check', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
     expect(database.feed.size).toBe(3)
@@ -368,7 +368,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     await nobodyListens()
   })
 
-  it('say that some changes are lost where they come faster than they are read', async () => {
+  it('report lost changes where they come faster than the client reads', async () => {
     const client = await follow('subscription { folderChanged { event folder { name } } }')
     const many = Array.from({ length: 2500 }, (_, index) => ({ name: `n${index}` }))
     await database.records(Folder).insertMany(many)
@@ -417,14 +417,14 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       'subscription { folderChanged { folder { notes(limit: 1000) { folder { notes(limit: 1000) { id } } } } } }',
       'TOO_COSTLY',
     ],
-  ])('are not opened by %s', async (query, code) => {
+  ])('cannot be opened by %s', async (query, code) => {
     const client = await follow(query)
     expect(await client.next()).toMatchObject({ errors: [{ extensions: { code } }] })
     expect(await client.next()).toBeUndefined()
     expect(database.feed.size).toBe(0)
   })
 
-  it('are there for the program, which is told of every row', async () => {
+  it('are available to the program, which receives every row', async () => {
     const results = await app.graphql.subscribe(
       'subscription { noteChanged { event note { text } } }',
     )
@@ -440,7 +440,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
 })
 
 describe('subscriptions of two applications on one PostgreSQL database', () => {
-  it('tell of what the other has written, and end nothing when the connection is cut', async () => {
+  it('report writes of the other, and survive a cut connection', async () => {
     const url = await server.createDatabase()
     const [here, there] = [await start(url), await start(url)]
     try {
@@ -482,14 +482,14 @@ describe('subscriptions of two applications on one PostgreSQL database', () => {
 })
 
 describe('subscriptions: false', () => {
-  it('leaves them out', () => {
+  it('removes them', () => {
     const graphql = new GraphQL({ subscriptions: false })
     graphql.schema.fromOrm(Folder)
     expect(graphql.sdl).not.toMatch(/FolderChange\b|folderChanged|ChangeEvent/)
     expect(graphql.sdl).not.toContain('Subscription')
   })
 
-  it('is the way out where a record has the name of a change', () => {
+  it('resolves the conflict of a record named like a change', () => {
     @Record
     class FolderChange {
       @Field('id') id!: number

@@ -36,7 +36,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     })
   })
 
-  it('answers what was written with its relations, by variables', async () => {
+  it('returns the written record with its relations, with variables', async () => {
     const text = `mutation M($input: CategoryInput) {
       createCategory(input: $input) { id products(orderBy: [{ price: desc }]) { name color category { name } } }
     }`
@@ -59,7 +59,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     expect(lamp).toMatchObject({ color: 'light-blue', meta: { a: [1] }, photo: Buffer.from('hi') })
   })
 
-  it('creates the record that another belongs to, in one go', async () => {
+  it('creates the record that another belongs to, in the same call', async () => {
     const text =
       'mutation { createProduct(input: { name: "Lamp", price: 1, category: { name: "New" } }) { categoryId category { name } } }'
     expect(await run(text)).toEqual({
@@ -67,7 +67,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     })
   })
 
-  it('creates nothing when a nested record is faulty, and says where', async () => {
+  it('creates nothing when a nested record is invalid, and reports where', async () => {
     const { data, errors } = await run(
       'mutation { createCategory(input: { name: "Light", products: [{ name: "Lamp", price: 1 }, { name: "Bulb", price: -1 }] }) { id } }',
     )
@@ -85,7 +85,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     expect(await database.records(Product).count()).toBe(0)
   })
 
-  it("takes the nested record's key from its parent alone", async () => {
+  it('takes the key of a nested record only from its parent', async () => {
     const { errors } = await run(
       'mutation { createCategory(input: { name: "Light", products: [{ name: "Lamp", price: 1, categoryId: 7 }] }) { id } }',
     )
@@ -95,7 +95,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     })
   })
 
-  it('checks required fields on create only, and the names of a client', async () => {
+  it('checks required fields only on create, and the names of a client', async () => {
     const created = await run('mutation { createReview(input: { stars: 9 }) { id } }')
     expect(created.errors?.[0]?.extensions.errors).toMatchObject([
       { path: 'input.stars', code: 'max' },
@@ -111,7 +111,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     expect(updated.data).toEqual({ updateCategory: null })
   })
 
-  it('tells of values that are taken and keys that nothing has', async () => {
+  it('reports values that are taken and keys that do not exist', async () => {
     await run('mutation { createCategory(input: { name: "Light" }) { id } }')
     const twice = await run('mutation { createCategory(input: { name: "Light" }) { id } }')
     expect(twice.errors?.[0]?.extensions).toMatchObject({
@@ -124,14 +124,14 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     expect(lost.errors?.[0]?.extensions.code).toBe('CONFLICT')
   })
 
-  it('refuses JSON that is none', async () => {
+  it('refuses invalid JSON', async () => {
     const { errors } = await run(
       'mutation { createProduct(input: { name: "Lamp", price: 1, categoryId: 1, meta: "{" }) { id } }',
     )
     expect(errors?.[0]?.extensions.errors).toMatchObject([{ path: 'input.meta', code: 'type' }])
   })
 
-  it('ties records by their keys, and an update ties exactly those it names', async () => {
+  it('links records by their keys, and an update links exactly the named ones', async () => {
     await database.records(Tag).insertMany([{ name: 'a' }, { name: 'b' }, { name: 'c' }])
     const create =
       'mutation { createProduct(input: { name: "Lamp", price: 1, tagIds: [1, "2"], category: { name: "L" } }) { tags { name } } }'
@@ -163,7 +163,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     ])
   })
 
-  it('runs mutations in turn, each seeing what the one before wrote', async () => {
+  it('runs mutations in order, each seeing the writes of the previous one', async () => {
     const text = `mutation {
       a: createCategory(input: { name: "A" }) { id }
       b: createProduct(input: { name: "P", price: 1, categoryId: 1 }) { category { name } }

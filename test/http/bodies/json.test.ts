@@ -28,7 +28,7 @@ describe('readJson', () => {
     },
   )
 
-  it('reads any JSON value back as it was', () => {
+  it('reads any JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
         const text = JSON.stringify(value)
@@ -38,7 +38,7 @@ describe('readJson', () => {
     )
   })
 
-  it('passes over a byte order mark', () => {
+  it('skips a byte order mark', () => {
     expect(readJson(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
   })
 
@@ -57,7 +57,7 @@ describe('readJson', () => {
     ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ['a character that is cut off', [0x22, 0xf0, 0x9f, 0x98, 0x22]],
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-  ])('answers 400 to %s', (_what, bytes) => {
+  ])('returns 400 for %s', (_what, bytes) => {
     expect(refusalOf(Buffer.from(bytes))).toMatchObject({ status: 400, code: 'INVALID_UTF8' })
   })
 
@@ -71,7 +71,7 @@ describe('readJson', () => {
     '{"\\u005f_proto_\\u005F":{}}',
     '{"constructor":{"prototype":{"admin":true}}}',
     '[{"c\\u006fnstructor":{"prototyp\\u0065":1}}]',
-  ])('answers 400 to the prototype key in %s', (text) => {
+  ])('returns 400 for the prototype key in %s', (text) => {
     expect(refusalOf(text)).toMatchObject({ status: 400, code: 'PROTOTYPE_KEY' })
   })
 
@@ -85,7 +85,7 @@ describe('readJson', () => {
   it.each([
     ['lists', '[', ']'],
     ['objects', '{"a":', '}'],
-  ])('reads 64 levels of %s and answers 400 to 65', (_what, open, close) => {
+  ])('reads 64 levels of %s and returns 400 for 65', (_what, open, close) => {
     expect(read(nested(64, open, close))).toBeDefined()
     expect(refusalOf(nested(65, open, close))).toMatchObject({
       status: 400,
@@ -94,14 +94,14 @@ describe('readJson', () => {
     })
   })
 
-  it('answers 400 to half a megabyte of brackets', () => {
+  it('returns 400 for half a megabyte of brackets', () => {
     expect(refusalOf('['.repeat(500_000))).toMatchObject({ status: 400, code: 'JSON_TOO_DEEP' })
   })
 
   const keys = (count: number): string =>
     `{${Array.from({ length: count }, (_, index) => `"k${index}":"a:b"`).join(',')}}`
 
-  it('reads 1,000 keys of an object and answers 400 to 1,001, at any level', () => {
+  it('reads 1,000 keys of an object and returns 400 for 1,001, at any level', () => {
     expect(Object.keys(read(keys(1000)) as object)).toHaveLength(1000)
     expect(read(`[${keys(900)},${keys(900)}]`)).toHaveLength(2)
     expect(read(`{"a":${keys(999)},"b":${keys(999)}}`)).toHaveProperty('b')
@@ -114,7 +114,7 @@ describe('readJson', () => {
     }
   })
 
-  it('reads 100,000 objects and lists and answers 400 to more', () => {
+  it('reads 100,000 objects and lists and returns 400 for more', () => {
     expect(read(`[${'{},'.repeat(99_998)}[]]`)).toHaveLength(99_999)
     expect(refusalOf(`[${'{},'.repeat(99_999)}[]]`)).toMatchObject({
       status: 400,

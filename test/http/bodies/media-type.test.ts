@@ -37,7 +37,7 @@ describe('readMediaType', () => {
     expect(readMediaType(text)).toBeUndefined()
   })
 
-  it('keeps parameters away from prototypes', () => {
+  it('protects parameters from prototype members', () => {
     expect(readMediaType('a/b; __proto__=1; constructor=2')?.parameters).toEqual(
       Object.assign(Object.create(null), { ['__proto__']: '1', constructor: '2' }),
     )
@@ -55,7 +55,7 @@ describe('readMediaType', () => {
     )
   })
 
-  it('reads back what it is given', () => {
+  it('reads its own output', () => {
     const token = fc.stringMatching(/^[a-z0-9!#$&^_.+-]{1,12}$/)
     const value = fc.stringMatching(/^[ -~]{0,20}$/)
     fc.assert(

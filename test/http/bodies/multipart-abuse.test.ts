@@ -75,11 +75,11 @@ describe('malformed multipart bodies', () => {
       Buffer.from(part(headOf('ÿ')), 'latin1'),
       'A name in the body is not valid UTF-8.',
     ],
-  ])('answers 400 to %s', async (_what, sent, message) => {
+  ])('return 400 for %s', async (_what, sent, message) => {
     expect(await refusalOf(sent)).toEqual([...malformed, message])
   })
 
-  it('answers 400 to a field that is not UTF-8', async () => {
+  it('return 400 for a field that is not UTF-8', async () => {
     const sent = Buffer.from(part(headOf('a'), 'ÿ'), 'latin1')
     expect((await refusalOf(sent)).slice(0, 2)).toEqual([400, 'INVALID_UTF8'])
   })
@@ -96,12 +96,12 @@ describe('malformed multipart bodies', () => {
     'multipart/form-data; boundary=""',
     'multipart/form-data; boundary="a\\"b"',
     `multipart/form-data; boundary=${'b'.repeat(201)}`,
-  ])('answers 400 to %s', async (header) => {
+  ])('return 400 for %s', async (header) => {
     const answer = await refusalOf(whole, {}, header)
     expect(answer).toEqual([...malformed, 'The Content-Type has no valid boundary.'])
   })
 
-  it('answers 400 to a body that breaks off, wherever it does', async () => {
+  it('return 400 for a body that is cut off at any position', async () => {
     await using server = await BodyServer.start()
     const last = whole.lastIndexOf('--')
     for (let length = 1; length <= last; length++) {
@@ -169,11 +169,11 @@ describe('oversized multipart bodies', () => {
       { multipart: 200 },
       'The body is larger than 200 bytes.',
     ],
-  ])('answers 413 to %s', async (_what, sent, limits, message) => {
+  ])('return 413 for %s', async (_what, sent, limits, message) => {
     expect(await refusalOf(sent, { limits })).toEqual([413, 'PAYLOAD_TOO_LARGE', message])
   })
 
-  it('accepts what is exactly as large as the limits', async () => {
+  it('are accepted up to exactly the limits', async () => {
     await using server = await BodyServer.start({
       limits: { file: 1000, body: 1000, files: 2, fields: 1 },
     })
@@ -182,7 +182,7 @@ describe('oversized multipart bodies', () => {
     expect((await server.post(sent, type)).status).toBe(200)
   })
 
-  it('answers 413 to chunks that go on and on, with nothing left', async () => {
+  it('return 413 for endless chunks, and leave nothing behind', async () => {
     await using server = await BodyServer.start({ limits: { multipart: 300_000 } })
     const socket = server.connect()
     socket.on('error', () => undefined)
@@ -200,7 +200,7 @@ describe('oversized multipart bodies', () => {
   })
 })
 
-describe('part headers without end', () => {
+describe('endless part headers', () => {
   const filler = 'filename='.repeat(18_000)
 
   it.each([
@@ -213,19 +213,19 @@ describe('part headers without end', () => {
     ['160 kB without a colon', part('X'.repeat(160_000))],
     ['headers without number', part(`${'a: 1\r\n'.repeat(30_000)}${headOf('a')}`)],
     ['a header that never ends', `--b\r\nX: ${filler}`],
-  ])('answers 431 to %s', async (_what, sent) => {
+  ])('return 431 for %s', async (_what, sent) => {
     const answer = await refusalOf(sent)
     const message = "A part's header is larger than 8192 bytes."
     expect(answer).toEqual([431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message])
   })
 
-  it('answers 431 before anything looks at the header', async () => {
+  it('return 431 before the header is parsed', async () => {
     // A pattern that goes back and forth takes minutes for this one.
     const quotes = 'filename="x" '.repeat(400_000)
     expect((await refusalOf(part(`X: ${quotes}`)))[0]).toBe(431)
   })
 
-  it('counts each part anew', async () => {
+  it('are counted for each part', async () => {
     await using server = await BodyServer.start()
     const head = `${headOf('a')}\r\nX: ${'x'.repeat(8000)}`
     const sent = multipartOf('b', ...many(50, { head, body: '1' }))
@@ -295,7 +295,7 @@ describe('a client that goes away', () => {
     expect(await untilNoFolders()).toEqual([])
   })
 
-  it('after the upload, before the answer, has its files removed', async () => {
+  it('after the upload, before the response, has its files removed', async () => {
     const sockets: Socket[] = []
     const handle = async () => {
       expect(uploadFolders()).toHaveLength(1)

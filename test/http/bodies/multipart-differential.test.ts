@@ -172,7 +172,7 @@ function cut(body: Buffer, lengths: readonly number[]): Buffer[] {
   return pieces
 }
 
-it('a multipart body is to us what it is to formidable', async () => {
+it('a multipart body is parsed as formidable parses it', async () => {
   await fc.assert(
     fc.asyncProperty(form, async (random) => {
       const pieces = cut(toBody(random), random.cuts)

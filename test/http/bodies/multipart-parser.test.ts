@@ -58,7 +58,7 @@ describe('MultipartParser', () => {
     ['what is a boundary but for its end', '\r\n--boundary-'],
     ['a boundary with CR behind it', '\r\n--boundary\r'],
     ['many beginnings', '\r\r\n\r\n-\r\n--\r\n--b'],
-  ])('gives the bytes of a part once for each chunk: %s', (_what, text) => {
+  ])('emits the bytes of a part once for each chunk: %s', (_what, text) => {
     const content = Buffer.alloc(2 * mebi, text)
     const body = Buffer.concat([
       Buffer.from(`--boundary\r\n${headOf('f', 'a')}\r\n\r\n`),
@@ -82,7 +82,7 @@ describe('MultipartParser', () => {
     ['the beginnings of the boundary', `\r\n--${browsers.slice(0, 9)}`],
     ['longer beginnings of it', `\r\n--${browsers.slice(0, -1)}`],
     ['what is a boundary but for its end', `\r\n--${browsers}x`],
-  ])('looks at as many bytes as for any other, three times at most: %s', (_what, text) => {
+  ])('scans as many bytes as for any other body, three times at most: %s', (_what, text) => {
     expect(countLooks(browsers, text)).toBeLessThanOrEqual(3 * countLooks(browsers, 'z'))
   })
 
@@ -103,7 +103,7 @@ describe('MultipartParser', () => {
     },
   )
 
-  it('finds the same, wherever chunks begin', () => {
+  it('finds the same parts wherever chunks begin', () => {
     const texts = fc.array(
       fc.constantFrom('\r', '\n', '\r\n', '-', '--', 'b', '--b', '\r\n--b', '\r\n--bb', 'x', ' '),
       { maxLength: 12 },

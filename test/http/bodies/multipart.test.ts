@@ -32,7 +32,7 @@ async function contentsOf({ files }: ServerRequest): Promise<Record<string, stri
 }
 
 describe('multipart bodies', () => {
-  it('gives one value as a scalar and a repeated one as a list, for fields and files', async () => {
+  it('return a single value as a scalar and repeated values as a list, for fields and files', async () => {
     await using server = await BodyServer.start()
     const sent = multipartOf(
       'b',
@@ -57,7 +57,7 @@ describe('multipart bodies', () => {
     })
   })
 
-  it('keeps names in maps without a prototype', async () => {
+  it('store names in maps without a prototype', async () => {
     await using server = await BodyServer.start()
     await server.post(
       multipartOf('b', field('toString', 'x'), file('hasOwnProperty', 'f', 'y')),
@@ -113,13 +113,13 @@ describe('multipart bodies', () => {
       { a: '\r\n--\r\n-b\r\n--c' },
       {},
     ],
-  ])('reads %s', async (_what, sent, body, files) => {
+  ])('are read: %s', async (_what, sent, body, files) => {
     await using server = await BodyServer.start()
     const answer = await server.post(sent, type)
     expect([answer.status, answer.body.body, answer.body.files]).toEqual([200, body, files])
   })
 
-  it('reads a body whose every byte comes alone', async () => {
+  it('are read byte by byte', async () => {
     await using server = await BodyServer.start({ handle: contentsOf })
     const sent = Buffer.from(multipartOf('b', field('größe', 'ÿ'), file('ü', 'ä.txt', 'é')))
     const socket = server.connect()
@@ -136,7 +136,7 @@ describe('multipart bodies', () => {
     expect(await untilNoFolders()).toEqual([])
   })
 
-  it('brings any names and bytes back as a browser writes them', async () => {
+  it('return any names and bytes as a browser writes them', async () => {
     const requests: ServerRequest[] = []
     const handle = async (request: ServerRequest) => {
       requests.push(request)
@@ -174,7 +174,7 @@ describe('multipart bodies', () => {
     expect(await untilNoFolders()).toEqual([])
   })
 
-  it('takes formToken out of the fields', async () => {
+  it('return formToken apart from the fields', async () => {
     await using server = await BodyServer.start()
     const answer = await server.post(
       multipartOf('b', field('a', '1'), field('formToken', 't')),
@@ -185,7 +185,7 @@ describe('multipart bodies', () => {
 })
 
 describe('uploads on disk', () => {
-  it('lie in a folder that others cannot enter, under names of our own', async () => {
+  it('are stored in a private folder, under generated names', async () => {
     const seen: unknown[] = []
     const handle = ({ files }: ServerRequest) => {
       const { path } = files.f as UploadedFile
@@ -200,7 +200,7 @@ describe('uploads on disk', () => {
     expect(path).toMatch(/\/[0-9a-f-]{36}$/)
   })
 
-  it('are gone after the response, except for what was moved', async () => {
+  it('are deleted after the response, unless they were moved', async () => {
     const target = join(tmpdir(), `filigree-kept-${process.pid}/`)
     const handle = async ({ files }: ServerRequest) => ({
       kept: await (files.a as UploadedFile).moveTo(target),
@@ -215,7 +215,7 @@ describe('uploads on disk', () => {
     await rm(target, { recursive: true })
   })
 
-  it('stream: 50 MB arrive whole, and no more is taken in than the disk takes', async () => {
+  it('stream: 50 MB arrive complete, no faster than the disk writes', async () => {
     const mebi = 1024 * 1024
     let release: (() => void) | undefined
     const held = new Promise<void>((resolve) => (release = resolve))

@@ -33,7 +33,7 @@ describe('readPartHeader', () => {
   it.each([
     ['Image/PNG; q=1', 'image/png'],
     ['not a type', 'application/octet-stream'],
-  ])('takes the media type out of %j', (type, essence) => {
+  ])('reads the media type from %j', (type, essence) => {
     expect(read('form-data; name="a"; filename="b"', type).type).toBe(essence)
   })
 
@@ -47,13 +47,13 @@ describe('readPartHeader', () => {
     ['form-data; name="a"; name="b"', 'A part of the body has a malformed Content-Disposition.'],
     ['form-data; name="a" x', 'A part of the body has a malformed Content-Disposition.'],
     [`form-data; name="${'n'.repeat(201)}"`, "A field's name is longer than 200 characters."],
-  ])('answers 400 to %j', (disposition, message) => {
+  ])('returns 400 for %j', (disposition, message) => {
     expect(() => read(disposition)).toThrow(
       expect.objectContaining({ status: 400, code: 'MALFORMED_MULTIPART', message }),
     )
   })
 
-  it('answers 400 to a name that is not UTF-8', () => {
+  it('returns 400 for a name that is not UTF-8', () => {
     const headers = { 'content-disposition': 'form-data; name="\xff"' }
     expect(() => readPartHeader(headers)).toThrow('A name in the body is not valid UTF-8.')
   })
@@ -64,7 +64,7 @@ describe('readPartHeader', () => {
     )
   })
 
-  it('throws nothing but HttpError, whatever is sent', () => {
+  it('throws only HttpError, whatever is sent', () => {
     const pieces = fc.constantFrom('form-data', ';', ' name=', 'filename=', '"', '\\', 'ÿ', '%22')
     const texts = fc.array(pieces, { maxLength: 30 }).map((list) => list.join(''))
     fc.assert(

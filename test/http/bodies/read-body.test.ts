@@ -48,7 +48,7 @@ describe('readBody by media type', () => {
     ['a list of types', 'application/json, text/plain'],
     ['a malformed parameter', 'application/json; charset'],
     ['no type', undefined],
-  ])('keeps the bytes of %s, and answers 415 where a body is declared', async (_what, type) => {
+  ])('keeps the bytes of %s, and returns 415 where a body is declared', async (_what, type) => {
     const bytes = Uint8Array.of(0, 255, 10)
     expect((await post(bytes, type)).body).toEqual({ bytes: '00ff0a' })
     expect(await post(bytes, type, { declared: true })).toEqual({
@@ -67,7 +67,7 @@ describe('readBody by media type', () => {
     'text/plain; charset=""',
     `${form}; charset=shift_jis`,
     'multipart/form-data; charset=latin1; boundary=b',
-  ])('answers 415 to %s', async (type) => {
+  ])('returns 415 for %s', async (type) => {
     const { status, body } = await post('{}', type)
     expect([status, body.code]).toEqual([415, 'UNSUPPORTED_CHARSET'])
   })
@@ -78,7 +78,7 @@ describe('readBody by media type', () => {
     ['', 415],
     ['identity', 200],
     ['Identity', 200],
-  ])('answers to Content-Encoding %j with %i', async (encoding, status) => {
+  ])('responds to Content-Encoding %j with %i', async (encoding, status) => {
     await using server = await BodyServer.start()
     const text = await server.raw(
       head(
@@ -102,12 +102,12 @@ describe('readBody by media type', () => {
     [form, 'a=%ZZ', 'MALFORMED_ENCODING'],
     [form, '__proto__=1', 'PROTOTYPE_KEY'],
     [form, 'a=1&'.repeat(1001), 'BAD_REQUEST'],
-  ])('answers 400 to %s %j', async (type, sent, code) => {
+  ])('returns 400 for %s %j', async (type, sent, code) => {
     const { status, body } = await post(sent, type)
     expect([status, body.code]).toEqual([400, code])
   })
 
-  it('reads any JSON in any chunks as it was sent', async () => {
+  it('reads any JSON in any chunks', async () => {
     await using server = await BodyServer.start()
     const sends = fc.tuple(fc.jsonValue(), fc.integer({ min: 1, max: 40 }))
     await fc.assert(
@@ -179,7 +179,7 @@ describe('readBody and formToken', () => {
   })
 })
 
-describe('readBody under a limit', () => {
+describe('readBody with a limit', () => {
   const limits = { body: 10 }
   const tooLarge = { error: 'The body is larger than 10 bytes.', code: 'PAYLOAD_TOO_LARGE' }
 
@@ -188,7 +188,7 @@ describe('readBody under a limit', () => {
     expect(await post('"123456789"', type, { limits })).toEqual({ status: 413, body: tooLarge })
   })
 
-  it('answers 413 to the announced length, before a byte of the body is there', async () => {
+  it('returns 413 for the announced length, before the body arrives', async () => {
     await using server = await BodyServer.start({ limits })
     const text = await server.raw(head(`Content-Type: ${json}`, 'Content-Length: 10737418240'))
     expect(text).toContain('HTTP/1.1 413')
@@ -196,7 +196,7 @@ describe('readBody under a limit', () => {
     expect(request.incoming.listenerCount('data')).toBe(0)
   })
 
-  it('answers 413 while the chunks of a larger body are still coming', async () => {
+  it('returns 413 while the chunks of a larger body arrive', async () => {
     await using server = await BodyServer.start({ limits })
     const start = head(`Content-Type: ${json}`, 'Transfer-Encoding: chunked')
     const text = await server.raw(start, chunk('"12345'), chunk('67890'))
@@ -204,7 +204,7 @@ describe('readBody under a limit', () => {
     expect(text).toContain(JSON.stringify(tooLarge))
   })
 
-  it('leaves the stream paused and without listeners of its own', async () => {
+  it('leaves the stream paused and without listeners', async () => {
     await using server = await BodyServer.start({ limits })
     const socket = server.connect()
     socket.on('error', () => undefined)
@@ -225,7 +225,7 @@ describe('readBody under a limit', () => {
 })
 
 describe('readBody and the connection', () => {
-  it('asks a client that waits for its body, once it begins to read', async () => {
+  it('sends 100 Continue to a waiting client when it starts to read', async () => {
     await using server = await BodyServer.start()
     const socket = server.connect()
     const lines = [`Content-Type: ${json}`, 'Content-Length: 2', 'Expect: 100-continue']
@@ -240,7 +240,7 @@ describe('readBody and the connection', () => {
     ['is too large', [`Content-Type: ${json}`, 'Content-Length: 99999999']],
     ['has another charset', [`Content-Type: ${json};charset=x`, 'Content-Length: 2']],
     ['has no boundary', ['Content-Type: multipart/form-data', 'Content-Length: 2']],
-  ])('does not ask for a body that %s', async (_what, lines) => {
+  ])('sends no 100 Continue for a body that %s', async (_what, lines) => {
     await using server = await BodyServer.start()
     const text = await server.raw(head('Expect: 100-continue', ...lines))
     expect(text).toMatch(/^HTTP\/1.1 4/)

@@ -20,11 +20,11 @@ afterEach(async () => {
 const limit = 4 * 1024 * 1024
 
 describe('UploadFolder', () => {
-  it('can be entered by its owner alone', async () => {
+  it('is accessible to its owner only', async () => {
     expect((await stat(folder.path)).mode & 0o777).toBe(0o700)
   })
 
-  it('pauses the input while the disk is behind, and lets it go on after the last byte', async () => {
+  it('pauses the input while the disk is slower, and resumes it after the last byte', async () => {
     const part = new Stream()
     const storing = folder.receive(part, { limit, input })
     part.emit('data', Buffer.alloc(1024 * 1024, 'x'))
@@ -36,7 +36,7 @@ describe('UploadFolder', () => {
     expect(input.isPaused()).toBe(false)
   })
 
-  it('lets the input go on when the disk has caught up', async () => {
+  it('resumes the input when the disk has caught up', async () => {
     const part = new Stream()
     const storing = folder.receive(part, { limit, input })
     part.emit('data', Buffer.alloc(1024 * 1024))
@@ -46,7 +46,7 @@ describe('UploadFolder', () => {
     expect((await storing).size).toBe(1024 * 1024 + 1)
   })
 
-  it('gives up what is being written when it is removed', async () => {
+  it('cancels running writes when it is removed', async () => {
     const part = new Stream()
     const storing = folder.receive(part, { limit, input })
     storing.catch(() => undefined)
@@ -68,7 +68,7 @@ describe('UploadFolder', () => {
     await expect(storing).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  it('rejects a file of which fewer bytes lie on the disk than were sent', async () => {
+  it('rejects a file of which fewer bytes are on the disk than were sent', async () => {
     const part = new Stream()
     const storing = folder.receive(part, { limit, input })
     storing.catch(() => undefined)
@@ -80,7 +80,7 @@ describe('UploadFolder', () => {
     await expect(storing).rejects.toThrow('holds 10 bytes of 1048576. Is the disk full?')
   })
 
-  it('is gone when the process ends in the middle', async () => {
+  it('is removed when the process ends in the middle', async () => {
     const code = `
       const { UploadFolder } = await import('./src/http/bodies/upload-folder.ts')
       console.log((await UploadFolder.create()).path)

@@ -116,7 +116,7 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   const waiting = async (): Promise<number> => (await queue.counts()).waiting
 
-  it('a job is there once it is added, and runs with an instance of its class', async () => {
+  it('a job exists once it is added, and runs with an instance of its class', async () => {
     const added = await queue.add(Mail, 'welcome', { userId: 7 })
     expect(added).toEqual({ id: expect.any(Number), added: true })
     expect(await queue.find(added.id)).toMatchObject({
@@ -130,7 +130,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.find(added.id)).toMatchObject({ state: 'done', attempt: 1 })
   })
 
-  it('outside a transaction it is one statement, with unique two at most', async () => {
+  it('outside a transaction it is one statement, with unique at most two', async () => {
     const before = desk.statements.length
     await queue.add(Mail, 'welcome', { userId: 7 })
     expect(desk.statements.length - before).toBe(1)
@@ -164,7 +164,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect((await queue.list()).map(({ body }) => body)).toEqual([{ userId: 1 }])
     })
 
-    it('of the query builder', async () => {
+    it('with the query builder', async () => {
       await database.kysely.transaction().execute(async () => {
         await queue.add(Mail, 'welcome', { userId: 1 })
       })
@@ -183,14 +183,14 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await waiting()).toBe(1)
     })
 
-    it('and a hook after the commit may add one', async () => {
+    it('and a hook after the commit may add another', async () => {
       await database.records(Order).create({ userId: 99 })
       expect(await waiting()).toBe(1)
     })
   })
 
   describe('unique', () => {
-    it('names the one that stands, also while it runs, and is free afterwards', async () => {
+    it('returns the existing job, also while it runs, and is free afterwards', async () => {
       const first = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
       expect(first.added).toBe(true)
       const second = await queue.add(Mail, 'welcome', { userId: 2 }, { unique: 'a' })
@@ -201,7 +201,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(third.id).not.toBe(first.id)
     })
 
-    it('two at once: one is added', async () => {
+    it('added twice concurrently: one is added', async () => {
       const all = await Promise.all(
         Array.from({ length: 8 }, (_, userId) =>
           queue.add(Mail, 'welcome', { userId }, { unique: 'a' }),
@@ -234,7 +234,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       },
     )
 
-    it('of one that is to run again is taken where another is added at the same moment', async () => {
+    it('of a job to be repeated is taken over where another is added at the same time', async () => {
       const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
       await queue.cancel(id)
       let added = (): void => undefined
@@ -252,7 +252,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await queue.find(id)).toMatchObject({ state: 'cancelled' })
     })
 
-    it('is gone with a transaction that is rolled back', async () => {
+    it('is released by a rollback', async () => {
       await database
         .transaction(async () => {
           await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
@@ -389,7 +389,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     },
   )
 
-  it('keeps every body as it was given, one by one and together', async () => {
+  it('keeps every body unchanged, one by one and together', async () => {
     const bodies = ['text', 'null', 7, true, false, null, [1, [2]], {}, { b: 1, g: 'x' }, '{"a":1}']
     const [one = { id: 0 }] = await queue.addMany(Mail, 'farewell', bodies as never[])
     for (const [index, body] of bodies.entries()) {
@@ -411,7 +411,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined()
   })
 
-  it('takes a backslash and u0000 that somebody wrote', async () => {
+  it('accepts a backslash and u0000 in a text', async () => {
     const name = 'C:\\u0000'
     const { id } = await queue.add(Mail, 'farewell', { name })
     expect(await queue.find(id)).toMatchObject({ body: { name } })

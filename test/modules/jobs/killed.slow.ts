@@ -83,7 +83,7 @@ describe.each(addresses)('on %s', (name, address) => {
           .filter((line) => line !== '')
       : []
 
-  it('works on what it is to, and answers those who operate it', async () => {
+  it('runs its jobs, and serves its operators', async () => {
     const { child, log } = await work('--only', 'Other', '--port', '0')
     await queue.add(Work, 'plain', {})
     await queue.add(Other, 'run')
@@ -108,7 +108,7 @@ describe.each(addresses)('on %s', (name, address) => {
     expect(await queue.find(id)).toMatchObject({ attempt: 2 })
   })
 
-  it('a blocked loop loses no lease', async () => {
+  it('a blocked event loop loses no lease', async () => {
     const { id } = await queue.add(Work, 'busy', { ms: 20_000 })
     await work()
     await until(() => lines().some((line) => line.startsWith(`began Work.busy ${id} 1 `)))

@@ -113,7 +113,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     }
   }
 
-  it('metrics count runs, and say what waits', async () => {
+  it('metrics count runs, and waiting jobs', async () => {
     await queue.add(Work, 'run', { fail: false })
     await queue.add(Work, 'run', { fail: true })
     await queue.add(Work, 'run', { fail: false }, { in: '1h' })
@@ -146,7 +146,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(tracer).toBeDefined()
   })
 
-  it('a client with the role reads jobs, others see none, and nobody writes them', async () => {
+  it('a client with the role reads jobs, others see none, and no client writes them', async () => {
     const { id } = await queue.add(Work, 'run', { fail: false })
     const ops = desk.as({ sub: '1', roles: ['ops'] })
     expect((await ops.get(`/jobs/${id}`)).body).toMatchObject({
@@ -164,7 +164,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect((await ops.patch(`/jobs/${id}`, { state: 'done' })).status).toBe(405)
   })
 
-  describe('whoever asks', () => {
+  describe('for every caller', () => {
     const callers = () => [
       desk.anonymous,
       desk.as({ sub: '2', roles: ['other'] }),
@@ -172,7 +172,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       desk.operator,
     ]
 
-    it('no door writes, runs again or cancels a job', async () => {
+    it('no interface writes, repeats or cancels a job', async () => {
       const { id } = await queue.add(Work, 'run', { fail: false }, { in: '1h' })
       const before = await queue.find(id)
       const count = (await queue.list({ limit: 1000 })).length
@@ -203,7 +203,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(JSON.stringify(data).toLowerCase()).not.toContain('jobentr')
     })
 
-    it('what leads to a job shows it to nobody without the role', async () => {
+    it('relations to a job reveal it only to callers with the role', async () => {
       const { id } = await queue.add(Work, 'run', { fail: false }, { in: '1h' })
       const { body } = await desk.operator.post('/parcels', { jobId: id })
       const parcel = (body as { readonly id: number }).id
@@ -227,7 +227,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       '99999999999999999999',
       "1' or '1'='1",
       '%00',
-    ])('the id %s finds nothing, and fails nobody', async (id) => {
+    ])('the id %s finds nothing, without an error', async (id) => {
       for (const caller of callers()) {
         const { status } = await caller.get(`/jobs/${encodeURIComponent(id)}`)
         expect([400, 404]).toContain(status)
@@ -244,7 +244,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
   })
 
-  it('GraphQL has no subscription of jobs: nobody tells of their changes', async () => {
+  it('GraphQL has no subscription of jobs', async () => {
     const { data } = await desk.operator.graphql(
       '{ __schema { subscriptionType { fields { name } } } }',
     )
@@ -258,7 +258,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     }
     const empty = { body: null, secretBody: null }
 
-    it('is read by no client, and gone when the job is done', async () => {
+    it('cannot be read by clients, and is deleted when the job is done', async () => {
       const { id } = await queue.add(Work, 'invite', { link: 'once' })
       const ops = desk.as({ sub: '1', roles: ['ops'] })
       expect((await ops.get(`/jobs/${id}`)).body).toMatchObject({ name: 'Work.invite', body: null })
@@ -271,14 +271,14 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await rowOf(id)).toEqual(empty)
     })
 
-    it('is gone when it is cancelled, which cannot be taken back', async () => {
+    it('is deleted when it is cancelled, which cannot be undone', async () => {
       const { id } = await queue.add(Work, 'invite', { link: 'once' }, { in: '1h' })
       expect(await queue.cancel(id)).toBe(true)
       expect(await rowOf(id)).toEqual(empty)
       expect(await queue.retry(id)).toBe(false)
     })
 
-    it('of a failed one can be run again for the time of keep', async () => {
+    it('of a failed job can be run again during the retention time', async () => {
       const [one, two] = await queue.addMany(Work, 'invite', [{ link: 'fails' }, { link: 'fails' }])
       const [id, other] = [one?.id ?? 0, two?.id ?? 0]
       await queue.drain()
@@ -293,7 +293,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
   })
 
-  it('two applications of a process have their own readers', async () => {
+  it('two applications of a process have separate readers', async () => {
     const other = await start(await open(), 'support')
     const { id } = await queue.add(Work, 'run', { fail: false })
     await other.get(Jobs).addMany(

@@ -136,8 +136,8 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
   afterAll(() => desk.close())
 
-  describe('a fault', () => {
-    it('is tried again after its time, which doubles, and then it is done', async () => {
+  describe('an error', () => {
+    it('is retried after a delay, which doubles, and then the job is done', async () => {
       const { id } = await queue.add(Work, 'flaky', { ok: 3 })
       expect(await queue.drain()).toBe(1)
       expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 1 })
@@ -153,7 +153,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await queue.find(id)).toMatchObject({ state: 'done', attempt: 3 })
     })
 
-    it('fails after the last repetition, with all faults, and stays', async () => {
+    it('fails after the last attempt, with all errors, and stays', async () => {
       const { id } = await queue.add(Work, 'flaky', { ok: 9 })
       for (let run = 0; run < 5; run++) {
         await queue.drain()
@@ -176,7 +176,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await queue.find(id)).toMatchObject({ state: 'failed' })
     })
 
-    it('that gives up fails at once', async () => {
+    it('that gives up fails immediately', async () => {
       const { id } = await queue.add(Work, 'hopeless')
       await queue.drain()
       await desk.clock.advance('2h')
@@ -184,7 +184,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect([ran, (await queue.find(id))?.state]).toEqual([['hopeless'], 'failed'])
     })
 
-    it('is in the log with the job, its id and its attempt, and never its body', async () => {
+    it('is logged with the job, its id and its attempt, and never its body', async () => {
       const { id } = await queue.add(Work, 'flaky', { ok: 987654 })
       await queue.drain()
       const line = desk.log.find(({ message }) => message === 'a job failed and will run again')
@@ -205,7 +205,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(entry?.error?.length).toBeLessThanOrEqual(8000)
   })
 
-  it('retry runs a failed one again, with all its attempts', async () => {
+  it('retry runs a failed job again, with all its attempts', async () => {
     const { id } = await queue.add(Work, 'hopeless')
     await queue.drain()
     expect(await queue.retry(id)).toBe(true)
@@ -223,7 +223,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.retry(id)).toBe(false)
   })
 
-  it('cancel: a waiting one never runs', async () => {
+  it('cancel: a waiting job never runs', async () => {
     const { id } = await queue.add(Work, 'plain', { name: 'a' })
     expect(await queue.cancel(id)).toBe(true)
     expect(await queue.cancel(id)).toBe(false)
@@ -237,7 +237,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
   })
 
-  it('higher priorities are first, then by time', async () => {
+  it('higher priorities run first, then by time', async () => {
     const add = async (name: string, priority: number): Promise<void> => {
       await queue.add(Work, 'two', { name }, { priority })
     }
@@ -249,7 +249,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('no more of them run at once than the process and the job allow', async () => {
+  it('no more of them run concurrently than the process and the job allow', async () => {
     const bodies = Array.from({ length: 12 }, (_, index) => ({ name: `${index}` }))
     await queue.addMany(Work, 'plain', bodies)
     await queue.drain()
@@ -260,7 +260,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect([most, ran.length]).toEqual([2, 24])
   })
 
-  it('a job that is full holds up no other', async () => {
+  it('a job at its limit does not delay another', async () => {
     await queue.addMany(
       Work,
       'two',
@@ -271,7 +271,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.indexOf('plain')).toBeLessThan(3)
   })
 
-  it('of a group one runs at a time, and a full group holds up no other', async () => {
+  it('in a group one runs at a time, and a full group does not delay another', async () => {
     for (const [name, org] of [
       ['a1', 'a'],
       ['a2', 'a'],
@@ -288,7 +288,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(most).toBeLessThanOrEqual(4)
   })
 
-  it('a group of hundreds holds up no other', async () => {
+  it('a group of hundreds does not delay another', async () => {
     await queue.addMany(
       Work,
       'grouped',
@@ -302,7 +302,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.indexOf('b')).toBeLessThan(4)
   })
 
-  it('a rate lets so many begin in its time; the others wait', async () => {
+  it('a rate limits how many start in its time, and the others wait', async () => {
     await queue.addMany(
       Work,
       'rated',
@@ -319,7 +319,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.drain()).toBe(1)
   })
 
-  it('a body that no longer fits its class fails with the fields, and does not run', async () => {
+  it('a body that no longer matches its class fails with the fields, and does not run', async () => {
     const { id } = await queue.add(Work, 'strict', { name: 'a' })
     await database.kysely
       .updateTable('jobs')
@@ -333,7 +333,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran).toEqual([])
   })
 
-  it('a job whose class is gone waits', async () => {
+  it('a job without a class waits', async () => {
     const { id } = await queue.add(Work, 'plain', { name: 'a' })
     await database.kysely
       .updateTable('jobs')
@@ -344,7 +344,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.find(id)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
-  it('tells its progress and logs with its name, id and attempt', async () => {
+  it('reports its progress and logs with its name, id and attempt', async () => {
     const { id } = await queue.add(Work, 'told')
     await queue.drain()
     expect(ran).toEqual(['Work.told true false'])
@@ -357,7 +357,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(line?.details).toEqual({ job: 'Work.told', jobId: id, attempt: 1, more: 1 })
   })
 
-  it('whoever lost the lease can neither complete nor fail it', async () => {
+  it('a process that lost the lease can neither complete nor fail the job', async () => {
     for (const fails of [false, true]) {
       const { id } = await queue.add(Work, 'held', { fails })
       // While it runs, another process takes it.
@@ -374,7 +374,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     }
   })
 
-  it('an ended lease counts as an attempt, and the job runs again', async () => {
+  it('an expired lease counts as an attempt, and the job runs again', async () => {
     const { id } = await queue.add(Work, 'flaky', { ok: 2 })
     const abandoned = { state: 'running', worker: 'gone', claims: 1, attempt: 1 }
     const past = new Date(0).toISOString()
@@ -387,7 +387,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect([ran, (await queue.find(id))?.state]).toEqual([['flaky 2'], 'done'])
   })
 
-  it('a lease that was given before the clock was set back ends as soon as another', async () => {
+  it('a lease from before the clock was set back expires as soon as another', async () => {
     const { id } = await queue.add(Work, 'flaky', { ok: 2 })
     const ahead = new Date(Date.now() + 3_600_000).toISOString()
     const abandoned = { state: 'running', worker: 'gone', claims: 1, attempt: 1 }
@@ -402,7 +402,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect((await queue.find(id))?.state).toBe('done')
   })
 
-  it('done ones are kept for their time', async () => {
+  it('finished jobs are kept for the configured time', async () => {
     const day = await queue.add(Work, 'plain', { name: 'a' })
     const hour = await queue.add(Work, 'told')
     await queue.drain()
@@ -420,7 +420,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(await queue.find(day.id)).toBeUndefined()
   })
 
-  it('list gives pages, the newest first, by name and state', async () => {
+  it('list returns pages, the newest first, by name and state', async () => {
     for (const name of ['1', '2', '3']) await queue.add(Work, 'plain', { name })
     await queue.add(Work, 'hopeless')
     await queue.drain()
@@ -440,7 +440,7 @@ describe.each(grounds)('on %s', (_name, open) => {
 afterAll(closeGrounds)
 
 describe('in tests', () => {
-  it('desk.jobs runs what is due, lists what was added, and runs it at once where asked to', async () => {
+  it('desk.jobs runs due jobs, lists added jobs, and runs a job immediately', async () => {
     @Module({ providers: [Work], imports: [jobs({ work: true })] })
     class App {}
     await using desk = await testApplication(App)
@@ -469,7 +469,7 @@ describe('in tests', () => {
     expect(await desk.jobs.added(Work, 'plain')).toEqual([])
   })
 
-  it('desk.jobs says what is missing', async () => {
+  it('desk.jobs reports what is missing', async () => {
     @Module({})
     class App {}
     await using desk = await testApplication(App)

@@ -102,7 +102,7 @@ describe('a pattern with hours', () => {
   })
 })
 
-describe('a pattern of every hour goes on by elapsed time', () => {
+describe('a pattern of every hour continues by elapsed time', () => {
   it.each([
     [
       'in Berlin in spring',
@@ -213,7 +213,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       : address
   }
 
-  it('what a stop has missed runs once', async () => {
+  it('missed runs are made up once', async () => {
     ran.length = 0
     await using desk = await start(await open())
     await desk.clock.set('2026-06-01T10:00:00Z')
@@ -228,7 +228,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.filter((one) => one !== 'often').at(-1)).toBe('nightly 2026-06-07T01:00:00.000Z')
   })
 
-  it('every runs again after its time, and not before', async () => {
+  it('every runs again after its interval, and not before', async () => {
     ran.length = 0
     await using desk = await start(await open())
     const queue = desk.get(Jobs)
@@ -242,7 +242,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.filter((one) => one === 'often')).toHaveLength(6)
   })
 
-  it('what was planned before the clock was set back by hours is planned anew', async () => {
+  it('a run planned before the clock was set back by hours is planned again', async () => {
     ran.length = 0
     await using desk = await start(await open())
     const queue = desk.get(Jobs)
@@ -259,7 +259,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.filter((one) => one === 'often')).toHaveLength(1)
   })
 
-  it('a schedule that nobody has known for two minutes is gone, one that is known stays', async () => {
+  it('a schedule that no process has listed for two minutes is removed, a listed one stays', async () => {
     const database = await shared()
     await (await start(database)).close()
     @Module({ imports: [jobs()] })
@@ -284,7 +284,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.filter((name) => name === 'often')).toHaveLength(1)
   })
 
-  it('another pattern moves what waits', async () => {
+  it('another pattern moves the waiting run', async () => {
     const database = await shared()
     const planned = async (pattern: string): Promise<unknown> => {
       class Same {

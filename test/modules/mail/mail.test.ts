@@ -27,7 +27,7 @@ describe.each(grounds)('on %s', (_name, open) => {
   afterEach(() => desk.reset({ emptyTables: true }))
   afterAll(() => desk.close())
 
-  it('a mail is caught in tests, when its job has run', async () => {
+  it('a mail is captured in tests, after its job has run', async () => {
     await mailer.send({
       to: 'ann@example.com',
       subject: 'Welcome',
@@ -49,7 +49,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(desk.mail).toEqual([])
   })
 
-  it('what it says is in no log, and gone from its row once it is sent', async () => {
+  it('its content is in no log, and is deleted from its row once it is sent', async () => {
     const text = 'Sign in: https://desk.example/once/4711'
     const { id } = await mailer.send({ to: '"Ann, Dr." <ann@example.com>', subject: 'Link', text })
     const [added] = await desk.jobs.added(MailJobs, 'send')
@@ -146,11 +146,11 @@ it.each<[string, MailOptions, string]>([
   ['a transport that is none', { transport: 'http://example.com' }, 'transport cannot be used'],
   ['a sender that is none', { from: 'desk' }, 'from cannot be used'],
   ['an unknown option', { form: 'a@b.c' } as never, 'Did you mean "from"?'],
-])('%s is a fault at the start', async (_name, options, message) => {
+])('%s is a problem at the start', async (_name, options, message) => {
   await expect(testApplication(applicationOf(options))).rejects.toThrow(message)
 })
 
-it('without jobs it says what to import', async () => {
+it('without jobs it reports which module to import', async () => {
   @Module({ imports: [mail()] })
   class App {}
   await expect(testApplication(App)).rejects.toThrow('imports: [jobs({ work: true }), mail(…)]')
@@ -208,7 +208,7 @@ async function startSmtp(refusals: number): Promise<{ server: Server; taken: str
   return { server, taken }
 }
 
-it('is sent by SMTP, again after a refusal, with an id that stays', async () => {
+it('is sent by SMTP, again after a refusal, with a stable id', async () => {
   const { server, taken } = await startSmtp(1)
   const { port } = server.address() as AddressInfo
   const app = applicationOf({

@@ -45,7 +45,7 @@ function call(name: string): Promise<Response> {
   })
 }
 
-it('becomes a stream by itself', async () => {
+it('becomes a stream automatically', async () => {
   // Its head comes although nothing of the answer is there.
   const long = await call('workLong')
   expect(long.headers.get('content-type')).toContain('text/event-stream')

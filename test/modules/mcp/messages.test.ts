@@ -137,12 +137,12 @@ it.each([
   ['origin', { host: 'localhost:3000', origin: 'http://127.0.0.1:3000' }, 200],
   ['origin', { host: 'desk.internal', origin: 'http://localhost:5173' }, 403],
   ['content type', { 'content-type': 'text/plain' }, 415],
-])('of %s %j is answered %d', async (_what, headers, status) => {
+])('responds to %s %j with %d', async (_what, headers, status) => {
   expect((await ask(desk, 'tools/list', { headers })).status).toBe(status)
 })
 
 describe('tokens', () => {
-  it('that are bad are 401 with the metadata, for open tools too', async () => {
+  it('return 401 with the metadata when invalid, for open tools too', async () => {
     const { status, headers } = await ask(desk, 'tools/list', { token: 'bad' })
     const where = 'http://localhost/.well-known/oauth-protected-resource/mcp'
     expect([status, headers['www-authenticate']]).toEqual([
@@ -157,7 +157,7 @@ describe('tokens', () => {
     })
   })
 
-  it('that are missing are asked for where a tool needs one', async () => {
+  it('are required where a tool requires one', async () => {
     const { status, headers } = await call(desk, 'workMine', {})
     expect([status, headers['www-authenticate']]).toEqual([
       401,
@@ -190,7 +190,7 @@ describe('codes', () => {
     expect([answer.status, answer.error?.code]).toEqual([status, code])
   })
 
-  it('a revision that is not spoken names those that are', async () => {
+  it('an unsupported revision is answered with the supported ones', async () => {
     const name = 'io.modelcontextprotocol/protocolVersion'
     const headers = { 'mcp-protocol-version': '1900-01-01' }
     const answer = await ask(desk, 'tools/list', { headers, meta: { [name]: '1900-01-01' } })
@@ -206,7 +206,7 @@ describe('codes', () => {
     ])
   })
 
-  it('names in headers are compared, decoded', async () => {
+  it('names in headers are decoded and compared', async () => {
     const encoded = `=?base64?${Buffer.from('workMine').toString('base64')}?=`
     expect((await call(desk, 'workMine', {}, { headers: { 'mcp-name': encoded } })).status).toBe(
       401,
@@ -224,10 +224,10 @@ describe('codes', () => {
   })
 })
 
-describe('questions', () => {
+describe('elicitations', () => {
   const capable = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
 
-  it('end a round, and the next one brings the answers', async () => {
+  it('end a response, and the next request carries the results', async () => {
     const first = await call(desk, 'workAsk', {}, { meta: capable })
     expect(first.result).toMatchObject({
       resultType: 'input_required',
@@ -251,7 +251,7 @@ describe('questions', () => {
     expect((await call(desk, 'workAsk', {}, { meta: capable, params })).error?.code).toBe(-32602)
   })
 
-  it('are answered by those alone who were asked', async () => {
+  it('can be answered only by the caller who received them', async () => {
     const sure = { action: 'accept', content: { sure: true } }
     const send = (name: string, params: Readonly<Record<string, unknown>>) =>
       call(desk, name, {}, { meta: capable, params })
@@ -273,7 +273,7 @@ describe('questions', () => {
     )
   })
 
-  it('are not asked of clients that cannot answer', async () => {
+  it('are not sent to clients that do not support them', async () => {
     const { status, error } = await call(desk, 'workAsk', {})
     expect([status, error]).toMatchObject([
       400,
@@ -282,7 +282,7 @@ describe('questions', () => {
   })
 })
 
-it('gives resources, prompts and completions to those who may see them', async () => {
+it('returns resources, prompts and completions that the caller may see', async () => {
   const listed = await ask(desk, 'resources/list')
   expect(listed.result?.resources).toEqual([])
   const guide = await ask(desk, 'resources/read', { params: { uri: 'desk://guide/caf%C3%A9' } })
@@ -316,7 +316,7 @@ it('gives resources, prompts and completions to those who may see them', async (
   })
 })
 
-it('answers where a program throws what cannot be looked at', async () => {
+it('responds where a program throws an error that cannot be inspected', async () => {
   const params = {
     ref: { type: 'ref/resource', uri: 'desk://guide/{name}' },
     argument: { name: 'name', value: 'broken' },
@@ -325,7 +325,7 @@ it('answers where a program throws what cannot be looked at', async () => {
   expect(error).toMatchObject({ code: -32603, message: 'Internal server error' })
 })
 
-it('is spoken by the client of earlier revisions, which hears progress and cancels', async () => {
+it('works with the client of earlier revisions, which receives progress and cancels', async () => {
   const client = new Client({ name: 'test', version: '1.0.0' })
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', listening.url)))
   expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
@@ -367,7 +367,7 @@ describe('progress', () => {
     return told.flatMap(({ params }) => (params === undefined ? [] : [params.progress]))
   }
 
-  it('is told as it rises', async () => {
+  it('is sent as it increases', async () => {
     expect(await progressOf({ turns: 3, of: 2, waits: true })).toEqual([0.5, 1])
   })
 

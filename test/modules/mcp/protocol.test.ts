@@ -44,7 +44,7 @@ async function ask(message: object): Promise<unknown> {
   }
 }
 
-test('answers the methods of both eras, and each those of its own alone', async () => {
+test('answers the methods of both protocol versions, and each only its own', async () => {
   const call = { method: 'tools/call', params: { name: 'greet', arguments: { who: 'Ann' } } }
   const content = [{ type: 'text', text: 'Hello, Ann' }]
   expect(await ask({ id: 1, ...call })).toMatchObject({ text: { id: 1, result: { content } } })
@@ -68,7 +68,7 @@ test('answers the methods of both eras, and each those of its own alone', async 
   })
 })
 
-test('refuses what is no message, and tells nothing of failures', async () => {
+test('refuses invalid messages, and reveals no internal failures', async () => {
   expect(await ask({ id: null, method: 'ping' })).toMatchObject({
     status: 400,
     text: { error: { code: -32600 } },

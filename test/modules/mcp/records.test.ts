@@ -74,7 +74,7 @@ const query = (text: string, more: object = {}, token = ann) =>
   call(desk, 'query', { query: text, ...more }, token === '' ? {} : { token })
 
 describe('query', () => {
-  it('reads what the caller may see, and nobody else’s rows', async () => {
+  it('reads what the caller may see, and no rows of other callers', async () => {
     const { result } = await query('{ tickets { subject owner } ticketCount }')
     const data = { tickets: [{ subject: 'mine', owner: 'ann' }], ticketCount: 1 }
     expect(result?.structuredContent).toEqual({ data })
@@ -89,7 +89,7 @@ describe('query', () => {
     expect(JSON.stringify(secured)).not.toContain('x1')
   })
 
-  it('knows nothing of what is unmarked, in introspection neither', async () => {
+  it('hides unmarked records, also in introspection', async () => {
     const { result } = await query('{ __schema { types { name fields { name } } } }')
     const told = JSON.stringify(result)
     expect(told).toContain('TicketWhere')
@@ -105,7 +105,7 @@ describe('query', () => {
     }
   })
 
-  it('writes only where it is said, and never without a token', async () => {
+  it('writes only where enabled, and never without a token', async () => {
     const closed = await query(
       'mutation { createTicket(input: { subject: "a", owner: "ann" }) { id } }',
     )
@@ -133,7 +133,7 @@ describe('query', () => {
     })
   })
 
-  it('stays within the budget, and takes no subscription', async () => {
+  it('stays within the cost limit, and refuses subscriptions', async () => {
     const costly = `{ ${Array.from({ length: 60 }, (_, at) => `a${at}: tickets(limit: 100) { notes { ticket { notes { id } } } }`).join(' ')} }`
     expect((await query(costly)).result?.content?.[0]?.text).toMatch(/^400 /)
     expect((await query('subscription { noteChanged { id } }')).result?.isError).toBe(true)
@@ -142,7 +142,7 @@ describe('query', () => {
 })
 
 describe('describe', () => {
-  it('tells the records in short, and one in full', async () => {
+  it('describes the records in short, and one in full', async () => {
     const all = await call(desk, 'describe', {}, { token: ann })
     const told = all.result?.structuredContent as { records: string[]; schema: string }
     expect(told.records).toEqual(['Ticket', 'Note'])
@@ -157,7 +157,7 @@ describe('describe', () => {
     expect(none.result?.content?.[0]?.text).toBe('404 Unknown record Org. Records: Ticket, Note.')
   })
 
-  it('names neither secured fields nor closed records to callers who may not read them', async () => {
+  it('lists neither secured fields nor closed records to callers who may not read them', async () => {
     const described = async (record?: string, token?: string) => {
       const asked = record === undefined ? {} : { record }
       const { result } = await call(desk, 'describe', asked, token === undefined ? {} : { token })
@@ -179,7 +179,7 @@ describe('describe', () => {
   })
 })
 
-it('lists both with what they do', async () => {
+it('lists both tools with a description', async () => {
   const tools = await toolsOf(desk, ann)
   const hints = tools.map(({ name, annotations }) => [name, annotations.readOnlyHint])
   expect(hints).toEqual([
@@ -188,7 +188,7 @@ it('lists both with what they do', async () => {
   ])
 })
 
-it('cannot be reached past the endpoint', async () => {
+it('cannot be reached except through the endpoint', async () => {
   const answer = await desk.anonymous.post('/~records/query', { query: '{ tickets { id } }' })
   expect(answer.status).toBe(404)
   expect(JSON.stringify(desk.app.openapi)).not.toContain('~records')

@@ -51,11 +51,11 @@ describe('the address of a resource', () => {
     expect(await read(uri)).toBe(wanted)
   })
 
-  it('is looked at once, however long it is', async () => {
+  it('is parsed in linear time', async () => {
     expect(await read(`desk://${'-'.repeat(500_000)}`)).toBe(-32602)
   })
 
-  it('has something between two braces', async () => {
+  it('has a separator between two variables', async () => {
     @Controller()
     class Odd {
       @Resource('desk://{one}{two}') both(): string {

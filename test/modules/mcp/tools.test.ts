@@ -188,7 +188,7 @@ const open = [
 ]
 
 describe('the list', () => {
-  it('has what the caller may call, by roles and guards, and nothing that is unmarked', async () => {
+  it('has the tools that the caller may call, by roles and guards, and nothing unmarked', async () => {
     const names = async (token?: string) => (await toolsOf(desk, token)).map(({ name }) => name)
     expect(await names()).toEqual(open)
     expect(await names(editor)).toEqual([...open.slice(0, 2), 'ordersChange', ...open.slice(2)])
@@ -196,7 +196,7 @@ describe('the list', () => {
     expect(await names(operatorKey)).toContain('ordersChange')
   })
 
-  it('says what a tool takes and answers as one flat closed object', async () => {
+  it('describes the input and the result of a tool as one flat closed object', async () => {
     const tools = await toolsOf(desk, editor)
     expect(tools.find(({ name }) => name === 'ordersShow')).toEqual({
       name: 'ordersShow',
@@ -235,7 +235,7 @@ describe('the list', () => {
     expect(JSON.stringify(tools)).not.toContain('#/components')
   })
 
-  it('tells how long it may be kept, and for whom', async () => {
+  it('has its cache time and scope', async () => {
     const { result } = await ask(desk, 'tools/list')
     expect(result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private', resultType: 'complete' })
     expect(result?._meta).toEqual({
@@ -247,7 +247,7 @@ describe('the list', () => {
 })
 
 describe('a call', () => {
-  it('goes the walk of its route, with its check, its shape and its caller', async () => {
+  it('uses the pipeline of its route, with its check, its shape and its caller', async () => {
     const shown = await call(desk, 'ordersShow', { id: '../a b', full: true, tags: ['x', 'y,z'] })
     expect(seen).toEqual([['../a b', { full: true, tags: ['x', 'y,z'] }]])
     expect(walked).toEqual(['Orders.show'])
@@ -264,7 +264,7 @@ describe('a call', () => {
     expect(changed.result?.structuredContent).toEqual({ id: 7, title: 'new', by: 'ed' })
   })
 
-  it('never comes to another route than its own', async () => {
+  it('never reaches another route', async () => {
     const shown = await call(desk, 'ordersShow', { id: 'all' })
     expect(shown.result?.structuredContent).toEqual({ id: 7, title: 'of all' })
     expect(walked).toEqual(['Orders.show'])
@@ -272,7 +272,7 @@ describe('a call', () => {
     expect(away.result?.isError).toBe(true)
   })
 
-  it('tells faults of input with their paths, and what the program says', async () => {
+  it('reports input errors with their paths, and messages of the program', async () => {
     const text = async (
       ...of: Parameters<typeof call> extends [unknown, ...infer Rest] ? Rest : never
     ) => {
@@ -304,7 +304,7 @@ describe('a call', () => {
     ])
   })
 
-  it('masks what fails inside, and logs it', async () => {
+  it('masks internal failures, and logs them', async () => {
     const failed = await call(desk, 'ordersBroken', {})
     expect(JSON.stringify(failed)).not.toContain('swordfish')
     expect(failed.result).toMatchObject({ isError: true })
@@ -313,7 +313,7 @@ describe('a call', () => {
     )
   })
 
-  it('logs what is no answer for a client', async () => {
+  it('logs a result that cannot be sent to a client', async () => {
     const { error } = await call(desk, 'ordersStream', {})
     expect(error).toMatchObject({ code: -32603 })
     const failed = desk.log.filter(({ level }) => level === 'error')
@@ -330,13 +330,13 @@ describe('a call', () => {
     'constructor',
     'toString',
     'ordersChange',
-  ])('of %s is an error: it is unknown or closed', async (name) => {
+  ])('of %s is an error: the tool is unknown or closed', async (name) => {
     const { error, status } = await call(desk, name, {}, { token: owner })
     expect([status, error?.code, error?.message]).toEqual([200, -32602, `Unknown tool: ${name}`])
     expect(walked).toEqual([])
   })
 
-  it('that is closed is told to the log alone', async () => {
+  it('of a closed tool is reported only in the log', async () => {
     await call(desk, 'ordersChange', {}, { token: owner })
     await call(desk, 'ordersRemove', { hack: 1 }, { token: editor })
     const refused = desk.log.filter(({ message }) => message === 'request refused')
@@ -347,12 +347,12 @@ describe('a call', () => {
     for (const { details } of refused) expect(details.requestId).toEqual(expect.any(String))
   })
 
-  it('that a guard refuses is unknown, too', async () => {
+  it('refused by a guard is reported as unknown, too', async () => {
     const { error } = await call(desk, 'ordersRemove', { id: 1 }, { token: editor })
     expect(error).toMatchObject({ code: -32602 })
   })
 
-  it('that is closed does not tell what it takes', async () => {
+  it('of a closed tool does not reveal its input', async () => {
     for (const token of [editor, undefined]) {
       const { error, status } = await call(desk, 'ordersRemove', { hack: 1 }, { token })
       expect([status, error?.code]).toEqual(token === undefined ? [401, 401] : [200, -32602])
@@ -368,7 +368,7 @@ describe('a call', () => {
     expect(refused.result?.content?.[0]?.text).toMatch(/^429 .*Try again in \d+ s\.$/)
   })
 
-  it('is told to those who trace, with its name and without its arguments', async () => {
+  it('is traced, with its name and without its arguments', async () => {
     const told: unknown[] = []
     const hear = (message: unknown): unknown => told.push(message)
     subscribe('filigree:tool', hear)
@@ -378,7 +378,7 @@ describe('a call', () => {
     expect(JSON.stringify(told)).not.toContain('secret')
   })
 
-  it('has what its message has of the client, and nothing of the message itself', async () => {
+  it('has the client data of its message, and nothing of the message itself', async () => {
     const headers = {
       cookie: 'visit=1',
       'user-agent': 'an agent',
@@ -423,7 +423,7 @@ describe('a call', () => {
     },
   )
 
-  it('under a key is done once', async () => {
+  it('with a key runs once', async () => {
     await call(desk, 'order', { title: 'twice' }, { token: editor })
     const again = await call(desk, 'order', { title: 'twice' }, { token: editor })
     expect(again.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
@@ -434,7 +434,7 @@ describe('a call', () => {
     expect(seen).toHaveLength(3)
   })
 
-  it('of an older client has the same answer, with objects alone as structure', async () => {
+  it('of an older client has the same result, with objects only as structure', async () => {
     const older = { jsonrpc: '2.0', id: 4, method: 'tools/call', params: { name: 'ordersList' } }
     const { result } = await post(desk, older, { 'mcp-protocol-version': '2025-06-18' })
     expect(result?.structuredContent).toBeUndefined()

@@ -82,8 +82,8 @@ const whoIs = async (token: string): Promise<unknown> => {
   return (await fetch(`${app.url}/me`, { headers })).text()
 }
 
-describe('who is signed in already', () => {
-  it('is somebody else after another sign-in, and neither token becomes the other', async () => {
+describe('a caller who is already signed in', () => {
+  it('becomes another user by another sign-in, and neither token becomes the other', async () => {
     const who = visitor()
     await signIn(who, 'ada')
     const first = who.cookies.get('app_token') ?? ''
@@ -100,7 +100,7 @@ describe('who is signed in already', () => {
     )
   })
 
-  it('stays so where a page leads to the end of a sign-in of its own', async () => {
+  it('is not changed by a page that leads to the callback of its own sign-in', async () => {
     const victim = visitor()
     await signIn(victim, 'ada')
     const before = victim.cookies.get('app_token')
@@ -120,7 +120,7 @@ describe('who is signed in already', () => {
     expect(seen.map(({ subject }) => subject)).toEqual(['ada'])
   })
 
-  it('gets a new token in the place of one that was planted', async () => {
+  it('gets a new token in place of a planted one', async () => {
     const planted = await app.get(Auth).getToken({ sub: 'eve' })
     const victim = visitor()
     victim.cookies.set('app_token', planted)
@@ -131,7 +131,7 @@ describe('who is signed in already', () => {
 })
 
 describe('two clients of one provider', () => {
-  it('take no answer, no code and no ID token of each other', async () => {
+  it('accept no response, code or ID token of each other', async () => {
     const who = visitor()
     const one = await who.goTo('/signin/one')
     const two = await who.goTo('/signin/two')
@@ -156,13 +156,13 @@ describe('two clients of one provider', () => {
     [302, { azp: 'desk' }],
     [302, { aud: ['desk', 'shop'], azp: 'desk' }],
     [302, { aud: ['desk'] }],
-  ])('answer %i to an ID token with %j', async (status, claims) => {
+  ])('return %i for an ID token with %j', async (status, claims) => {
     provider.lies = { claims }
     expect((await signIn(visitor(), 'ada')).status).toBe(status)
   })
 })
 
-describe('the way back', () => {
+describe('the callback', () => {
   it.each([
     (query: string) => query.replace('code=', 'id_token=eyJhbGciOiJub25lIn0.e30.&x='),
     (query: string) => `${query}&code=other`,
@@ -171,7 +171,7 @@ describe('the way back', () => {
     (query: string) => `${query}&error=access_denied`,
     (query: string) => query.replace(/&iss=.*/, ''),
     (query: string) => query.replace('code=', 'code=%00'),
-  ])('is 401 and nobody is signed in, %#', async (change) => {
+  ])('is 401 without a sign-in, %#', async (change) => {
     const who = visitor()
     const query = change(provider.allow(await who.goTo('/signin/one')))
     const answer = await who.get(`${callback}${query}`)
@@ -202,7 +202,7 @@ describe('the way back', () => {
     expect(head.filter((line) => /^set-cookie: (?!app_)/i.test(line))).toEqual([])
   })
 
-  it('takes over https no cookie that another host below the same domain can set', async () => {
+  it('accepts over https no cookie that another host of the same domain can set', async () => {
     const own = await start({ publicUrl: 'https://desk.example', listen: false, port: undefined })
     const begun = await own.inject('/signin/one')
     const [pair = ''] = (begun.headers['set-cookie'] ?? '').split(';')
@@ -228,7 +228,7 @@ describe('the way back', () => {
     await own.close()
   })
 
-  it('is over where the key has changed meanwhile: 400, and the next one goes on', async () => {
+  it('fails where the key has changed meanwhile: 400, and the next one works', async () => {
     const before = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
     const after = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
     const who = new Visitor(before.url)

@@ -148,7 +148,7 @@ function expectNoCode(): void {
 }
 
 describe('a browser', () => {
-  it('signs in at two providers at once, in two tabs', async () => {
+  it('signs in at two providers concurrently, in two tabs', async () => {
     const [first, second] = [await open(), await open()]
     await first.goto(`${home}/signin/one?to=/me?a=1`)
     await second.goto(`${home}/signin/two?to=/me?a=2`)
@@ -182,14 +182,14 @@ describe('a browser', () => {
     expectNoCode()
   })
 
-  it('comes back where somebody says no', async () => {
+  it('returns where the user refuses', async () => {
     const page = await open()
     await page.goto(`${home}/signin/one?to=/store`)
     await page.getByText('Cancel').click()
     await page.waitForURL(`${home}/store?error=access_denied`)
   })
 
-  it('signs out here and at the provider, and not from the page of another', async () => {
+  it('signs out here and at the provider, and not from the page of another site', async () => {
     const page = await open()
     await page.goto(`${home}/signin/one?to=/me`)
     await logIn(page, 'ada')
@@ -215,7 +215,7 @@ describe('a browser', () => {
     expect((await page.goto(`${home}/me`))?.status()).toBe(401)
   })
 
-  it('goes on after the provider has changed its key', async () => {
+  it('continues after the provider has changed its key', async () => {
     await one.serve(home, 'one', 'second')
     const page = await open()
     await page.goto(`${home}/signin/one?to=/me`)
@@ -224,7 +224,7 @@ describe('a browser', () => {
     expect(await whoOf(page)).toBe('one ada ada@example.com')
   })
 
-  it('gets the token into the store of the client, and keeps no address of it', async () => {
+  it('stores the token in the client, and keeps no address with it', async () => {
     await app.close()
     app = await start(false)
     await use(app)
@@ -253,7 +253,7 @@ describe('a browser', () => {
   })
 })
 
-it('a provider that hangs is 503 with Retry-After, and nobody else waits', async () => {
+it('a provider that hangs is 503 with Retry-After, and delays no other requests', async () => {
   const hanging = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(hanging, 'listening')
   const issuer = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`

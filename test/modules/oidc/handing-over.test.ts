@@ -108,7 +108,7 @@ describe('without cookies for tokens', () => {
   })
   afterAll(() => app.close())
 
-  it('a page gives the token to the store of the client, and nobody else learns of it', async () => {
+  it('a page passes the token to the store of the client, and to no other page', async () => {
     const who = new Visitor(app.url)
     const page = await who.goTo('/api/signin/google?to=/me')
     expect(provider.read(page).redirect).toBe(
@@ -138,7 +138,7 @@ describe('without cookies for tokens', () => {
     expect(body?.get('code_verifier')).toMatch(/^.{43}$/)
   })
 
-  it('what the method wrote goes with a throw', async () => {
+  it('the writes of the method are rolled back when it throws', async () => {
     const who = new Visitor(app.url)
     const page = await who.goTo('/api/signin/google')
     const back = await who.get(`/api/signin/google/callback${provider.allow(page, 'rolls-back')}`)
@@ -148,8 +148,8 @@ describe('without cookies for tokens', () => {
   })
 })
 
-describe('behind a proxy that takes a path away', () => {
-  it('all addresses have it', async () => {
+describe('behind a proxy that strips a path prefix', () => {
+  it('all addresses have the prefix', async () => {
     const path = { publicUrl: 'https://example.com/desk', auth: { cookie: true }, listen: false }
     const app = await start(path)
     const begun = await app.inject('/signin/google?to=/me')
@@ -163,8 +163,8 @@ describe('behind a proxy that takes a path away', () => {
   })
 })
 
-describe('the transaction', () => {
-  it('lies in a __Host- cookie where browsers come by https, whatever Host says', async () => {
+describe('the sign-in transaction', () => {
+  it('is in a __Host- cookie where browsers use https, whatever Host is', async () => {
     const app = await start({ listen: false, publicUrl: 'https://desk.example', trustProxy: 1 })
     const lies = { host: 'evil.example', 'x-forwarded-host': 'evil', 'x-forwarded-proto': 'http' }
     const answer = await app.inject({ url: '/signin/google?to=/me', headers: lies })
@@ -176,7 +176,7 @@ describe('the transaction', () => {
     await app.close()
   })
 
-  it('is over after ten minutes, and cannot be made, changed or renamed', async () => {
+  it('expires after ten minutes, and cannot be forged, changed or renamed', async () => {
     const clock = new TestClock()
     const app = await start({ override: [[Clock, clock]] })
     const who = new Visitor(app.url)
@@ -232,7 +232,7 @@ describe('the transaction', () => {
     },
   )
 
-  it('counts once without a database too', async () => {
+  it('works once without a database too', async () => {
     class Plain {
       fromGoogle(): Claims {
         return { sub: '7' }
@@ -254,7 +254,7 @@ describe('the transaction', () => {
   })
 })
 
-describe('what the provider says of itself', () => {
+describe('the metadata of the provider', () => {
   const signIn = async (app: Application): Promise<number> => {
     const who = new Visitor(app.url)
     const page = await who.goTo('/signin/google')
@@ -262,7 +262,7 @@ describe('what the provider says of itself', () => {
   }
   const discovery = '/.well-known/openid-configuration'
 
-  it('is kept as long as its headers allow', async () => {
+  it('is cached as long as its headers allow', async () => {
     const clock = new TestClock()
     const app = await start({ override: [[Clock, clock]] })
     provider.cacheControl = 'public, max-age=1800'
@@ -285,7 +285,7 @@ describe('what the provider says of itself', () => {
     await app.close()
   })
 
-  it('has its keys fetched again for an unknown kid, once the last fetch is a minute old', async () => {
+  it('has its keys fetched again for an unknown kid, at most once a minute', async () => {
     const clock = new TestClock()
     const app = await start({ override: [[Clock, clock]] })
     const say = (): void => {
@@ -308,7 +308,7 @@ describe('what the provider says of itself', () => {
     await app.close()
   })
 
-  it('is not asked for a start: a provider that is away stops nothing', async () => {
+  it('is not needed for a start: an unavailable provider stops nothing', async () => {
     const app = await start({}, { issuer: 'http://127.0.0.1:1' })
     const answer = await fetch(new URL('/signin/google', app.url), { redirect: 'manual' })
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
@@ -317,7 +317,7 @@ describe('what the provider says of itself', () => {
 })
 
 describe('HEAD', () => {
-  it('neither begins nor finishes a sign-in, and leaves the one under way as it is', async () => {
+  it('neither starts nor finishes a sign-in, and does not change the current one', async () => {
     const app = await start({ auth: { cookie: true } })
     const who = new Visitor(app.url)
     const begun = await who.head('/signin/google')
@@ -367,7 +367,7 @@ describe('signing out', () => {
     await app.close()
   })
 
-  it('clears the cookie whatever has become of its token, and does nothing for the pages of others', async () => {
+  it('clears the cookie whatever the state of its token, and does nothing for pages of other sites', async () => {
     const clock = new TestClock()
     const app = await start({ auth: { cookie: true }, override: [[Clock, clock]] })
     const auth = app.get(Auth)
@@ -400,7 +400,7 @@ describe('signing out', () => {
     await app.close()
   })
 
-  it('tells a script where to go', async () => {
+  it('tells a script the next address', async () => {
     const app = await start({})
     const who = new Visitor(app.url)
     const page = await who.goTo('/signin/google')
@@ -427,7 +427,7 @@ describe('signing out', () => {
   })
 })
 
-describe('faults', () => {
+describe('configuration problems', () => {
   it.each<[string, object]>([
     ['name', { name: 'Google Mail' }],
     ['issuer', { issuer: 'http://id.example' }],
@@ -437,26 +437,26 @@ describe('faults', () => {
     ['link', { link: 'email' }],
     ['parameters', { parameters: { state: 'x' } }],
     ['signIn', { signIn: Users }],
-  ])('%s that cannot be used is refused at the start', async (option, odd) => {
+  ])('an unusable %s is refused at the start', async (option, odd) => {
     expect(await problemsOf({}, odd)).toMatchObject([
       { code: 'INVALID_OPTION', message: expect.stringContaining(`${option} cannot be used`) },
     ])
   })
 
-  it('a method that is none is refused at the start', async () => {
+  it('a missing method is refused at the start', async () => {
     for (const method of ['fromGogle', 'constructor', 'toString'])
       expect(await problemsOf({}, { signIn: [Users, method] })).toMatchObject([
         { message: `oidc google: signIn names Users.${method}, which is not a method.` },
       ])
   })
 
-  it('production needs a public address, and tokens a key', async () => {
+  it('production requires a public address, and tokens a key', async () => {
     const production = { env: { NODE_ENV: 'production' }, auth: { keys: false } as const }
     expect(await problemsOf(production)).toMatchObject([{ code: 'PUBLIC_URL_MISSING' }])
     expect(await problemsOf({ auth: { keys: false } })).toMatchObject([{ code: 'AUTH_KEYS' }])
   })
 
-  it('two providers of one name are refused at the start', async () => {
+  it('two providers with the same name are refused at the start', async () => {
     const given = {
       issuer: provider.issuer,
       clientId: 'desk',

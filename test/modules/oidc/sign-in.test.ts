@@ -108,8 +108,8 @@ async function signIn(who = visitor(), { to = '/me', back = '' } = {}): Promise<
   return who.get(`/signin/one/callback${back === '' ? one.allow(page) : back}`)
 }
 
-describe('signing in by a provider', () => {
-  it('leads there with PKCE, state and nonce, and back with a token in the cookie', async () => {
+describe('signing in at a provider', () => {
+  it('redirects with PKCE, state and nonce, and returns with a token in the cookie', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     const query = Object.fromEntries(new URL(page).searchParams)
@@ -133,7 +133,7 @@ describe('signing in by a provider', () => {
     expect(one.exchanges.at(-1)?.authorization).toMatch(/^Basic /)
   })
 
-  it('gives the cookie for ten minutes, to this host alone, out of reach of scripts', async () => {
+  it('sets the cookie for ten minutes, for this host only, hidden from scripts', async () => {
     const start = await visitor().get('/signin/one')
     expect(start.headers.get('set-cookie')).toMatch(
       /^app_signin_.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -173,13 +173,13 @@ describe('signing in by a provider', () => {
     expect(await back.json()).toMatchObject({ error: 'Signing in did not succeed.' })
   })
 
-  it('takes times that are off by half a minute', async () => {
+  it('accepts a clock difference of half a minute', async () => {
     const now = Math.floor(Date.now() / 1000)
     one.lies = { claims: { exp: now - 20, iat: now + 20 } }
     expect((await signIn()).status).toBe(302)
   })
 
-  it('takes a code once, and a transaction once, also fifty at a time and with a copied cookie', async () => {
+  it('accepts a code and a transaction once, also fifty concurrently and with a copied cookie', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     const path = `/signin/one/callback${one.allow(page)}`
@@ -195,7 +195,7 @@ describe('signing in by a provider', () => {
     expect((await visitor().get(`/signin/one/callback${again}`, { cookie })).status).toBe(400)
   })
 
-  it('counts a failed return as used', async () => {
+  it('counts a failed callback as used', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -225,7 +225,7 @@ describe('signing in by a provider', () => {
       (query: URLSearchParams) => (query.set('state', 'x'.repeat(6000)), query),
       true,
     ],
-  ])('refuses a return %s', async (_what, change, sends) => {
+  ])('refuses a callback %s', async (_what, change, sends) => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     const query = change(new URLSearchParams(one.allow(page)))
@@ -242,7 +242,7 @@ describe('signing in by a provider', () => {
     ['with two codes', (query: URLSearchParams) => (query.append('code', 'x'), query)],
     ['without a code', (query: URLSearchParams) => (query.delete('code'), query)],
     ['with an ID token beside it', (query: URLSearchParams) => (query.set('id_token', 'x'), query)],
-  ])('refuses a return %s', async (_what, change) => {
+  ])('refuses a callback %s', async (_what, change) => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     const query = change(new URLSearchParams(one.allow(page)))
@@ -250,7 +250,7 @@ describe('signing in by a provider', () => {
     expect([back.status, seen.length]).toEqual([401, 0])
   })
 
-  it('takes no answer of one provider for that of another', async () => {
+  it('accepts no response of one provider for that from another', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     expect((await who.get(`/signin/two/callback${one.allow(page)}`)).status).toBe(400)
@@ -262,7 +262,7 @@ describe('signing in by a provider', () => {
     expect(seen).toHaveLength(0)
   })
 
-  it('has ten sign-ins side by side, and the oldest of more go', async () => {
+  it('supports ten sign-ins side by side, and drops the oldest of more', async () => {
     const who = visitor()
     const pages: string[] = []
     for (let tab = 0; tab < 10; tab++) pages.push(await who.goTo(`/signin/one?to=/me%3Ftab=${tab}`))
@@ -308,19 +308,19 @@ describe('signing in by a provider', () => {
       (to) => [to, to === '/@evil.example' ? to : '/'] as const,
     ),
     [`/${'a'.repeat(2000)}`, '/'],
-  ])('goes on to %j as %j', async (to, where) => {
+  ])('redirects to %j as %j', async (to, where) => {
     const back = await signIn(visitor(), { to })
     expect([back.status, back.headers.get('location')]).toEqual([302, where])
   })
 
-  it('goes to / where `to` comes twice', async () => {
+  it('redirects to / where `to` appears twice', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me&to=/other')
     const back = await who.get(`/signin/one/callback${one.allow(page)}`)
     expect(back.headers.get('location')).toBe('/')
   })
 
-  it('leads back with error=access_denied where the user has said no', async () => {
+  it('redirects with error=access_denied where the user refused', async () => {
     const who = visitor()
     const { state } = one.read(await who.goTo('/signin/one?to=/me%3Fa=1'))
     const said = new URLSearchParams({ error: 'access_denied', state, iss: one.issuer })
@@ -338,7 +338,7 @@ describe('signing in by a provider', () => {
     ['login_required', 401],
     ['temporarily_unavailable', 503],
     ['<script>alert(1)</script>', 401],
-  ])('shows nothing of what the provider writes beside %s', async (error, status) => {
+  ])('shows nothing that the provider writes in addition to %s', async (error, status) => {
     const who = visitor()
     const { state } = one.read(await who.goTo('/signin/one'))
     const description = '"><img src=x onerror=alert(1)>'
@@ -360,7 +360,7 @@ describe('signing in by a provider', () => {
 })
 
 describe('maxAge', () => {
-  it('has the provider ask again, and believes it only if it says when', async () => {
+  it('makes the provider authenticate again, and requires its confirmation', async () => {
     const who = visitor()
     const page = await who.goTo('/signin/two')
     expect(new URL(page).searchParams.get('max_age')).toBe('300')
@@ -379,7 +379,7 @@ describe('maxAge', () => {
 })
 
 describe('attacks', () => {
-  it('a page that begins sign-ins with long paths cannot fill the cookies of a browser', async () => {
+  it('a page that starts sign-ins with long paths cannot fill the cookies of a browser', async () => {
     const who = visitor()
     for (let tab = 0; tab < 12; tab++) await who.goTo(`/signin/one?to=/${'a'.repeat(1020)}`)
     const header = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -389,7 +389,7 @@ describe('attacks', () => {
     expect((await who.get(`/signin/one/callback${one.allow(page)}`)).status).toBe(302)
   })
 
-  it('a code of another sign-in is worth nothing, with whatever state', async () => {
+  it('a code of another sign-in is refused, with any state', async () => {
     const [victim, attacker] = [visitor(), visitor()]
     const stolen = new URLSearchParams(one.allow(await victim.goTo('/signin/one'), 'victim'))
     const own = new URLSearchParams(one.allow(await attacker.goTo('/signin/one'), 'attacker'))
@@ -403,7 +403,7 @@ describe('attacks', () => {
     ['iss twice', 'iss', 'http://127.0.0.1:1'],
     ['error twice', 'error', 'access_denied'],
     ['a response of its own', 'response', 'x'],
-  ])('an answer with %s is refused', async (_what, name, value) => {
+  ])('a response with %s is refused', async (_what, name, value) => {
     const who = visitor()
     const query = new URLSearchParams(one.allow(await who.goTo('/signin/one')))
     query.append(name, value)
@@ -411,7 +411,7 @@ describe('attacks', () => {
     expect((await who.get(`/signin/one/callback?${query.toString()}`)).status).toBe(401)
   })
 
-  it('a provider cannot lead to what is no page', async () => {
+  it('a provider cannot lead to an address that is not a page', async () => {
     for (const endpoint of ['javascript:alert(1)//', 'data:text/html,x', 'http:']) {
       await app.get(ApplicationState).reset()
       one.lies = { metadata: { authorization_endpoint: endpoint } }
@@ -425,7 +425,7 @@ describe('attacks', () => {
     expect(await out.json()).toEqual({ to: '/' })
   })
 
-  it('an e-mail is linked only where the one who verified it named it', async () => {
+  it('an e-mail is linked only where the verifying provider named it', async () => {
     const links: unknown[] = []
     answer = ({ link }) => {
       links.push(link)
@@ -446,7 +446,7 @@ describe('attacks', () => {
   })
 })
 
-describe('what the application says', () => {
+describe("the application's sign-in method", () => {
   it.each<[string, () => unknown, number]>([
     ['null', () => null, 403],
     ['an HttpError', () => Promise.reject(new HttpError(409, 'Twice <b>.')), 409],
@@ -462,7 +462,7 @@ describe('what the application says', () => {
       },
       500,
     ],
-  ])('%s is answered with its status', async (_what, give, status) => {
+  ])('%s returns its status', async (_what, give, status) => {
     answer = give
     const who = visitor()
     const back = await signIn(who)
@@ -473,7 +473,7 @@ describe('what the application says', () => {
     if (status < 500) expect(await shown.text()).not.toContain('<b>')
   })
 
-  it('gets the e-mail to link by only where it was verified and the option says so', async () => {
+  it('receives the e-mail for linking only where it was verified and the option allows it', async () => {
     const email = 'Ada@Example.com'
     const links: unknown[] = []
     answer = ({ link }) => (links.push(link), { sub: '7' })
@@ -489,7 +489,7 @@ describe('what the application says', () => {
   })
 })
 
-describe('a provider that is away', () => {
+describe('an unavailable provider', () => {
   const down = (response: { destroy(): void }): void => {
     response.destroy()
   }

@@ -130,7 +130,7 @@ const credentials = async (of = device) =>
   (await cdp.send('WebAuthn.getCredentials', { authenticatorId: of })).credentials
 
 describe('passkeys in Chromium', () => {
-  it('register, and sign in without a name and with one', async () => {
+  it('are registered, and sign in with and without a name', async () => {
     await signInAs('1')
     expect(await register('laptop')).toMatchObject({ id: 1, name: 'laptop' })
     const [held] = await credentials()
@@ -142,7 +142,7 @@ describe('passkeys in Chromium', () => {
     })
   })
 
-  it('register a device once, and several devices', async () => {
+  it('are registered once per device, and for several devices', async () => {
     await signInAs('1')
     await register('laptop')
     const again = await page.evaluate(() =>
@@ -159,7 +159,7 @@ describe('passkeys in Chromium', () => {
     expect(await signIn('ada')).toBe('1')
   })
 
-  it('that were removed sign nobody in', async () => {
+  it('that were removed are refused', async () => {
     await signInAs('1')
     const { id } = await register('laptop')
     await page.evaluate((own) => api.passkeys.remove(own), id)
@@ -167,7 +167,7 @@ describe('passkeys in Chromium', () => {
     expect(seen.at(-1)).toBe('/passkeys/signin/verify 401')
   })
 
-  it('of somebody else are not those of who was named', async () => {
+  it('of another user are refused for the named user', async () => {
     await signInAs('2')
     await register('his')
     expect(await signIn('bob')).toBe('2')
@@ -187,14 +187,14 @@ describe('passkeys in Chromium', () => {
     expect(await signIn()).toBe(401)
   })
 
-  it('are not for users whom the device has not verified', async () => {
+  it('require user verification by the device', async () => {
     await signInAs('1')
     await register('laptop')
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId: device, isUserVerified: false })
     expect(await signIn()).toBe('NotAllowedError')
   })
 
-  it('are refused to pages of another origin, and an answer that is sent twice counts once', async () => {
+  it('are refused to pages of another origin, and a response that is sent twice counts once', async () => {
     await signInAs('1')
     await register('laptop')
     const twice = await page.evaluate(async () => {

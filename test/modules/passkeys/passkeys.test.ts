@@ -176,7 +176,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
   const refused = { status: 401, body: '{"error":"This passkey was not accepted."}' }
   const short = ({ status, body }: InjectResponse): object => ({ status, body })
 
-  it('are registered, listed and used to sign in, without a name and with one', async () => {
+  it('are registered, listed and used to sign in, with and without a name', async () => {
     const options = await browser.creation()
     expect(options).toMatchObject({
       rp: { id: 'desk.example', name: 'Help desk' },
@@ -212,7 +212,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(used?.lastUsed).not.toBeNull()
   })
 
-  it('are several, of which one is removed alone, and only by its owner', async () => {
+  it('can be several, of which only the owner can remove one', async () => {
     const second = new Authenticator(origin, false)
     await browser.register(device)
     const { id } = (await browser.register(second)).json() as Passkey
@@ -231,7 +231,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(short(await new Browser(app).signIn(second))).toEqual(refused)
   })
 
-  it('take an answer once, also of fifty at the same time', async () => {
+  it('accept a response once, also of fifty concurrently', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
     const answer = device.get(await visitor.request())
@@ -246,7 +246,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(made.filter(({ status }) => status === 201)).toHaveLength(1)
   })
 
-  it('use a challenge up with a wrong answer too', async () => {
+  it('use up a challenge with a wrong response too', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
     const options = await visitor.request()
@@ -272,7 +272,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect((await visitor.verify(device.get(first))).status).toBe(200)
   })
 
-  it('run out of their challenge after five minutes', async () => {
+  it('have a challenge that expires after five minutes', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
     const options = await visitor.request()
@@ -309,7 +309,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect((await browser.send('GET', '/passkeys')).json()).toEqual([])
   })
 
-  it('refuse a counter that goes back or stands, and one of two that say the same', async () => {
+  it('refuse a counter that does not increase, and one of two equal ones', async () => {
     await browser.register(device)
     await new Browser(app).signIn(device)
     const { counter } = device
@@ -328,7 +328,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     ).toBe(200)
   })
 
-  it('of somebody else sign in nobody who was named', async () => {
+  it('of another user are refused for the named user', async () => {
     const bob = await signedIn('2')
     const his = new Authenticator(origin)
     await bob.register(his)
@@ -343,7 +343,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(short(await visitor.verify(forged))).toEqual(refused)
   })
 
-  it('are registered for whoever is signed in, and for nobody else', async () => {
+  it('are registered for the signed-in user only', async () => {
     const created = device.create(await browser.creation())
     const other = await signedIn('2')
     for (const [name, value] of browser.cookies) other.cookies.set(name, value)
@@ -365,7 +365,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect([again.id === known, (await other.send('GET', '/passkeys')).json()]).toEqual([false, []])
   })
 
-  it('are added and removed by nobody whose token was ended, or who has signed in long ago', async () => {
+  it('cannot be added or removed with an ended token, or long after the sign-in', async () => {
     const auth = app.get(Auth)
     await browser.register(device)
     const created = new Authenticator(origin).create(await browser.creation())
@@ -386,7 +386,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(await own()).toHaveLength(1)
   })
 
-  it('sign in their owner, whoever is signed in there, and the last one can be removed', async () => {
+  it('sign in their owner, whoever was signed in before, and the last one can be removed', async () => {
     await browser.register(device)
     const other = await signedIn('2')
     const before = other.token
@@ -406,7 +406,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect((await claimsOf(browser)).sub).toBe('1')
   })
 
-  it('take no cookie that another host below the same domain can set', async () => {
+  it('accept no cookie that another host of the same domain can set', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
     const answer = device.get(await visitor.request())
@@ -420,7 +420,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     }
   })
 
-  it('a challenge is for its purpose', async () => {
+  it('have challenges that are bound to their purpose', async () => {
     await browser.register(device)
     const created = device.create({
       ...(await browser.creation()),
@@ -434,7 +434,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(short(await browser.verify(device.get(forSignIn)))).toEqual(refused)
   })
 
-  it('are asked for alike whether there is such a name or not, and the same each time', async () => {
+  it('have the same options whether the name exists or not, each time', async () => {
     await browser.register(device)
     const asked = async (name: string) => {
       const options = await new Browser(app).request(name)
@@ -466,7 +466,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(short(await visitor.verify(forged))).toEqual(refused)
   })
 
-  it('sign in whom the application lets in', async () => {
+  it('sign in the user that the application allows', async () => {
     await browser.register(device)
     await change(1, { state: 'blocked' })
     expect((await new Browser(app).signIn(device)).status).toBe(403)
@@ -478,7 +478,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect((await new Browser(app).signIn(device)).status).toBe(200)
   })
 
-  it('are sent as JSON from pages of ours, and by nobody else', async () => {
+  it('are sent as JSON, and only from our pages', async () => {
     const visitor = new Browser(app)
     const routes = [
       '/passkeys/register/options',
@@ -528,7 +528,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect((await browser.send('DELETE', '/passkeys/1', undefined, evil)).status).toBe(403)
   })
 
-  it('say nothing of the Host that was sent, and set a cookie that other hosts cannot', async () => {
+  it('ignore the Host header, and set a cookie that other hosts cannot', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
     const answer = await browser.send('POST', '/passkeys/signin/options', {}, headers)
     expect(answer.json()).toMatchObject({ rpId: 'desk.example' })
@@ -538,7 +538,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(answer.headers['cache-control']).toContain('no-store')
   })
 
-  it('refuse what is no answer of an authenticator, without a fault', async () => {
+  it('refuse an invalid authenticator response, without a server error', async () => {
     const good = device.create(await browser.creation())
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
     const odd: unknown[] = [
@@ -572,7 +572,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
 })
 
 describe('the start', () => {
-  it('refuses methods that are none, and a public address without a name', async () => {
+  it('refuses missing methods, and a public address without a name', async () => {
     const start = (options: object, publicUrl = origin): Promise<unknown> => {
       @Module({
         providers: [Users],
