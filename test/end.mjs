@@ -1,2 +1,2 @@
-/** What Jest does once, behind the last suite. */
+/** Runs once after the last Jest suite. */
 export { end as default } from './start.mjs'

@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run, for tests and measurements. */
+/** Reproducible random numbers for tests and measurements. */
 
 /** The same numbers for the same seed (mulberry32), from 0 up to 1. */
 export function createRandom(seed: number): () => number {

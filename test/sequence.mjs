@@ -1,6 +1,6 @@
 /**
- * The order of the suites. A fresh clone has no durations of an earlier run, so those known to take longest are named
- * here: begun last, one of them would keep one core busy while the other has nothing left to do.
+ * The order of the suites. A fresh clone has no durations of an earlier run, so the slowest suites are named here. If one
+ * of them started last, it would occupy one core while the other is idle.
  */
 import BySize from '@jest/test-sequencer'
 

@@ -1,4 +1,4 @@
-/** A log of a test's own that keeps nothing. */
+/** A log for tests that drops every line. */
 import type { Log } from '../src/index.js'
 
 export const silentLog: Log = Object.freeze({

@@ -1,6 +1,6 @@
 /**
- * What Jest does once, before any suite: unpacks the browser, makes the keys that suites sign with
- * (`test/auth/key-pair.ts`), and offers one PostgreSQL to all suites, which is started when the first of them asks for it
+ * Runs once before any Jest suite: unpacks the browser, creates the signing keys of the suites (`test/auth/key-pair.ts`),
+ * and provides one PostgreSQL server for all suites, which starts when the first suite requests it
  * (`test/records/postgres-server.ts`).
  */
 import chromium from '@sparticuz/chromium'
@@ -10,9 +10,9 @@ import { tsImport } from 'tsx/esm/api'
 
 let postgres
 
-/** Its address, for whoever asks. */
+/** The address that suites ask for the PostgreSQL server. */
 const asked = createServer(async (_request, response) => {
-  // A connection that is kept may end just when the next suite asks.
+  // A keep-alive connection may end just when the next suite sends its request.
   response.setHeader('connection', 'close')
   try {
     postgres ??= tsImport('./records/postgres-server.ts', {
@@ -26,7 +26,7 @@ const asked = createServer(async (_request, response) => {
 })
 
 export default async function start() {
-  // Suites that ask for it at the same time would start a file that is still being written (`spawn ETXTBSY`).
+  // Concurrent suites would start a file that is still being written (`spawn ETXTBSY`).
   await chromium.executablePath()
   await new Promise((resolve) => asked.listen(0, '127.0.0.1', resolve))
   asked.unref()

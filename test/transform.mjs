@@ -1,5 +1,5 @@
 /**
- * What Jest runs instead of TypeScript: types taken out, decorators as `tsc` writes them. Types are checked by
+ * The Jest transform for TypeScript: removes types and compiles decorators like `tsc`. Types are checked by
  * `npm run typecheck`.
  */
 import { createHash } from 'node:crypto'

@@ -99,10 +99,10 @@ describe('fresh and amr', () => {
     { rule: fresh, claims: { auth_time: now - 590 }, passes: true },
     { rule: fresh, claims: { auth_time: now - 610 }, passes: false },
     { rule: fresh, claims: { auth_time: String(now) }, passes: false },
-    // Made elsewhere: when it was issued is not when somebody signed in.
+    // A token from another issuer: its issue time is not the time of the sign-in.
     { rule: fresh, claims: { iat: now }, passes: false },
     { rule: fresh, claims: { auth_time: NaN }, passes: false },
-    // Milliseconds, by which nobody's sign-in would get old.
+    // Milliseconds instead of seconds, with which no sign-in would ever expire.
     { rule: fresh, claims: { iat: now, auth_time: now * 1000 }, passes: false },
     { rule: fresh, claims: { exp: now + 60, auth_time: now * 1000 }, passes: false },
     { rule: fresh, claims: null, passes: true },

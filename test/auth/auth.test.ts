@@ -408,7 +408,7 @@ describe('Auth.revokeAll', () => {
     now.advance(10)
     expect(await auth.verify(before ?? '')).toBeNull()
     expect(await auth.renew(claims ?? {})).toBeUndefined()
-    // As another process would, that has not heard of it yet.
+    // Like another process that has not read the revocation yet.
     const late = await make({ now }).renew(claims ?? {})
     expect(late).toEqual(expect.any(String))
     expect(await auth.verify(late ?? '')).toBeNull()

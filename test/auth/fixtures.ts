@@ -76,7 +76,7 @@ export function bearer(token: string): ServerRequest {
   return makeRequest({ authorization: `Bearer ${token}` })
 }
 
-/** The error that a call ends with, thrown or rejected. */
+/** The error that a call throws or rejects with. */
 export async function failureOf(run: () => unknown): Promise<HttpError> {
   try {
     await run()
@@ -87,14 +87,14 @@ export async function failureOf(run: () => unknown): Promise<HttpError> {
   throw new Error('It was let in.')
 }
 
-/** The value of a response header that was added on the way, or undefined. */
+/** The value of a response header that was added to the request, or undefined. */
 export function addedHeader(request: ServerRequest, name: string): string | undefined {
   const list = request.responseHeaders ?? []
   const index = list.indexOf(name)
   return index === -1 ? undefined : list[index + 1]
 }
 
-/** A log that keeps its lines as `level message`. */
+/** A log that stores its lines as `level message`. */
 export function makeLog(): Log & { readonly lines: string[] } {
   const lines: string[] = []
   const keep = (level: string) => (_details: object, message: string) => {
@@ -109,7 +109,7 @@ export function makeLog(): Log & { readonly lines: string[] } {
   }
 }
 
-/** A token by another library: jsonwebtoken. `iat` is noon unless the payload says otherwise. */
+/** A token made with jsonwebtoken. `iat` is noon unless the payload has another. */
 export function foreignToken(
   payload: object,
   key: KeyObject | string,
@@ -119,7 +119,7 @@ export function foreignToken(
   return jsonwebtoken.sign(claims, key, { algorithm: 'RS256', ...options })
 }
 
-/** A token put together by hand, whatever its header says. */
+/** A token assembled by hand, with any header. */
 export function rawToken(header: unknown, payload: unknown, signature: Buffer | string): string {
   const tail = typeof signature === 'string' ? signature : signature.toString('base64url')
   return `${toPart(header)}.${toPart(payload)}.${tail}`

@@ -1,4 +1,4 @@
-/** Tokens that must not let in. Every one gets the same answer, and none is a crash. Source: RFC 8725; decisions, Tokens. */
+/** Forged tokens: all get the same response, and none crashes the server. Source: RFC 8725; decisions, Tokens. */
 import { createHmac, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Gate } from '../../src/auth/gate.js'
@@ -31,7 +31,7 @@ beforeAll(() => {
   gate = makeGate(makeAuth({ origin: givenKeys(pair), now: () => noon, log }), { apiKey })
 })
 
-/** A compact token with this header, rightly signed by RSASSA-PKCS1-v1_5 and SHA-256 unless said otherwise. */
+/** A compact token with this header, correctly signed with RSASSA-PKCS1-v1_5 and SHA-256 by default. */
 function signed(header: object, payload: unknown = life, key: KeyObject = pair.privateKey): string {
   const input = `${toPart(header)}.${toPart(payload)}`
   return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`

@@ -1,4 +1,4 @@
-/** Tokens go both ways between Filigree and jsonwebtoken. */
+/** Filigree and jsonwebtoken accept each other's tokens. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import { resolveAuthOptions } from '../../src/auth/options.js'

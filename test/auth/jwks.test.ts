@@ -56,7 +56,7 @@ function serveKeys(...keys: unknown[]): void {
   answer = { status: 200, body: JSON.stringify({ keys }) }
 }
 
-/** A token that this key signed under this name, good for a day. */
+/** A token signed by this key with this key id, valid for a day. */
 function token(kid: string | undefined, from = pair): string {
   const payload = { sub: kid ?? 'nameless', exp: noonSeconds + 86_400 }
   const header = { alg: 'RS256', ...(kid === undefined ? {} : { kid }) }

@@ -7,10 +7,10 @@ export interface Pair {
   readonly publicPem: string
 }
 
-/** Made once for all suites (`test/start.mjs`), because each takes a tenth of a second. */
+/** Created once for all suites (`test/start.mjs`), because each takes a tenth of a second. */
 const made = JSON.parse(process.env.TEST_RSA_KEYS ?? '[]') as string[]
 
-/** A pair that no other call in the same suite gives. */
+/** A pair that no other call in the same suite returns. */
 export function makePair(bits = 2048): Pair {
   const pem = bits === 2048 ? made.shift() : undefined
   const privateKey =

@@ -1,4 +1,4 @@
-/** Run as a process of its own: opens the pair in the folder given, and prints its name. */
+/** Runs in a separate process: opens the pair in the given folder, and prints its name. */
 import { openKeyFolder } from '../../src/auth/key-origin.js'
 import { silentLog } from '../silent-log.js'
 

@@ -45,7 +45,7 @@ const counts = (options: AuthOptions, environment: AuthEnvironment) => {
   return { signs: resolved.keys.private !== undefined, checks: resolved.keys.public.length }
 }
 
-/** Without these, tokens that an issuer made for others would be taken. */
+/** Without these, tokens that the issuer made for other applications would be accepted. */
 const named = { issuer: 'https://id.example.org', audience: 'shop' }
 
 describe('resolveAuthOptions', () => {

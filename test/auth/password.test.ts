@@ -37,7 +37,7 @@ describe('hashPassword', () => {
 })
 
 describe('verifyPassword', () => {
-  /** Cheap parameters, for the rows that need a hash of their own. */
+  /** Cheap parameters, for the cases that need their own hash. */
   const make = (password: string, { ln = 4, r = 1, p = 1, bytes = 32 } = {}): string => {
     const salt = Buffer.alloc(16, 7)
     const text = (value: Buffer): string => value.toString('base64').replaceAll('=', '')

@@ -39,7 +39,7 @@ function make(settings: Partial<AuthInput> = {}): Auth {
   return makeAuth({ origin: givenKeys(pair), now, ...settings })
 }
 
-/** Sends a token through the gate, and answers what follows it. */
+/** Sends a token through the gate. @returns the fresh token, if any */
 async function rotate(
   auth: Auth,
   token: string,

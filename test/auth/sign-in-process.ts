@@ -1,4 +1,4 @@
-/** One process in which people sign in: `sign-in-process.ts <database>`. It says where it listens, on standard output. */
+/** A process with a sign-in route: `sign-in-process.ts <database>`. It prints its address to standard output. */
 import {
   Auth,
   bootstrap,
@@ -56,7 +56,7 @@ class SiteModule {}
 const app = await bootstrap(SiteModule, {
   ...{ database: process.argv[2] ?? '', port: 0, host: '127.0.0.1', logger: false },
   auth: {
-    // Due from the next second on.
+    // A rotation is due from the next second on.
     rotate: 'always',
     rotation: { grace: '12s', reuse: 'end' },
     renew: async (claims) => {

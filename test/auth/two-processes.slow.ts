@@ -51,7 +51,7 @@ const post = (site: Site, path: string, headers: Record<string, string> = {}): P
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** A token that is due. */
+/** A token whose rotation is due. */
 async function signIn(site: Site, sub: string): Promise<string> {
   const { body } = await post(site, `/tokens/${sub}`)
   await pause(1100)
@@ -77,7 +77,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     folder = mkdtempSync(join(tmpdir(), 'filigree-two-'))
     if (engine === 'PostgreSQL') postgres = await startOwnPostgres()
     const database = (await postgres?.createDatabase()) ?? `sqlite:${join(folder, 'site.db')}`
-    // The first one makes the tables.
+    // The first process creates the tables.
     one = await startSite(database)
     two = await startSite(database)
   })
@@ -109,7 +109,7 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
 
   it('accept the old token after a lost response within the grace period, and end the sign-in for later use', async () => {
     const token = await signIn(two, 'bob')
-    // Answers that nobody reads.
+    // Responses that the client does not read.
     for (const site of [one, two]) {
       const socket = open(site.url)
       await once(socket, 'connect')

@@ -1,4 +1,4 @@
-/** Limits of what clients may hold: how they are set, and what is refused. Source: docs/configuration.md, "Bounds". */
+/** Limits on what clients may use: how they are set, and what is refused. Source: docs/configuration.md, "Bounds". */
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -16,7 +16,7 @@ import {
 } from '../../src/index.js'
 import { exchange, open } from './raw-client.js'
 
-/** Made once: each new one blocks the event loop for hundreds of milliseconds. */
+/** Created once: each new one blocks the event loop for hundreds of milliseconds. */
 const largeText = Buffer.alloc(50_000_000, 'x').toString('latin1')
 
 let begun: () => void = () => undefined
@@ -34,7 +34,7 @@ class BoundsController {
     return largeText
   }
 
-  /** JSON that is made for each request. */
+  /** JSON that is created for each request. */
   @Get('/rows')
   rows() {
     return [{ text: 'x'.repeat(12_000_000) }]
@@ -68,7 +68,7 @@ class BoundsModule {}
 
 let app: Application
 
-/** On a busy machine the event loop may be late in any test: only the tests of `times.delay` let it refuse requests. */
+/** On a busy machine the event loop may lag in any test, so only the tests of `times.delay` refuse requests for it. */
 async function start(options: BootstrapOptions): Promise<void> {
   app = await bootstrap(BoundsModule, {
     port: 0,
@@ -104,7 +104,7 @@ describe('large responses that clients do not read', () => {
       socket.pause()
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
     }
-    // A stopped reader's connection is seen to be closed once it reads again.
+    // The server notices that the connection of a stopped reader is closed when it reads again.
     while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(told[0]?.[1]).toBe('clients that do not read their answers were ended')
     const { ended, unread } = told[0]?.[0] as { ended: number; unread: number }
@@ -137,7 +137,7 @@ describe('response texts', () => {
   })
 })
 
-/** After a collection of all garbage. */
+/** Memory in use after a full garbage collection. */
 function heldBytes(): number {
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
@@ -155,7 +155,7 @@ describe('a client that reads nothing', () => {
     socket.pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
     await entered
-    // It waits for the request in flight, which ends with the connection alone.
+    // This waits for the running request, which ends with its connection.
     await app.close()
     socket.destroy()
   })
@@ -167,7 +167,7 @@ describe('a client that reads nothing', () => {
     let rests = 0
     answer.on('data', (chunk: Buffer) => {
       size += chunk.length
-      // Longer in all than it may take nothing at once.
+      // In total the client reads for longer than a client may stop reading.
       if (size < rests * 2_000_000) return
       rests += 1
       answer.pause()
@@ -220,7 +220,7 @@ describe('connections', () => {
     ])
   })
 
-  // The server reads the first kind twice and refuses the second; each counts once.
+  // The server parses the first kind twice and refuses the second, and each counts once.
   it.each([
     ['a wish for another protocol', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
     ['an expectation that is refused', 'Expect: more\r\n'],

@@ -48,7 +48,7 @@ function problemsOf(setup: Setup): [string, string, string][] {
   return create(setup).problems.map(({ code, message, remedy }) => [code, message, remedy])
 }
 
-// Types alone: what does not fit the constructor does not compile.
+// Only types: arguments that do not match the constructor do not compile.
 class Typed {
   static readonly inject = [Mailer, 'currency'] satisfies Inject<typeof Typed>
   constructor(

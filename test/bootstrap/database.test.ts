@@ -151,7 +151,7 @@ describe('an application with records', () => {
   })
 
   it('starts in any time while the process holds a database', async () => {
-    // Looks in quick succession whether the database answers.
+    // Checks the database every 5 ms instead of every 5 s.
     const begin = globalThis.setInterval
     const spy = jest
       .spyOn(globalThis, 'setInterval')

@@ -1,4 +1,4 @@
-/** How an application ends: on signals, and after faults. Source: docs/configuration.md, "Shutdown". */
+/** How an application closes: on signals, and after errors. Source: docs/configuration.md, "Shutdown". */
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-/** A log that fails must not take requests along. */
+/** A logger that throws must not break requests. */
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module } from '../../src/index.js'
 

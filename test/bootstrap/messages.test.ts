@@ -1,4 +1,4 @@
-/** What the start and the answers say about mistakes that are easily made. */
+/** Messages about common mistakes, at the start and in responses. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -225,7 +225,7 @@ describe('error messages', () => {
     ])
     const graphql = await send('/graphql', 'text/plain')
     expect([graphql.status, graphql.headers.accept]).toEqual([415, 'application/json'])
-    // An example decides nothing about a body.
+    // An example does not restrict the body.
     for (const type of ['text/plain', 'text/csv'])
       expect((await send('/shown', type)).status).toBe(200)
     const { paths = {}, servers } = app.openapi

@@ -1,4 +1,4 @@
-/** Packages that an application installs itself are looked for at the start, not at their first use. */
+/** Packages that the application must install are checked at the start, not at their first use. */
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** Source: public API, bootstrap: what an option says that is neither true nor false, or no logger. */
+/** Options of the wrong type: values that are not booleans, and invalid loggers. Source: public API, bootstrap. */
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, DeclarationError, Module, type BootstrapOptions } from '../../src/index.js'
 
@@ -17,7 +17,7 @@ async function problemsOf(options: object): Promise<DeclarationError['problems']
 }
 
 describe('options of bootstrap in untyped programs', () => {
-  // Taken for true, 'false' from an environment variable would believe every client's X-Forwarded-For.
+  // If 'false' from an environment variable counted as true, every client's X-Forwarded-For would be trusted.
   const proxies =
     'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
   it.each([

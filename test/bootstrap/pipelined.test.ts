@@ -13,7 +13,7 @@ import { exchange, open } from './raw-client.js'
 
 const long = 'lamp '.repeat(400_000)
 
-/** Told by streams and handlers that begin and end. */
+/** Called when streams and handlers start and end. */
 const told: { begun?: (what: string) => void; letGo?: (what: string) => void } = {}
 
 @Controller
@@ -80,7 +80,7 @@ interface Answer {
   readonly body: string
 }
 
-/** Cuts what came into answers, each by its own length; text outside ASCII as the bytes say. */
+/** Splits the received text into responses, each by its own length. */
 function cut(received: string): Answer[] {
   const answers: Answer[] = []
   let rest = received
@@ -168,7 +168,7 @@ describe('pipelined requests in one packet', () => {
     await first
     socket.destroy()
     expect(await ended).toBe(what)
-    // Other connections are served meanwhile, in more turns of the event loop than the requests behind would need.
+    // Other connections are served meanwhile, in more turns of the event loop than the later requests would need.
     expect(await ask(['/ascii', '/ascii', '/ascii'])).toEqual([ascii, ascii, ascii, ascii])
     expect(begun).toEqual([what])
   })

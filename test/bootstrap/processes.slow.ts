@@ -28,7 +28,7 @@ function start(
   return child
 }
 
-/** What each says, kept until it is asked for. */
+/** The output lines of each process, buffered until they are read. */
 const lines = new WeakMap<ChildProcessWithoutNullStreams, AsyncIterator<string>>()
 
 async function line(child: ChildProcessWithoutNullStreams): Promise<string> {
@@ -58,7 +58,7 @@ describe('a process', () => {
   })
 })
 
-/** On a connection of its own, however long it takes. */
+/** Uses a separate connection, without a time limit. */
 async function askSlowly(url: string): Promise<unknown> {
   try {
     return await (await fetch(url, { headers: { connection: 'close' } })).json()
@@ -125,7 +125,7 @@ describe('an uncaught error', () => {
   })
 })
 
-/** Asks on a connection of its own, so that any worker may answer. */
+/** Uses a separate connection, so that any worker may respond. */
 async function ask(url: string, signal?: AbortSignal): Promise<Record<string, number>> {
   const request = get(url, { agent: false, signal })
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
@@ -133,8 +133,8 @@ async function ask(url: string, signal?: AbortSignal): Promise<Record<string, nu
 }
 
 /**
- * The processes that answer, asked until there are two of them, `without` not among them. A connection that was handed to
- * a worker in the moment it ended gets no answer at all.
+ * Sends requests until two different processes have responded, `without` not among them. A connection to a worker that
+ * ends at that time gets no response.
  */
 async function findWorkers(url: string, without?: number): Promise<Set<number>> {
   const pids = new Set<number>()

@@ -1,7 +1,7 @@
-/** Speaks to a server byte by byte. */
+/** A client that sends and receives raw bytes. */
 import { connect, type Socket } from 'node:net'
 
-/** Sends `text` and reads until the server closes the connection, or until `enough` says so. */
+/** Sends `text` and reads until the server closes the connection or `enough` returns true. */
 export function exchange(
   url: string,
   text: string | Buffer,

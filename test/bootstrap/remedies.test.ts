@@ -1,4 +1,4 @@
-/** Each remedy of a report is done as it says, and the application starts. */
+/** Applies the fix of each problem of the start report, after which the application starts. */
 import { readFile } from 'node:fs/promises'
 import { expect, it } from '@jest/globals'
 import { Exclude } from 'class-transformer'
@@ -127,14 +127,14 @@ it.each<[string, string | RegExp, () => Attempt, () => Attempt]>([
   expect(await remediesOf(mended())).toEqual([])
 })
 
-/** An application's options for `@Module`, beside those of `bootstrap`. */
+/** A module with these options for `@Module`, and options for `bootstrap`. */
 function app(given: object, options: BootstrapOptions = {}): Attempt {
   class RemedyModule {}
   Module(given)(RemedyModule)
   return { module: RemedyModule, options: { database: 'sqlite::memory:', ...options } }
 }
 
-/** A controller whose one method has these decorators, and a name. */
+/** A controller with this name, whose one method has these decorators. */
 function method(decorators: readonly AnyDecorator[], body = (): unknown => '', name = 'Items') {
   const Items = { [name]: class {} }[name] as Class
   Object.defineProperty(Items.prototype, 'run', { value: body, configurable: true, writable: true })
@@ -152,7 +152,7 @@ const tool = (options: ToolOptions): Attempt =>
 type Fields = Readonly<globalThis.Record<string, AnyDecorator | readonly AnyDecorator[]>>
 const id = Field('id')
 
-/** A class of fields. */
+/** A class with these fields. */
 function fields(of: Fields, name = 'Thing'): Class {
   const Thing = { [name]: class {} }[name] as Class
   for (const [property, decorators] of Object.entries(of))
@@ -224,7 +224,7 @@ class Letters {
 const integer = Field('integer')
 const text = Field('string')
 
-/** By code: what is wrong, and the same as its remedy says. */
+/** For each code: an application with the problem, and the same application with its fix. */
 const faults: readonly (readonly [
   code: string,
   remedy: RegExp,
@@ -801,7 +801,7 @@ it.each(faults)('the remedy of %s', async (code, remedy, faulty, mended) => {
   expect(await remediesOf(mended())).toEqual([])
 })
 
-/** What no declaration can mend, or no test here: the reason. */
+/** Codes that no declaration can fix, or that other tests cover, with the reason. */
 const elsewhere: Readonly<globalThis.Record<string, string>> = {
   UNKNOWN_OVERRIDE: 'of tests',
   UNDEFINED_IN_FILTER: 'of a call',

@@ -260,7 +260,7 @@ describe('the boot report', () => {
         return 'pong'
       }
     }
-    // By hand, as a compiler without emitted types applies them.
+    // Applied by hand, like a compiler that emits no types.
     const decorate = (member: 'make' | 'take' | 'ping', decorator: MethodDecorator) => {
       decorator(Loose.prototype, member, Reflect.getOwnPropertyDescriptor(Loose.prototype, member)!)
     }

@@ -59,7 +59,7 @@ const options = { port: 0, host: '127.0.0.1', logger: false, env: {} }
 
 describe('the server', () => {
   let app: Application
-  /** Has little time for what does not end. */
+  /** An application with short timeouts. */
   let hasty: Application
 
   beforeAll(async () => {

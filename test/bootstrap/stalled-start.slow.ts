@@ -1,5 +1,5 @@
 /**
- * A start whose database takes connections and then says nothing, from the beginning or midway: it ends, and says why.
+ * A start whose database accepts connections and then does not respond, from the beginning or midway: it fails with the reason.
  * Source: docs/production.md, When the database does not answer.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -31,7 +31,7 @@ describe.each([
   ['development', {}],
   ['production', { NODE_ENV: 'production' }],
 ])('in %s', (_, settings) => {
-  // How many pieces the server has sent: of the first connection, of the first questions, while tables are compared.
+  // The number of packets that the server sends before it stalls: during the first connection, the first queries, the migration.
   it.each([1, 9, 13, 17])('a start ends after %d answers', async (answers) => {
     const proxy = await startStallingProxy(server.url)
     proxy.stallAfter(answers)

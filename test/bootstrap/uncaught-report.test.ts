@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from '@jest/globals'
 
-/** Runs a program whose start fails. */
+/** Runs a program that fails to start. */
 async function runFaulty(variables: Readonly<Record<string, string>>, name = 'faulty.ts') {
   const fixture = fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', fixture], {

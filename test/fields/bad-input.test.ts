@@ -1,4 +1,4 @@
-/** Input made to hurt: refused with 400 or accepted by rule, soon, and never with anything else. */
+/** Malicious input is refused with 400 or accepted by a rule, quickly, and never causes another error. */
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import fc from 'fast-check'
@@ -43,7 +43,7 @@ class Everything {
 
 const names = readShape(Everything).fields.map(({ name }) => name)
 
-/** The faults' codes, or `accepted`; anything thrown that is no 400 fails the test. */
+/** The codes of the violations, or `accepted`. Any error except a 400 fails the test. */
 function verdict(type: Class, value: unknown): string[] | 'accepted' {
   try {
     void compileInput(readShape(type))(value)

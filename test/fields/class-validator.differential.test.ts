@@ -1,6 +1,6 @@
 /**
- * The compiled check against class-validator's own `validate()`: random classes, random values, the same verdict, in the same
- * order, unknown keys included.
+ * Compares the compiled check with class-validator's own `validate()` for random classes and values: both return the same
+ * result in the same order, also for unknown keys.
  */
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
@@ -18,7 +18,7 @@ const valuesPerClass = 40
 
 const names = ['name', 'qty', 'tags', 'child'] as const
 
-/** Rules written as code, rules asked in place, and rules that wait; all with and without `each`. */
+/** Compiled rules, rules that call class-validator, and asynchronous rules, all with and without `each`. */
 const rules: fc.Arbitrary<(options?: ValidationOptions) => Apply> = fc.oneof(
   fc.constantFrom<(options?: ValidationOptions) => Apply>(
     (o) => cv.IsString(o),
@@ -192,13 +192,13 @@ const nested = fc.oneof(
 function toClass(properties: readonly Plan[]): Type {
   const made = class Made {} as Type
   for (const { property, applied } of properties) {
-    // As a transpiler applies them: the last written first.
+    // In the order of a transpiler: the last decorator first.
     for (const apply of applied.toReversed()) apply(made.prototype as object, property)
   }
   return made
 }
 
-/** What plainToInstance does for such classes. */
+/** Does the same as plainToInstance for such classes. */
 function toInstance(type: Type, plain: Record<string, unknown>, nests: boolean): object {
   const instance = new type()
   for (const [key, value] of Object.entries(plain)) {
@@ -212,7 +212,7 @@ function toChildren(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Object.assign(new Child(), value) : value
 }
 
-/** `path code` of every broken rule, in its order. An unknown key is called so here. */
+/** `path code` of every violated rule, in order. An unknown key has a code of its own. */
 function listErrors(errors: readonly ValidationError[], parent = ''): string[] {
   return errors.flatMap((error) => {
     const path = `${parent}${error.property}`
@@ -250,7 +250,7 @@ async function theirs(instance: object): Promise<string[] | 'throws'> {
       }),
     )
   } catch {
-    // IsNumber's decimal places of 1e-7, say.
+    // For example, IsNumber throws for the decimal places of 1e-7.
     return 'throws'
   }
 }
@@ -267,7 +267,7 @@ describe('the compiled check and class-validator', () => {
       async (properties, plains) => {
         const type = toClass(properties)
         const check = compileInput(readShape(type))
-        // A condition sees what was declared: of an unknown key it would see nothing here.
+        // A condition sees declared properties only, so unknown keys are removed first.
         const known = new Set<string>([...properties.map(({ property }) => property), 'more'])
         for (const all of plains) {
           const plain = Object.fromEntries(Object.entries(all).filter(([key]) => known.has(key)))
@@ -279,7 +279,7 @@ describe('the compiled check and class-validator', () => {
       },
     )
     await fc.assert(property, { numRuns: classes })
-    // Both verdicts are worth comparing only if both are common.
+    // The comparison is meaningful only if both results are common.
     expect(accepted).toBeGreaterThan(classes / 2)
   })
 

@@ -1,4 +1,4 @@
-/** What the random comparison cannot show: asking lazily, conditions beside @Field, groups, faults of custom rules. */
+/** Cases that the random comparison does not cover: lazy rules, conditions with @Field, groups, errors thrown by custom rules. */
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError, Field } from '../../src/index.js'

@@ -7,7 +7,7 @@ import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 
-/** The answer to an input: what was built, or `path code: message` of each fault. */
+/** The result of a check: the instance, or `path code: message` of each violation. */
 function answer(type: Class, value: unknown, options?: InputOptions): unknown {
   try {
     return compileInput(readShape(type), options)(value)
@@ -188,7 +188,7 @@ describe('compileInput', () => {
       @Field('string') name!: string
       static readonly made = 1
 
-      /** Named like what `private` or a `constructor(` would be: nothing of it runs at the start. */
+      /** Its source text contains `private` and `constructor(`: none of it runs at the start. */
       label(this: Spoken): string {
         const text = '#private constructor('
         return `${text}${this.name}`

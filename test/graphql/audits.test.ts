@@ -1,4 +1,4 @@
-/** Every audit of graphql-http's own suite, against the endpoint as an application serves it. */
+/** Runs every audit of graphql-http's own suite against the endpoint of an application. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, GraphQL, Module, type Application } from 'filigree'
 import { serverAudits } from 'graphql-http'

@@ -1,4 +1,4 @@
-/** Every field, argument and type of a schema has a description, declared or made. */
+/** Every field, argument and type of a schema has a description, declared or generated. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ function nameOf(type: GraphQLType): string {
   return getNamedType(type).name
 }
 
-/** Where a description is missing, by coordinates: `Product.price`, `Query.product(id:)`, `Color.red`. */
+/** Schema coordinates without a description: `Product.price`, `Query.product(id:)`, `Color.red`. */
 function undescribed(schema: GraphQLSchema): string[] {
   const missing: string[] = []
   const check = (

@@ -35,13 +35,13 @@ export class EventClient {
     }
   }
 
-  /** Goes away without a word. */
+  /** Disconnects without completing the stream. */
   leave(): void {
     this.#abort.abort()
   }
 }
 
-/** Opens a subscription; resolved once the server has taken it. */
+/** Opens a subscription. Resolves once the server has accepted it. */
 export async function subscribe(
   url: string,
   query: string,

@@ -1,4 +1,4 @@
-/** Integers beyond 32 bits, by every path of GraphQL. Source: decisions, GraphQL. */
+/** Integers of more than 32 bits, in every part of GraphQL. Source: decisions, GraphQL. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,

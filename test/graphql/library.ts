@@ -6,7 +6,7 @@ const books = [
   { id: 2, title: 'Walden', pages: 352, tags: [], author: { name: 'Henry Thoreau' } },
 ]
 
-/** What the mutation has written. */
+/** The titles that the mutation has written. */
 export const written: string[] = []
 
 interface BookInput {

@@ -16,7 +16,7 @@ async function run(
 const deep = (levels: number): string =>
   `{ book(id: 1) { author ${'{ self '.repeat(levels)} { name } ${'}'.repeat(levels)} } }`
 
-/** A bomb: each fragment has the next one twice. */
+/** A document that grows exponentially: each fragment contains the next one twice. */
 const bomb = (fragments: number): string =>
   `{ book(id: 1) { author { ...F0 } } } ${Array.from(
     { length: fragments },
@@ -85,7 +85,7 @@ describe('limits', () => {
     const { data, codes } = await run(query)
     expect(data).toBeNull()
     expect(new Set(codes)).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']))
-    // However much is wrong, few faults are looked for.
+    // Validation stops after a few errors.
     expect(codes?.length).toBeLessThanOrEqual(21)
   })
 

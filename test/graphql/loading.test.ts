@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals'
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const run = promisify(execFile)
 
-/** Names of the packages of this floor that a program has loaded. */
+/** Names of the GraphQL packages that a program has loaded. */
 async function loadedBy(program: string): Promise<string[]> {
   const end = `
     const { createRequire } = await import('node:module')

@@ -1,4 +1,4 @@
-/** A schema's text without descriptions and the directive that every schema has, for tests that look at types. */
+/** The text of a schema without descriptions and the built-in directive, for tests of types. */
 import { Kind, parse, print, visit, type ASTNode } from 'graphql'
 
 export function plainSdl(sdl: string): string {

@@ -1,4 +1,4 @@
-/** Root fields with plans, by the contract alone: a planner that answers canned texts. */
+/** Root fields with plans, tested with a planner that returns fixed texts. */
 import { describe, expect, it } from '@jest/globals'
 import { GraphQL, HttpError } from 'filigree'
 import type { BuiltSchema } from '../../src/graphql/build-schema.js'
@@ -32,7 +32,7 @@ interface Run {
   readonly outcome: (query: string, variables?: Record<string, unknown>) => Promise<Outcome>
 }
 
-/** @param run gives a plan's answer; `unplanned` fields have none */
+/** @param run returns the result of a plan; `unplanned` fields have no plan */
 function plannedBy(
   run: RootPlan['run'],
   unplanned: readonly string[] = ['own', 'ownRequired', 'ownWrite'],

@@ -4,7 +4,7 @@ import { plainSdl } from './plain-sdl.js'
 
 const resolve = () => null
 
-/** What is wrong with a schema. */
+/** The problems of a schema. */
 function problemsOf(declare: (schema: GraphQL['schema']) => void): readonly Problem[] {
   const { schema } = new GraphQL()
   declare(schema)

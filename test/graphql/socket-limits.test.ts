@@ -163,7 +163,7 @@ describe('WebSockets', () => {
     const payload = { query: 'subscription { flood }' }
     socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload }))
     const { _socket: raw } = socket as unknown as { _socket: Socket }
-    // A little at a time: there is always progress.
+    // Reads a little at a time, so there is always progress.
     raw.pause()
     const reading = setInterval(() => raw.read(1000), 20)
     expect(await ended).toContain('slow reader')

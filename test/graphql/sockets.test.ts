@@ -9,7 +9,7 @@ import { silentLog } from '../silent-log.js'
 const sources = new Set<() => void>()
 let ended = 0
 
-/** Counts up until somebody ends it. */
+/** Counts up until the subscriber ends it. */
 async function* ticks(): AsyncGenerator<{ ticks: number }> {
   let wake: () => void = () => undefined
   const end = (): void => {
@@ -31,10 +31,10 @@ async function* ticks(): AsyncGenerator<{ ticks: number }> {
 }
 
 let release: () => void = () => undefined
-/** How often the slow mutation has begun. */
+/** How often the slow mutation has started. */
 let slowOnes = 0
 const big = 'x'.repeat(100_000)
-/** How many of them the flood has made. */
+/** How many events the flood has produced. */
 let flooded = 0
 
 function ticksAs(name: string) {
@@ -43,7 +43,7 @@ function ticksAs(name: string) {
   }
 }
 
-/** An instance of its own for each application: an application's end ends its streams. */
+/** A separate instance for each application, because closing an application ends its streams. */
 function createModule(): new () => object {
   const graphql = new GraphQL({ maskErrors: false, sockets: true })
   graphql.schema
@@ -130,7 +130,7 @@ function address({ url: at }: Application): string {
   return `${at.replace('http', 'ws')}/graphql`
 }
 
-/** One socket, message by message. */
+/** A WebSocket client that sends and receives single messages. */
 class Raw {
   readonly socket: WebSocket
   readonly #messages: unknown[] = []
@@ -362,7 +362,7 @@ describe('the caller', () => {
     await raw.open()
     raw.send({ type: 'connection_init', payload: { token: 'nonsense' } })
     expect(await raw.closed).toEqual({ code: 4403, reason: 'Forbidden' })
-    // The log alone is told why.
+    // The reason is only in the log.
     const reason = expect.stringContaining('the token was refused: ') as unknown
     expect(refused).toContainEqual({ path: '/graphql', code: 4403, reason })
     const nobody = await Raw.ready()
@@ -438,14 +438,14 @@ describe('limits', () => {
     raw.subscribe('1', 'subscription { flood }')
     await raw.next()
     raw.socket.pause()
-    // Others are served meanwhile.
+    // Other clients are served meanwhile.
     const other = await Raw.ready()
     for (let count = 0; count < 50; count++) {
       other.subscribe(String(count), '{ now }')
       await other.next()
       await other.next()
     }
-    // It comes to a halt once what lies between them is full.
+    // The flood pauses once the buffers are full.
     for (let before = -1; before !== flooded;) {
       before = flooded
       for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -456,7 +456,7 @@ describe('limits', () => {
   })
 
   it('close a socket without activity', async () => {
-    // It holds for the handshake, too.
+    // The timeout applies to the handshake, too.
     const hasty = await start({ times: { headers: 2000 } })
     try {
       const raw = new Raw(address(hasty))
@@ -476,7 +476,7 @@ describe('closing the application', () => {
     await raw.next()
     raw.subscribe('slow', 'mutation { slow }', {})
     const error = await nextOf(raw, 'slow')
-    // Without a token a mutation is refused; with one it runs.
+    // Without a token the mutation is refused, and with one it runs.
     expect(error).toMatchObject({ type: 'error' })
     raw.close()
     const token = await closing.get(Auth).getToken({ sub: '7' })
@@ -549,7 +549,7 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
 })
 
 describe('upgrade requests for another protocol', () => {
-  /** Sends bytes, and reads until the server closes or the text holds what is looked for. */
+  /** Sends bytes, and reads until the server closes or the text contains what is expected. */
   async function exchange(parts: readonly string[], until: string, of = app): Promise<string> {
     const socket = connectTcp(Number(new URL(of.url).port), '127.0.0.1')
     let text = ''
@@ -592,7 +592,7 @@ describe('upgrade requests for another protocol', () => {
 
   it('count as requests of their connection', async () => {
     const other = await start({ limits: { requests: 3 } })
-    // One after the other, each once the response to the one before is there.
+    // Sequentially, each after the response to the previous one.
     const socket = connectTcp(Number(new URL(other.url).port), '127.0.0.1')
     let text = ''
     for (const answers of [1, 2, 3]) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, GraphQL, Module, type Application } from 'filigree'
 
-/** A source of events that tells whether somebody still listens. */
+/** A source of events that reports whether it is still read. */
 class Channel implements AsyncIterableIterator<unknown> {
   open = true
   readonly #waiting: ((result: IteratorResult<unknown>) => void)[] = []
@@ -90,7 +90,7 @@ function ask(query: string, { accept = 'text/event-stream', method = 'POST' } = 
   return app.handle(new Request(url, { method, headers, body }))
 }
 
-/** The events of a stream; comments keep the connection open and say nothing. */
+/** The events of a stream, without comments. */
 async function eventsOf(response: Response): Promise<string> {
   return (await response.text()).replaceAll(':\n\n', '')
 }

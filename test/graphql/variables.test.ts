@@ -1,4 +1,4 @@
-/** Compiled readers of variables and arguments beside graphql-js, which they stand in for. */
+/** Compares compiled readers of variables and arguments with graphql-js, which they replace. */
 import { describe, expect, it } from '@jest/globals'
 import {
   buildSchema,

@@ -64,7 +64,7 @@ export interface Asked {
 export interface Answer {
   readonly status: number
   readonly phrase: string
-  /** By lower-case name; repeated ones joined. */
+  /** By lower-case name, repeated headers joined. */
   readonly headers: Record<string, string>
   /** As sent, names in lower case. */
   readonly pairs: readonly (readonly [string, string])[]
@@ -110,7 +110,7 @@ function toAnswer(response: IncomingMessage, bytes: Buffer): Answer {
   }
 }
 
-/** Starts a server for one question. */
+/** Starts a server for one request. */
 export async function answerOnce(
   options: AnsweringOptions,
   asked?: Asked,
@@ -119,7 +119,7 @@ export async function answerOnce(
   return { ...(await ask(server.port, asked)), log: server.log }
 }
 
-/** The answer to a handler that returns `result`. */
+/** The response to a handler that returns `result`. */
 export function answerTo(
   result: unknown,
   asked?: Asked,
@@ -128,7 +128,7 @@ export function answerTo(
   return answerBy(() => result, asked, rule)
 }
 
-/** The answer to this handler. */
+/** The response to this handler. */
 export function answerBy(
   handler: () => unknown,
   asked?: Asked,
@@ -140,7 +140,7 @@ export function answerBy(
   return answerOnce({ answer }, asked)
 }
 
-/** Everything that comes back for these bytes until the connection ends. */
+/** All bytes that the server sends for these bytes until the connection ends. */
 export function askRaw(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -154,7 +154,7 @@ export function askRaw(port: number, bytes: string | Buffer): Promise<string> {
   })
 }
 
-/** The four headers that are on every answer. */
+/** The four headers of every response. */
 export const corsPairs = [
   ['access-control-allow-origin', '*'],
   ['access-control-allow-methods', 'GET, POST, PUT, PATCH, DELETE, OPTIONS'],
@@ -162,7 +162,7 @@ export const corsPairs = [
   ['access-control-expose-headers', 'FreshToken'],
 ] as const
 
-/** The CORS headers among those of an answer. */
+/** The CORS headers of a response. */
 export function corsOf(answer: Answer): readonly (readonly [string, string])[] {
   return answer.pairs.filter(([name]) => name.startsWith('access-control-'))
 }

@@ -23,7 +23,7 @@ function startRefusing(status: number): Promise<AnsweringServer> {
   })
 }
 
-/** All that came back, and whether the connection ended in peace. */
+/** All received bytes, and whether the connection ended without an error. */
 function collect(socket: Socket): Promise<{ text: string; error: string | undefined }> {
   let text = ''
   let error: string | undefined

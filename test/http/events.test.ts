@@ -156,7 +156,7 @@ describe('the heartbeat', () => {
     jest.advanceTimersByTime(1)
     expect(String(outgoing.read())).toBe(':\n\n')
     jest.advanceTimersByTime(30_000)
-    // From Node 26 on, each read gives one piece.
+    // From Node 26 on, each read returns one piece.
     expect(`${outgoing.read()}${outgoing.read() ?? ''}`).toBe(':\n\n:\n\n')
     expect(jest.getTimerCount()).toBe(1)
     outgoing.destroy()

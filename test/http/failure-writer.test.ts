@@ -31,7 +31,7 @@ describe('fail', () => {
     expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
     expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
     expect(answer.headers['content-type']).toBe(json)
-    // The line of the log names it.
+    // The log line has the same id.
     expect(answer.headers['x-request-id']).toBeDefined()
     expect(corsOf(answer)).toEqual(corsPairs)
   })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { file, reply } from '../../src/index.js'
 import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
 
-/** The line that says why. */
+/** The log line of a refused request. */
 const refused = { level: 'debug', message: 'request refused' }
 
 const digits = '0123456789'
@@ -49,7 +49,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The CORS headers, which name the tag and the range of a file where it has them. */
+/** The CORS headers, which expose the tag and the range of a file where it has them. */
 function exposing({ headers }: { headers: Readonly<Record<string, unknown>> }): unknown[] {
   const names = ['FreshToken']
   if (headers.etag !== undefined) names.push('ETag')

@@ -1,6 +1,6 @@
 /**
- * JSON of long lists is written in turns of the event loop: what is answered is the same, and others are answered between, as
- * they are beside other large answers, whose handlers begin one a turn.
+ * JSON of long lists is written in slices of the event loop: the text is the same, and other requests are answered between
+ * slices. The same is true between large responses, whose handlers start one per turn of the event loop.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -52,7 +52,7 @@ class ListController {
     return [...rows, last]
   }
 
-  /** Rows of its own, which are in memory until they are written. */
+  /** Rows created for this request, which are in memory until they are written. */
   @Get('/held')
   held() {
     mostHeld = Math.max(mostHeld, ++held)
@@ -87,7 +87,7 @@ class ListController {
 @Module({ controllers: [ListController] })
 class ListModule {}
 
-/** Reads the text of each answer. */
+/** Reads the text of each response. */
 class Counting implements Interceptor {
   static readonly before = 'body'
   async intercept(_request: HttpRequest, next: Next): Promise<RouteResponse> {

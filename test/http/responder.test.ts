@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { html, HttpError, redirect, reply } from '../../src/index.js'
 import { answerTo, corsOf, corsPairs } from './answering-server.js'
 
-/** The line that says why. */
+/** The log line of a failed request. */
 const refused = { level: 'debug', message: 'request refused' }
 
 const json = 'application/json; charset=utf-8'

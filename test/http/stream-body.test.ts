@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals'
 import { HttpError, reply } from '../../src/index.js'
 import { answerBy, answerTo, plainRule, startAnswering } from './answering-server.js'
 
-/** The line that says why. */
+/** The log line of a failed request. */
 const refused = { level: 'debug', message: 'request refused' }
 
 async function* chunks(...items: unknown[]): AsyncGenerator {
@@ -172,7 +172,7 @@ describe('a client that reads slowly', () => {
     const socket = connect(server.port, '127.0.0.1')
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(socket, 'readable')
-    // Nothing is read from here on: the source must come to a halt once the buffers are full.
+    // The client stops reading here, so the source must pause once the buffers are full.
     let before = -1
     while (before !== given) {
       before = given

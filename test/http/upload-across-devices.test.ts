@@ -3,7 +3,7 @@ import * as files from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A system where the temporary folder is another device: nothing can be renamed out of it. */
+/** A system whose temporary folder is on another device, so files cannot be renamed out of it. */
 jest.unstable_mockModule('node:fs/promises', () => ({
   ...files,
   rename: async (from: string, to: string) => {

@@ -1,6 +1,6 @@
 /**
- * Uploads on a disk that is full. The disk is a small one in memory; where none can be mounted
- * the suite is left out and says so.
+ * Uploads on a full disk. The disk is a small one in memory. Where none can be mounted, the suite is skipped with a
+ * message.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { Application, UploadedFile } from 'filigree'
 
 const outside = mkdtempSync(join(system.tmpdir(), 'filigree-test-'))
 const disk = join(outside, 'disk')
-/** Where uploads are kept until their request is over. */
+/** The folder of uploads during their request. */
 let temporary = outside
 jest.unstable_mockModule('node:os', () => ({ ...system, tmpdir: () => temporary }))
 const { bootstrap, Controller, Module, NoAuth, Post } = await import('filigree')
@@ -84,7 +84,7 @@ run(name, () => {
   })
 
   it('return 503 where no folder can be created, and where a file is moved to the full disk', async () => {
-    // What the upload before has left is taken away behind its answer, and would make room again.
+    // The files of the previous upload are deleted after its response, which would free space again.
     while (readdirSync(disk).length > 0) await new Promise((resolve) => setImmediate(resolve))
     fill()
     temporary = disk
@@ -97,13 +97,13 @@ run(name, () => {
   })
 })
 
-/** Writes until nothing more has room. */
+/** Writes until the disk is full. */
 function fill(): void {
   for (let size = 1_048_576; size >= 1; size = Math.floor(size / 2)) {
     try {
       writeFileSync(join(disk, 'full'), Buffer.alloc(size), { flag: 'a' })
     } catch {
-      // The next piece is smaller.
+      // Try a smaller piece.
     }
   }
 }

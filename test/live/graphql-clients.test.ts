@@ -1,4 +1,4 @@
-/** Live queries as clients of GraphQL see them, over WebSockets. */
+/** Live queries with common GraphQL clients, over WebSockets. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ApolloClient, ApolloLink, gql, InMemoryCache } from '@apollo/client'
 import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
@@ -45,7 +45,7 @@ interface Lamps {
   lamps: { id: string; name: string }[]
 }
 
-/** Results as they come, and a wait for one that names these. */
+/** Results in order of arrival, and a way to wait for one with these names. */
 class Seen {
   #names = ''
   #wake: () => void = () => undefined
@@ -64,7 +64,7 @@ class Seen {
   }
 }
 
-/** What every client has to show. */
+/** The steps that every client must follow. */
 async function live(seen: Seen): Promise<void> {
   const lamps = database.records(Lamp)
   for (const { id } of await lamps.list()) await lamps.delete(id)

@@ -1,6 +1,6 @@
 /**
- * What a live list of a hot table costs others: one writer writes as fast as it can, and others ask for another table meanwhile,
- * in rounds without and with listeners, in turns. On loopback, with the server in a process of its own.
+ * The cost of a live list of a busy table for other clients. One writer writes as fast as it can, and other clients query
+ * another table meanwhile, in alternating rounds without and with listeners. On loopback, with the server in its own process.
  *
  * `npm run live-hot [-- <rounds> <seconds>]` prints a table for SQLite and PostgreSQL.
  */
@@ -20,12 +20,12 @@ const [rooms, listeners, between] = [5, 50, 4]
 interface Round {
   readonly waits: number[]
   readonly writes: number
-  /** Seconds. */
+  /** CPU time in seconds. */
   readonly cpu: number
   readonly runs: number
 }
 
-/** @param moves also writes the column that the lists go by */
+/** @param moves also writes the column that the lists filter by */
 async function round(server: StormServer, isHeard: boolean, moves: boolean): Promise<Round> {
   const all = Array.from(
     { length: isHeard ? listeners : 0 },
@@ -39,7 +39,7 @@ async function round(server: StormServer, isHeard: boolean, moves: boolean): Pro
   const [waits, writes] = await Promise.all([ask(server), write(server, end, moves)])
   const after = await server.usage()
   for (const one of all) one.leave()
-  // Its tables are followed for some seconds more.
+  // The server watches the tables for some more seconds.
   await wait(isHeard ? 6000 : 100)
   return { waits, writes, cpu: after.cpu - before.cpu, runs: after.runs - before.runs }
 }
@@ -53,7 +53,7 @@ async function write(server: StormServer, end: number, moves: boolean): Promise<
   return count
 }
 
-/** Asks in a thread of its own, so that what listeners are told does not keep it waiting here. */
+/** Sends requests in a worker thread, so that messages to listeners do not delay them here. */
 async function ask(server: StormServer): Promise<number[]> {
   const workerData = { url: `${server.url}/notes?limit=20`, between, length: seconds * 1000 }
   const asker = new Worker(asking, { eval: true, workerData })

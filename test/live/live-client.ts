@@ -1,4 +1,4 @@
-/** A client of live answers over server-sent events: their events, and what a client holds that follows them. */
+/** A client of live queries over server-sent events: its events, and the rows that result from them. */
 
 export interface LiveEvent {
   readonly event: string
@@ -10,7 +10,7 @@ export interface Row {
   readonly id: string | number
 }
 
-/** What messages of rows and of GraphQL say. */
+/** The content of messages of rows and of GraphQL. */
 export interface Message {
   readonly version: number
   readonly data?: unknown
@@ -24,12 +24,12 @@ export interface OpenOptions {
   readonly token?: string | undefined
   readonly lastId?: string
   readonly headers?: Record<string, string>
-  /** A GraphQL document: then it is sent by POST. */
+  /** A GraphQL document, which is sent with POST. */
   readonly query?: string
   readonly variables?: object
 }
 
-/** Refused before the first message. */
+/** The server refused the query before the first message. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -55,7 +55,7 @@ export class LiveClient {
     void this.#follow()
   }
 
-  /** The next event; undefined at the end. */
+  /** The next event, or undefined at the end. */
   async next(): Promise<LiveEvent | undefined> {
     while (this.#read >= this.events.length && !this.isOver) await this.#change()
     return this.events[this.#read++]
@@ -68,7 +68,7 @@ export class LiveClient {
     return JSON.parse(event.data) as Message
   }
 
-  /** Resolves once what was told makes this true. */
+  /** Resolves once the received events make this true. */
   async until(isSo: () => boolean, patience = 100_000): Promise<void> {
     const end = performance.now() + patience
     while (!isSo()) {
@@ -98,7 +98,7 @@ export class LiveClient {
         this.#wake()
       }
     } catch {
-      // It has left.
+      // The client has disconnected.
     }
     this.isOver = true
     this.#wake()
@@ -115,7 +115,7 @@ function toEvent(part: string): LiveEvent {
   return { event: of('event') ?? 'message', id: of('id'), data }
 }
 
-/** @throws {Refused} it is no stream */
+/** @throws {Refused} the response is not a stream */
 export async function openLive(url: string, options: OpenOptions = {}): Promise<LiveClient> {
   const abort = new AbortController()
   const { token, lastId, query, variables } = options
@@ -131,7 +131,7 @@ export async function openLive(url: string, options: OpenOptions = {}): Promise<
   return new LiveClient(response, abort)
 }
 
-/** What one holds who follows the messages of a list. @throws {Error} a version is missing */
+/** The rows that result from the messages of a list. @throws {Error} a version is missing */
 export function holdRows(messages: readonly Message[]): readonly Row[] {
   let rows: readonly Row[] = []
   let version: number | undefined
@@ -144,7 +144,7 @@ export function holdRows(messages: readonly Message[]): readonly Row[] {
   return rows
 }
 
-/** Rows that stay keep their places, new ones come behind them, unless `order` says all places. */
+/** Existing rows keep their positions and new ones are appended, unless `order` has all positions. */
 export function applyRows(
   rows: readonly Row[],
   { set = [], gone = [], order }: Pick<Message, 'set' | 'gone' | 'order'>,

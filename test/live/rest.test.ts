@@ -1,4 +1,4 @@
-/** Live answers of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
+/** Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
@@ -40,7 +40,7 @@ class Ticket {
 }
 
 let shownTeam: string | undefined
-/** Rows by a header, by when a token ends and by what the program knows. */
+/** Access by a header, by the expiry of a token and by state of the program. */
 @Table<Sheet>({
   rows: (user) => {
     const team = currentRequest()?.headers.team
@@ -82,7 +82,7 @@ class OtherController {}
 @Controller('/tickets', { crud: Ticket })
 class TicketController {}
 
-/** Each run goes through it, and it waits on the way. */
+/** An asynchronous interceptor of every run. */
 class Around {
   async enter(): Promise<void> {
     await Promise.resolve()
@@ -211,11 +211,11 @@ function messages(client: LiveClient): Message[] {
     .map(({ data }) => JSON.parse(data) as Message)
 }
 
-/** Counts runs. */
+/** Counts the runs of live queries. */
 class LiveRuns {
   constructor(private readonly state: ApplicationState) {}
 
-  /** Writes, and sees that nothing runs. */
+  /** Writes, and expects that no query runs. */
   async none<T>(write: () => Promise<T>): Promise<T> {
     await new Promise((resolve) => setTimeout(resolve, 150))
     const before = this.state.live.runs

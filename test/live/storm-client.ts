@@ -1,4 +1,4 @@
-/** The server of `storm.ts` and `hot.ts` in a process of its own, and clients that listen to it. */
+/** Starts the server of `storm.ts` and `hot.ts` in its own process, with clients that listen to it. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -69,7 +69,7 @@ export class StormServer {
   }
 }
 
-/** Follows one list; as little of a client as will do. */
+/** A minimal client that listens to one list. */
 export class Listener {
   hasFirst = false
   readonly #server: StormServer
@@ -91,7 +91,7 @@ export class Listener {
     socket.on('error', () => undefined)
     socket.on('close', () => {
       this.hasFirst = false
-      // Backoff with jitter, as the client's.
+      // Backoff with jitter, like the client library.
       if (!this.#isLeaving)
         setTimeout(
           () => {

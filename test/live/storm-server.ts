@@ -1,4 +1,4 @@
-/** The server of `storm.ts` and `hot.ts`: rooms of messages, and what it costs. `storm-server.ts <database> <port>` */
+/** The server of `storm.ts` and `hot.ts`: rooms of messages, and its resource usage. `storm-server.ts <database> <port>` */
 import {
   ApplicationState,
   bootstrap,
@@ -21,7 +21,7 @@ class Message {
 @Controller('/messages', { crud: () => Message })
 class MessageController {}
 
-/** Nobody listens to these. */
+/** Records without listeners. */
 @Table()
 class Note {
   @Field('id') id!: number

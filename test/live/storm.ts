@@ -1,6 +1,6 @@
 /**
- * Storms over live answers: many listeners of few answers while rows are written, a restart of the server, readers that do not
- * read, clients that come and go, and the same audience as pollers. On loopback, with the server in a process of its own.
+ * Load tests of live queries: many listeners of few queries while rows are written, a restart of the server, readers that
+ * stop reading, clients that come and go, and the same audience with polling. On loopback, with the server in its own process.
  *
  * `npm run live-storm [-- <listeners> <answers> <seconds>]` prints a table; needs as many open files as listeners.
  */

@@ -1,4 +1,4 @@
-/** `api.live` in a real Chromium, with records behind it. Functions given to `evaluate` run in the page. */
+/** `api.live` in a real Chromium, with records. Functions passed to `evaluate` run in the page. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -74,7 +74,7 @@ afterAll(async () => {
   await app.close()
 })
 
-/** A page of this context, with the number of connections that it has opened for live answers. */
+/** A page of this context, with the number of its connections for live queries. */
 async function visit(context: BrowserContext): Promise<{ page: Page; asked: () => number }> {
   const page = await context.newPage()
   let asked = 0

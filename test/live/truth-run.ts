@@ -1,6 +1,6 @@
 /**
  * The long run of `truth.test.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
- * `npm run live-truth [-- <queries> <writes> <seed>]` exits with 1 where one of them is not true.
+ * `npm run live-truth [-- <queries> <writes> <seed>]` exits with 1 where a live query is wrong.
  */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 /**
- * A small world for live answers: tickets of organisations, whose members see them, and random writes to it, by every way to
- * write. What a ticket says tells who must not see it at that moment: `not for 3` stands in tickets of an organisation only
- * while user 3 is no member of it, and `private` only while a ticket is not open to everybody.
+ * A small data set for live queries: tickets of organisations, which members may read, and random writes by every write API.
+ * The text of a ticket names who may not see it at that time. `not for 3` is in tickets of an organisation only while user 3
+ * is not a member, and `private` only while a ticket is not public.
  */
 import { sql } from 'kysely'
 import {
@@ -108,7 +108,7 @@ export async function fillWorld(database: Database): Promise<void> {
   for (const who of users) await database.records(Member).create({ who, orgId: who % 3 || 3 })
 }
 
-/** Writes as often as that. @returns how many of the writes were stored */
+/** Attempts `count` random writes. @returns how many of them were stored */
 export async function writeRandomly(
   database: Database,
   count: number,
@@ -120,7 +120,7 @@ export async function writeRandomly(
       await writeOnce(database, random, index)
       done++
     } catch {
-      // Rolled back, in conflict with another writer, or of a row that is gone.
+      // Rolled back, in conflict with another writer, or the row was deleted.
     }
   }
   return done
@@ -169,7 +169,7 @@ async function writeOnce(database: Database, random: () => number, index: number
   else await changeMember(database, pick(users), orgId)
 }
 
-/** It says that it is private only while it is not open. */
+/** The text says private only while the ticket is not public. */
 async function toggleOpen(database: Database, id: number): Promise<void> {
   await database.transaction(async (tx) => {
     const found = await tx.records(Ticket).find(id, { lock: true })
@@ -180,9 +180,9 @@ async function toggleOpen(database: Database, id: number): Promise<void> {
 }
 
 /**
- * A member leaves, and then the tickets say what is not for it; or comes, and before that they say it no more. Two who
- * change the same organisation go one after the other, and each sees what the one before it has written: at a higher level
- * the second would go on with what there was when it began to wait.
+ * A member leaves, and then the texts of the tickets name the user; or joins, after the name is removed from the texts. Two
+ * transactions that change the same organisation run one after another, and each sees the writes of the other. At a higher
+ * isolation level the second one would continue with the state from before its wait.
  */
 async function changeMember(database: Database, who: number, orgId: number): Promise<void> {
   const mark = ` not for ${who}.`

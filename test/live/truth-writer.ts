@@ -1,4 +1,4 @@
-/** Writes randomly to the world of `truth.ts`, in a process of its own: `truth-writer.ts <url> <count> <seed>`. */
+/** Writes randomly to the data set of `truth.ts`, in its own process: `truth-writer.ts <url> <count> <seed>`. */
 import { connect } from '../../src/index.js'
 import { randomOf, truthRecords, writeRandomly } from './truth-world.js'
 

@@ -1,4 +1,4 @@
-/** Live answers are true after random writes, on both engines. The long one: `npm run live-truth`. */
+/** Live queries are correct after random writes, on both engines. The long run: `npm run live-truth`. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { openLive } from './live-client.js'
 import { fillWorld, TruthModule } from './truth-world.js'
 import { findUntruths } from './truth.js'
 
-/** The driver, which has no types here. */
+/** The driver, which has no type declarations. */
 const { Client } = createRequire(import.meta.url)('pg') as {
   readonly Client: new (options: { connectionString: string; application_name: string }) => {
     connect(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Whether live answers are true: listeners with rights by all doors, random writes by several writers, and at the end each
- * listener holds exactly what a fresh question answers; and no message showed a row as its caller could not see it.
+ * Checks live queries: listeners with different rights through all interfaces, and random writes by several writers. At the end
+ * each listener holds exactly the result of a fresh query, and no message showed a row that its caller could not see.
  */
 import { Auth, bootstrap, connect, Database, type Application } from '../../src/index.js'
 import { applyRows, openLive, type LiveClient, type Message, type Row } from './live-client.js'
@@ -19,16 +19,16 @@ export interface TruthOptions {
   readonly queries: number
   readonly writes: number
   readonly seed: number
-  /** Writes in other processes, each its share; default: on connections of their own in this one. */
+  /** Runs a share of the writes in another process. Default: connections in this process. */
   readonly elsewhere?: (share: number, seed: number) => Promise<number>
-  /** Milliseconds in which all have to be true after the last write. */
+  /** Milliseconds after the last write until all results must be correct. */
   readonly patience: number
 }
 
 export interface Verdict {
   readonly stored: number
   readonly messages: number
-  /** What is wrong; empty. */
+  /** Descriptions of wrong results. Empty on success. */
   readonly faults: readonly string[]
 }
 
@@ -126,7 +126,7 @@ async function openOne(
   return { ...caller, path, query, client }
 }
 
-/** Waits until all hold what is true. @returns those who do not */
+/** Waits until all clients hold the correct result. @returns the others */
 async function settle(
   app: Application,
   held: readonly Held[],
@@ -158,7 +158,7 @@ async function fresh(app: Application, { path, query, token }: Held): Promise<st
   return JSON.stringify(query === undefined ? body : body.data)
 }
 
-/** What a client holds that follows what it was told. */
+/** The data of a client that has applied all messages. */
 function holdOf({ client, query }: Held): string {
   let data: unknown
   let version = 0
@@ -192,10 +192,10 @@ function applyFields(
   return next
 }
 
-/** What was shown that was not to be seen at that moment. */
+/** Messages that showed a row which was hidden from the caller at that time. */
 function momentsOf(one: Held): string[] {
   const forbidden = one.who === undefined ? 'private' : `not for ${one.who}.`
-  // A comment and what counts rows show no ticket to be hidden.
+  // Comments and aggregates show no hidden ticket.
   return one.client.events
     .filter(({ data }) => data.includes(forbidden) && !one.path.startsWith('/figures'))
     .map(({ data }) => `${nameOf(one)} was shown ${data.slice(0, 400)}`)

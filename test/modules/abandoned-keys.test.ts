@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` of a process that was killed can be used again soon; that of a process that lives never runs twice. */
+/** The `Idempotency-Key` of a killed process can be used again soon, and that of a running process never runs twice. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ import { bundleProgram } from '../records/creating-program.js'
 import { startPostgres } from '../records/postgres-server.js'
 
 let runs = 0
-/** Set where the handler waits. */
+/** Set to make the handler wait. */
 let held: Promise<void> | undefined
 let arrived: () => void = () => undefined
 
@@ -131,9 +131,9 @@ describe.each([
     const second = await start()
     await second.clock.advance('6s')
     for (let round = 0; round < 3; round++) {
-      // As after an outage of the database: the lease has expired, and nobody could renew it.
+      // Like after a database outage: the lease has expired, and could not be renewed.
       expect(await send(second.app)).toEqual(inFlight)
-      // The heartbeat of the first process.
+      // This triggers the heartbeat of the first process.
       await first.clock.advance('1s')
       await second.clock.advance('4s')
     }
@@ -153,7 +153,7 @@ describe.each([
     await arrival
     held = undefined
     const second = await start()
-    // The heartbeats of the first process do not reach this time.
+    // The heartbeats of the first process are earlier than this time.
     await second.clock.advance('1h')
     let taken = await send(second.app)
     expect(taken).toEqual(inFlight)

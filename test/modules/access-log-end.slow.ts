@@ -1,4 +1,4 @@
-/** No line of the access log is lost when its process ends, however it does. Source: docs/monitoring.md, Access log. */
+/** No line of the access log is lost when its process ends, in any way. Source: docs/monitoring.md, Access log. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -70,7 +70,7 @@ async function start(options?: Parameters<typeof accessLog>[0]): Promise<void> {
   app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger, env })
 }
 
-/** The lines of the access log, once there are so many. */
+/** The lines of the access log, as soon as there are `count`. */
 async function logged(count = 1): Promise<Line[]> {
   for (;;) {
     const found = lines.filter(({ msg }) => msg === 'request')

@@ -1,4 +1,4 @@
-/** Each module alone in an application with one open route: nothing else that a module needs has to be there. */
+/** Each module works in an application with nothing but one open route. */
 import { expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module } from '../../src/index.js'
 import type { Class } from '../../src/metadata/class-metadata.js'

@@ -72,7 +72,7 @@ class ShopController {
   }
 }
 
-/** Handlers that answer when the test says so. */
+/** Handlers that return when the test says so. */
 class Held {
   /** Ends each handler that is running. */
   readonly ends: ((fails?: boolean) => void)[] = []
@@ -86,7 +86,7 @@ class Held {
       for (const { count, done } of this.#waiting) if (this.ends.length >= count) done()
     })
   }
-  /** Resolves when so many handlers have begun. */
+  /** Resolves when `count` handlers have started. */
   begun(count: number): Promise<void> {
     return new Promise((done) => {
       if (this.ends.length >= count) done()

@@ -1,4 +1,4 @@
-/** The clock of a test reaches what `default: 'now'` writes, however a row or a body is made. */
+/** `default: 'now'` uses the clock of the test, however a row or a body is created. */
 import { describe, expect, it } from '@jest/globals'
 import {
   BeforeWrite,

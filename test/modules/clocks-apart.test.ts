@@ -135,7 +135,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       const [right, wrong] = await start()
       const apps = [right, wrong]
       const signIn = () => Promise.all(apps.map((app) => app.get(Auth).getToken({ sub: 'ada' })))
-      // Asked where they were made: a process refuses tokens that were made in its own future.
+      // Checked by the process that issued them, because a process refuses tokens from its own future.
       const asked = (tokens: readonly string[]) =>
         Promise.all(
           apps.map(
@@ -146,7 +146,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
         const before = await signIn()
         await app.get(Auth).revokeAll('ada')
         expect(await asked(before)).toEqual([401, 401])
-        // Tokens of the same second count as made before.
+        // Tokens issued in the same second are revoked too.
         await new Promise((resolve) => setTimeout(resolve, 1500))
         expect(await asked(await signIn())).toEqual([200, 200])
       }

@@ -20,7 +20,7 @@ class Lamp {
   @Field('id') id!: number
 }
 
-/** Its answer is what a test says. */
+/** A health check whose result the test sets. */
 class Mailer {
   asked = 0
   answer: () => unknown = () => true
@@ -37,7 +37,7 @@ afterEach(async () => {
   jest.restoreAllMocks()
 })
 
-/** Stops the clock of the probes. @returns what sets it forward, by milliseconds */
+/** Stops the clock of the probes. @returns a function that advances it by milliseconds */
 function stopClock(): (by: number) => void {
   let now = performance.now()
   jest.spyOn(performance, 'now').mockImplementation(() => now)
@@ -49,7 +49,7 @@ function stopClock(): (by: number) => void {
 async function start(options: Parameters<typeof health>[0] = {}): Promise<Mailer> {
   const mailer = new Mailer()
   @Module({
-    // The event loop of a busy machine is late.
+    // On a busy machine the event loop may lag.
     imports: [health({ leaving: 0, eventLoopDelay: 600_000, ...options })],
     records: [Lamp],
     providers: [{ provide: 'mailer', use: mailer }],

@@ -1,4 +1,4 @@
-/** Answers that depend on their caller are not kept for others. Source: decisions, Operations. */
+/** Responses that depend on their caller are not cached for other callers. Source: decisions, Operations. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -37,7 +37,7 @@ class Lamp {
 
 const tenant = requestValue<string>('tenant')
 
-/** Says who asked, in a value that a handler may read. */
+/** Stores the caller in a request value that a handler may read. */
 class Tenant implements Interceptor {
   static readonly before = 'body'
   async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
@@ -46,7 +46,7 @@ class Tenant implements Interceptor {
   }
 }
 
-/** Adds to the answer of others. */
+/** Adds the caller to the response of the next one. */
 class Greeting implements Interceptor {
   static readonly before = 'body'
   async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {

@@ -1,4 +1,4 @@
-/** What a terminal or a viewer of logs is shown. Source: docs/monitoring.md, Access log. */
+/** Log lines as terminals and viewers show them. Source: docs/monitoring.md, Access log. */
 import { describe, expect, it } from '@jest/globals'
 import type { HttpRequest } from 'filigree'
 import { LineWriter } from '../../src/modules/access-log/line-writer.js'

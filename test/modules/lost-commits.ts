@@ -1,4 +1,4 @@
-/** Writes with an `Idempotency-Key` whose commits are cut: every request is retried until the client knows its outcome. */
+/** Writes with an `Idempotency-Key` whose commits are cut. Every request is retried until the client knows its result. */
 import {
   bootstrap,
   Controller,
@@ -62,14 +62,14 @@ class PaymentModule {}
 
 export const ways = ['/payments', '/ways/transaction', '/ways/single', '/ways/query-builder']
 
-/** What became of some keys. */
+/** The counts of a run. */
 export interface Outcome {
   /** Commits that were cut. */
   readonly cut: number
-  /** Keys whose retry got the first response, or learned that the first request was done. */
+  /** Keys whose retry returned the first response, or reported that the first request had run. */
   readonly known: number
   readonly rowsWrittenTwice: number
-  /** Keys that the client takes for done without a row. */
+  /** Keys with a success response but without a row. */
   readonly rowsMissing: number
 }
 
@@ -118,7 +118,7 @@ export async function loseCommits(
   }
 }
 
-/** Sends the same request until the response is none that asks for a retry. */
+/** Repeats the request until the response does not request a retry. */
 async function payUntilKnown(app: Application, path: string, key: string): Promise<void> {
   for (;;) {
     const response = await app.inject({

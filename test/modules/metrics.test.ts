@@ -88,7 +88,7 @@ describe('metrics', () => {
       encoding: 'utf8',
     })
     if (error === undefined) expect([status, stdout, stderr]).toEqual([0, '', ''])
-    // Each family is described once, before its samples, and all samples stand below their family.
+    // Each family is described once, before its samples, and all its samples follow.
     const described: string[] = []
     for (const line of text.trimEnd().split('\n')) {
       const [, what, name = ''] = /^# (HELP|TYPE) (\w+) /.exec(line) ?? []

@@ -1,4 +1,4 @@
-/** The headers that `securityHeaders()` adds to answers, by itself and with options. */
+/** The headers that `securityHeaders()` adds to responses, by default and with options. */
 import { afterEach, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** What waits for a database that does not answer, and for how long. Source: docs/production.md, When the database does not answer. */
+/** How long requests wait for an unresponsive database. Source: docs/production.md, When the database does not answer. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -174,7 +174,7 @@ async function start(
   return app
 }
 
-/** Milliseconds that are enough for what must not wait, on a machine under load. */
+/** A limit in milliseconds for operations that must not wait, even on a busy machine. */
 const soon = 20_000
 
 function within<T>(answer: Promise<T>): Promise<T> {
@@ -237,7 +237,7 @@ describe('while the database does not respond', () => {
     }
     proxy.resume()
     const again = await untilAnswered(visit)
-    // What was refused was not counted, or was stored once its answer was late.
+    // A refused request was not counted, or was stored when its response was late.
     expect(((await again.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
     expect((await untilAnswered(own)).status).toBe(200)
   })
@@ -275,7 +275,7 @@ describe('while the database does not respond', () => {
       (await within(fetch(`${app.url}/kept`))).json() as Promise<{ made: number }>
     expect([await ask(), await ask()]).toEqual([{ made: 1 }, { made: 1 }])
     proxy.stall()
-    // Until it is known.
+    // Repeats until the server has noticed the stall.
     while ((await ask()).made === 1) await new Promise((resolve) => setTimeout(resolve, 50))
     const { made: then } = await ask()
     expect((await ask()).made).toBe(then + 1)
@@ -296,7 +296,7 @@ describe('while the database does not respond', () => {
     expect(await (await untilAnswered(() => post(`/tokens/${token}`))).json()).toEqual({
       name: 'ada',
     })
-    // A statement that had been sent when the silence began may still be done.
+    // A statement that was sent before the stall may still run.
     while (!ran.includes(2)) await new Promise((resolve) => setTimeout(resolve, 20))
   })
 

@@ -1,4 +1,4 @@
-/** `filigree/testing`: what tests of applications do with it, on each engine. */
+/** `filigree/testing`, as tests of applications use it, on each engine. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -161,7 +161,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     const visitor = desk.as({})
     visitor.forget()
     await desk.anonymous.post('/login')
-    // The page of the application itself may write with the cookie.
+    // A page of the application itself may write with the cookie.
     const made = await desk.anonymous.post('/tickets', { title: 'by cookie' })
     expect(made.body.by).toBe('9')
     desk.anonymous.forget()
@@ -182,7 +182,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     const first = told.next()
     const answered = { yet: false }
     void first.then(() => (answered.yet = true))
-    // The subscription is open once the first of these changes is told.
+    // The subscription is open once the first of these changes arrives.
     for (let tries = 0; !answered.yet; tries++) {
       await ann.graphql(text, { title: `t${tries}` })
       await new Promise((resolve) => setTimeout(resolve, 10))

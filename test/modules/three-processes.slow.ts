@@ -1,6 +1,6 @@
 /**
- * Three processes with every module on one PostgreSQL, driven at the same time, one of them killed in the middle: limits are
- * counted together, a repeated key finds its answer in another process, and figures and health are those of each process.
+ * Three processes with every module on one PostgreSQL, used concurrently, one of them killed in the middle. Limits are counted
+ * together, a repeated key finds its response in another process, and metrics and health are separate for each process.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ interface Shop {
   readonly url: string
   /** Lines of its access log. */
   readonly lines: { readonly route: string | null; readonly status: number }[]
-  /** What it was asked, by path and status. */
+  /** The number of requests it received, by path and status. */
   readonly asked: Map<string, number>
 }
 
@@ -25,7 +25,7 @@ let shops: readonly Shop[] = []
 beforeAll(async () => {
   postgres = await startOwnPostgres()
   const url = await postgres.createDatabase()
-  // The first one makes the tables.
+  // The first process creates the tables.
   const first = await startShop(url)
   shops = [first, ...(await Promise.all([startShop(url), startShop(url)]))]
 })
@@ -74,7 +74,7 @@ const total = async (shop: Shop): Promise<number> =>
 
 it('three processes share a limit', async () => {
   const answers: Response[] = []
-  // Few at a time: where a count takes longer than throttle waits for it, each process counts alone.
+  // Few at a time: each process counts alone where a count takes longer than throttle waits for it.
   for (let n = 0; n < 9; n += shops.length)
     answers.push(...(await Promise.all(shops.map((shop) => ask(shop, '/shop/limited')))))
   const statuses = answers.map(({ status }) => status)
@@ -100,7 +100,7 @@ it('requests continue when one process is killed: completed writes are there, on
         expect([key, answer.status]).toEqual([key, 200])
         answered.set(key, await answer.json())
       } catch (error) {
-        // The connection broke: nobody knows whether the order was made, and asks again elsewhere.
+        // The connection broke: the client does not know whether the order was created, and retries elsewhere.
         if (first !== killed) throw error
       }
     }
@@ -142,7 +142,7 @@ it('each process has the metrics of its own requests in /metrics and in its acce
       counted.set(name, Number.parseInt(count ?? '', 10))
       const lines = () =>
         shop.lines.filter((one) => one.route === path && String(one.status) === status).length
-      // Lines are written together, a moment later.
+      // Lines are written in batches, with a delay.
       await until(() => lines() >= times)
       expect([name, lines()]).toEqual([name, times])
     }
@@ -159,7 +159,7 @@ it('readiness is false for a closed or closing process, or without a database', 
     return [answer.status, ((await answer.json()) as { status: string }).status]
   }
   await expect(ready(killed)).rejects.toThrow()
-  // The event loop may have been late for more than a second before: on a busy machine that takes a while to be forgotten.
+  // The event loop may have lagged for more than a second before, which is forgotten slowly on a busy machine.
   const isReady = async (shop: Shop): Promise<boolean> =>
     isDeepStrictEqual(await ready(shop), [200, 'ok'])
   await until(() => isReady(leaving))
@@ -169,7 +169,7 @@ it('readiness is false for a closed or closing process, or without a database', 
   await until(async () => ((await ready(staying)) as [number])[0] === 503)
   expect(await ready(staying)).toEqual([503, 'failing'])
   expect((await fetch(`${staying.url}/health/live`)).status).toBe(200)
-  // Nobody can count together now, and nobody is refused for that.
+  // Processes cannot count together now, and no request is refused for that.
   expect((await ask(staying, '/metrics')).status).toBe(200)
   await postgres.start()
   await until(() => isReady(staying))

@@ -66,7 +66,7 @@ describe('@Throttle on root fields', () => {
       data: null,
       errors: [{ message: 'Too many requests', extensions: { code: 'TOO_MANY_REQUESTS' } }],
     })
-    // None of the two has counted.
+    // Neither of the two was counted.
     expect((await ask('/rates', '{ rate }')).status).toBe(200)
     expect((await ask('/rates', '{ rate }')).status).toBe(429)
     expect((await ask('/rates', '{ free }')).headers.get('ratelimit')).toBeNull()

@@ -96,7 +96,7 @@ describe('@Throttle', () => {
     expect((await ask('/class/b', asClient)).status).toBe(200)
     expect((await ask('/class/b', asClient)).status).toBe(429)
     expect((await ask('/class/b', asClient)).status).toBe(429)
-    // The class's own has counted one of these three.
+    // The limit of the class has counted one of these three.
     const other = await ask('/class/b', { headers: { 'X-Client': 'd' } })
     expect([other.status, other.headers.get('ratelimit')]).toEqual([
       200,

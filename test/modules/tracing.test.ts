@@ -91,7 +91,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c'
 const parentId = 'b7ad6b7169203331'
 const sampled = { traceparent: `00-${traceId}-${parentId}-01` }
 
-/** The spans of a request, once the server's own is over. */
+/** The spans of a request, once the server's span has ended. */
 async function spansOf(
   path: string,
   headers: Record<string, string> = {},

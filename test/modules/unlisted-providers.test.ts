@@ -1,4 +1,4 @@
-/** Decorated classes that no module lists stop the start, in the report with the other mistakes. */
+/** Decorated classes that no module lists stop the start, in the report with the other problems. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** One scrape has what all workers have measured. Source: docs/monitoring.md, Metrics. */
+/** One scrape has the metrics of all workers. Source: docs/monitoring.md, Metrics. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +20,7 @@ async function start(...args: string[]): Promise<string> {
   return text.trim()
 }
 
-/** On a connection of its own, so that workers take turns. @returns who answered */
+/** Uses a separate connection, so that workers alternate. @returns the process id of the worker */
 async function ask(url: string): Promise<number> {
   const signal = AbortSignal.timeout(20_000)
   const answer = await fetch(`${url}/items/7`, { headers: { connection: 'close' }, signal })
@@ -31,7 +31,7 @@ async function scrape(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).text()
 }
 
-/** How many requests for items were counted, by worker where they are labelled. */
+/** The counted requests for items, by worker where they are labelled. */
 function countsIn(text: string): number[] {
   const lines = /^http_request_duration_seconds_count\{[^}]*\/items[^}]*\} (\d+)$/gm
   return [...text.matchAll(lines)].map(([, count]) => Number(count))
@@ -46,7 +46,7 @@ describe('the metrics of workers', () => {
     for (let time = 0; time < 4; time++) expect(countsIn(await scrape(url))).toEqual([asked])
     const [first = 0] = pids
     process.kill(first, 'SIGKILL')
-    // What was on its way to the killed one is lost.
+    // Requests on their way to the killed worker are lost.
     while (pids.size < 3) pids.add(await ask(url).catch(() => first))
     const later = countsIn(await scrape(url))
     expect(later).toHaveLength(1)
@@ -73,7 +73,7 @@ describe('the metrics of workers', () => {
     const [hung = 0] = pids
     process.kill(hung, 'SIGSTOP')
     try {
-      // A connection that the hung one gets is not answered: the next one goes to the other.
+      // A connection to the hung worker gets no response, and the next one goes to the other.
       const leave = new AbortController()
       const answers = Array.from({ length: 2 }, () =>
         fetch(`${url}/metrics`, { headers: { connection: 'close' }, signal: leave.signal }).then(

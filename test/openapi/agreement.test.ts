@@ -5,14 +5,14 @@ import fc from 'fast-check'
 import * as v from 'class-validator'
 import { bootstrap, Controller, Field, Get, Module, NoAuth, Post, type Application } from 'filigree'
 
-// A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
+// A CommonJS module: its default export is at `default` for the compiler and at the top for Node.
 const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
 
-/** A property's decorators, and what JSON Schema has no words for. */
+/** The decorators of a property, and why JSON Schema cannot express them exactly. */
 interface Sample {
   readonly name: string
   readonly decorators: readonly PropertyDecorator[]
-  /** Why the schema may let more pass than the server does. */
+  /** Why the schema accepts more than the server. */
   readonly wider?: string
 }
 
@@ -39,10 +39,10 @@ enum Numbered {
   Blue = 5,
 }
 
-/** An enum of both as the compiler writes it. */
+/** A mixed enum as the compiler writes it. */
 const Mixed = { Red: 'a', Blue: 1, 1: 'Blue' }
 
-/** Names of members and values alike, as only objects can have them: `1st` is no name of a number. */
+/** Names and values of an enum-like object with an unusual name: `1st` is not a number. */
 const odd = { '1st': 'a', b: 'b', 2: 'abc' }
 
 const letters = 'forms of texts'
@@ -550,7 +550,7 @@ describe('the document and the server', () => {
     const sent = interesting.filter((value) => typeof value === 'string')
     const faults: string[] = []
     for (const [index, one] of samples.entries()) {
-      // Texts alike in bodies, queries and forms.
+      // Such texts are the same in bodies, queries and forms.
       if (one.wider === letters) continue
       const route = `#/paths/~1${index}`
       const [parameter] = app.openapi.paths?.[`/${index}`]?.get?.parameters ?? []
@@ -611,18 +611,18 @@ describe('the document and the server', () => {
   })
 })
 
-/** A value that JSON bodies and the validator's arithmetic can take: no key `__proto__`, no number beyond 2⁵³. */
+/** A value that JSON bodies and the validator's arithmetic support: no key `__proto__`, no number over 2⁵³. */
 function isPlain(value: unknown): boolean {
   if (typeof value === 'number') return Math.abs(value) <= 2 ** 53 || !Number.isInteger(value)
   return !JSON.stringify(value).includes('__proto__')
 }
 
-/** Lone surrogates and NUL are in no text that is sent, whatever the rule. */
+/** Lone surrogates and NUL are never sent in a text. */
 function isSendable(text: string): boolean {
   return !/[\p{Surrogate}\0]/u.test(text)
 }
 
-/** What a text of JSON says. */
+/** The value of a JSON text. */
 function jsonOf(text: string): unknown[] {
   try {
     return [JSON.parse(text)]
@@ -631,7 +631,7 @@ function jsonOf(text: string): unknown[] {
   }
 }
 
-/** What a text may say in the place of a value: itself, a number or a boolean, or a list of one of these; JSON for JSON. */
+/** Possible values of a text: itself, a number or a boolean, or a list of one of these; JSON for JSON. */
 function meanings(text: string, { name }: Sample): unknown[] {
   if (name === 'nullable json') return jsonOf(text)
   const number = /^-?\d+$/.test(text) ? [Number(text)] : []

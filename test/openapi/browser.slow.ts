@@ -137,13 +137,13 @@ async function tryOut(
   return String(answer.status())
 }
 
-/** A click on a page that is still being drawn is lost, so the button is pressed until the form is there. */
+/** Clicks the button until the form is visible, because a click is lost while the page is still rendering. */
 async function beginTrying(block: Locator): Promise<void> {
   const start = block.locator('.try-out__btn:not(.cancel)')
   const form = block.locator('.execute')
   await start.or(form).first().waitFor()
   while (!(await form.isVisible())) {
-    // It may be gone by now, since the form has come.
+    // The button may be gone, since the form is visible.
     await start
       .first()
       .click({ timeout: 3000 })
@@ -152,7 +152,7 @@ async function beginTrying(block: Locator): Promise<void> {
   }
 }
 
-/** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
+/** Clicks the button until the page sends a request, because the page ignores a click while it stores a parameter. */
 async function execute(page: Page, block: Locator): Promise<Response> {
   for (;;) {
     const asked = page
@@ -164,7 +164,7 @@ async function execute(page: Page, block: Locator): Promise<Response> {
   }
 }
 
-/** The browser reports a refused request as an error, which here is meant. */
+/** The browser reports a refused request as an error, which is intended here. */
 function notOf401(errors: readonly string[]): string[] {
   return errors.filter((text) => !text.includes('401 (Unauthorized)'))
 }

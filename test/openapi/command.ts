@@ -12,7 +12,7 @@ export interface Outcome {
   readonly output: string
 }
 
-/** Runs a script by this very Node.js, from the repository's root. */
+/** Runs a script with the current Node.js, from the repository's root. */
 export function runNode(...args: readonly string[]): Promise<Outcome> {
   const env = {
     ...process.env,
@@ -20,7 +20,7 @@ export function runNode(...args: readonly string[]): Promise<Outcome> {
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     TSX_TSCONFIG_PATH: 'test/tsconfig.json',
   }
-  // Options of the test run are not meant for it.
+  // Options of the test run do not apply to the child process.
   delete (env as NodeJS.ProcessEnv).NODE_OPTIONS
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
@@ -30,7 +30,7 @@ export function runNode(...args: readonly string[]): Promise<Outcome> {
   })
 }
 
-/** A folder that finds the repository's packages, with these files in it; removed after use. */
+/** A folder with these files that resolves the repository's packages. Removed after use. */
 export async function withFolder<T>(
   files: Readonly<Record<string, string>>,
   use: (folder: string) => Promise<T>,

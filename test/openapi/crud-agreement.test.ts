@@ -1,4 +1,4 @@
-/** What the document says of `crud`, held against what the routes answer: statuses, headers, bodies. */
+/** Compares the document of `crud` with the responses of the routes: statuses, headers, bodies. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formatsPlugin from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -19,7 +19,7 @@ import {
   Secured,
 } from 'filigree'
 
-// A CommonJS module, whose default export stands below `default` for the compiler and at the top for Node.
+// A CommonJS module: its default export is at `default` for the compiler and at the top for Node.
 const addFormats = formatsPlugin as unknown as (ajv: Ajv2020) => void
 
 @NoAuth
@@ -89,7 +89,7 @@ interface Operation {
   responses: { [status: string]: Answered }
 }
 
-/** Those of every answer, which the document does not repeat. */
+/** The headers of every response, which the document does not repeat. */
 const usual = /^(content-|x-content-type|access-control-|vary$|cache-control$|www-auth)/
 
 describe('the document of crud and its routes', () => {
@@ -122,7 +122,7 @@ describe('the document of crud and its routes', () => {
     json?: object
   }
 
-  /** Asks, and finds what was answered in the document. @returns what is not there */
+  /** Sends a request, and looks up the response in the document. @returns what the document lacks */
   async function disagreements(asked: Asked, expected: number): Promise<string[]> {
     const answer = await app.inject(asked)
     const path = (asked.url.split('?')[0] ?? '').replace(/\/\d+$/, '/{id}')

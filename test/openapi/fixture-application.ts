@@ -1,4 +1,4 @@
-/** An application that uses every feature the documentation knows of. */
+/** An application that uses every feature that the documentation supports. */
 import { IsEmail, IsOptional, Length } from 'class-validator'
 import {
   Controller,
@@ -20,7 +20,7 @@ import {
 export class Maker {
   @Field('string', { maxLength: 60, description: 'As on the label.' }) name!: string
   @Field('string', { format: 'url', optional: true }) site?: string
-  /** Leads back. */
+  /** Refers back to the class that contains it. */
   @Field(() => Item, { list: true, optional: true }) items?: Item[]
 }
 

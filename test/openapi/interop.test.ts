@@ -79,7 +79,7 @@ describe('the document, read by another tool', () => {
         join(folder, 'openapi.json'),
         '--output',
         join(folder, 'api.ts'),
-        // A default makes a field optional for who sends it.
+        // A default makes a field optional in requests.
         '--default-non-nullable=false',
       ),
       compiled: await runNode(join(root, 'node_modules/typescript/bin/tsc'), '-p', folder),
@@ -99,7 +99,7 @@ describe('the document, read by another tool', () => {
   })
 })
 
-/** Every mistake in it that is expected not to compile does not. */
+/** Every line that is expected not to compile has a type error. */
 const program = `
 import createClient from 'openapi-fetch'
 import type { components, paths } from './api.js'

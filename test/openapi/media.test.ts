@@ -1,4 +1,4 @@
-/** Every media type × every shape of a route. Source: decisions, Requests. */
+/** Every media type combined with every kind of route. Source: decisions, Requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -80,7 +80,7 @@ class AppModule {}
 
 const form = '--b\r\nContent-Disposition: form-data; name="name"\r\n\r\na\r\n--b--\r\n'
 
-/** What is sent, and the types by which a document may list it. */
+/** The sent bodies, and the types by which a document may list them. */
 const sent: readonly [type: string, body: string, listed: string][] = [
   ['application/json', '{"name":"a"}', 'application/json'],
   ['application/json; charset=utf-8', '{"name":"a"}', 'application/json'],

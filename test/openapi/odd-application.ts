@@ -1,4 +1,4 @@
-/** An application whose names and texts are as odd as they may be. */
+/** An application with unusual names and texts. */
 import { Controller, Delete, Doc, Field, Get, Module, Page, partial, Post } from 'filigree'
 
 const evil = `</script><script>alert(1)</script><img src=x onerror=alert(1)> "'\\ {{}} \u2028`

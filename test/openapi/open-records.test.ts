@@ -1,4 +1,4 @@
-/** `x-open-records` of the document names the records that callers without a sign-in can read. */
+/** `x-open-records` of the document names the records that anonymous callers can read. */
 import { expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Record, Secured } from 'filigree'
 

@@ -1,4 +1,4 @@
-/** The slow and obvious reading of the routing rules: try every pattern, then take the one that wins segment by segment. */
+/** A slow and simple implementation of the routing rules: try every pattern, then choose the best one segment by segment. */
 import type { Pattern, Segment } from '../../src/routing/pattern.js'
 
 export interface Reference {

@@ -5,7 +5,7 @@
  *     npm run test:runtimes -- test/records/sqlite           these suites only
  *     npm run test:runtimes -- --on node@24,bun test/records and on these runtimes only
  *
- * Each line of Node gets a copy of the project, where `npm install` runs with it. The runtimes come as npm packages.
+ * Each line of Node gets a copy of the project, in which `npm install` runs. The runtimes are npm packages.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -78,7 +78,7 @@ function versionOf(binary) {
   return /\d+\.\d+\.\d+/.exec(text)[0]
 }
 
-/** A copy of what git knows, installed and built by this Node, with better-sqlite3 also where it is not needed. */
+/** A copy of the files in git, installed and built by this Node, with better-sqlite3 also where it is optional. */
 function installProject(place, bin) {
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
     cwd: root,

@@ -1,4 +1,4 @@
-/** Starts hello and the atlas on a runtime as a user would, asks them, and ends them: what does not go as it should throws. */
+/** Starts hello and the atlas on a runtime like a user, sends requests, and ends them. @throws on any failure */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,9 +8,9 @@ import { join } from 'node:path'
 const query = '{ countries(where: { name: { eq: "Iceland" } }) { name cities(limit: 2) { name } } }'
 
 /**
- * @param command the runtime with what stands before the file's name
+ * @param command the runtime with its arguments before the file name
  * @param app the folder of the project, which is built
- * @returns the driver of SQLite that the atlas took
+ * @returns the SQLite driver that the atlas chose
  */
 export async function trySamples(command, app) {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-samples-'))
@@ -45,7 +45,7 @@ async function tryAtlas({ url, driver }) {
   })
   assert.equal(login.status, 200)
   assert.match(login.headers.get('freshtoken'), /^eyJ/)
-  // Many answers of many rows: the fault of better-sqlite3 12 on Node 24 shows within seconds.
+  // Many responses with many rows: the bug of better-sqlite3 12 on Node 24 appears within seconds.
   for (let round = 0; round < 300; round++) await ask(`${url}/countries?limit=50`)
   return driver
 }
@@ -56,7 +56,7 @@ async function ask(url) {
   return answer.json()
 }
 
-/** Starts a sample at a free port, and sends SIGTERM when the work is done: it must end by itself. */
+/** Starts a sample at a free port, and sends SIGTERM when the work is done. The sample must exit. */
 async function using([runtime, ...before], app, sample, folder, work) {
   const child = spawn(runtime, [...before, join(app, `dist/samples/${sample}/main.js`)], {
     cwd: folder,
@@ -79,7 +79,7 @@ async function using([runtime, ...before], app, sample, folder, work) {
   }
 }
 
-/** What the line of the log that says where it listens says. */
+/** The address in the log line of the start. */
 function listening(child, output) {
   return new Promise((resolve, reject) => {
     child.once('close', () => reject(new Error('It ended.')))

@@ -1,11 +1,11 @@
 /**
- * As much of Jest as the contract suites use, for runtimes on which Jest does not run: `describe`, `it`, `each`, what runs before
- * and after, and Jest's own `expect`. Suites are gathered while their file is read, and run by `runSuites`.
+ * The part of Jest that the contract suites use, for runtimes on which Jest does not run: `describe`, `it`, `each`, hooks,
+ * and Jest's own `expect`. Suites are collected when their file is loaded, and run by `runSuites`.
  */
 import { createRequire } from 'node:module'
 import { format } from 'node:util'
 
-// Runtimes do not agree on what a package of CommonJS exports by name.
+// Runtimes differ in the named exports of a CommonJS package.
 const { expect } = createRequire(import.meta.url)('expect')
 export { expect }
 
@@ -59,7 +59,7 @@ export const afterAll = keep('after')
 export const beforeEach = keep('beforeEach')
 export const afterEach = keep('afterEach')
 
-/** @returns how many passed, and what failed */
+/** @returns the number of passed tests, and the failures */
 export async function runSuites() {
   const result = { passed: 0, failed: [] }
   await runBlock(root, [], result)

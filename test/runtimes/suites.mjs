@@ -1,5 +1,5 @@
 /**
- * Runs suites on a runtime without Jest: each is bundled into one file, with `small-jest.mjs` in the place of Jest.
+ * Runs suites on a runtime without Jest: each is bundled into one file, with `small-jest.mjs` instead of Jest.
  *
  *     node test/runtimes/suites.mjs bun test/records/sqlite.test.ts
  */
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** The contract of databases, and what belongs to drivers. */
+/** The contract of databases, and the suites of the drivers. */
 export const contractSuites = [
   'test/records/sqlite.test.ts',
   'test/records/drivers.test.ts',
@@ -20,7 +20,7 @@ export const contractSuites = [
 /**
  * @param command the runtime: `['bun']`, `['deno', 'run', '-A']`
  * @param project a folder with the project, installed
- * @returns how many tests passed; throws with those that failed
+ * @returns the number of passed tests; throws with the failures
  */
 export async function runSuitesOn(command, project, suites = contractSuites) {
   const { build } = await import('esbuild')
@@ -46,7 +46,7 @@ export async function runSuitesOn(command, project, suites = contractSuites) {
       platform: 'node',
       target: 'node20',
       packages: 'external',
-      // Suites are imported for nothing but what they do.
+      // Suites are imported only for their effects.
       ignoreAnnotations: true,
       alias: {
         '@jest/globals': join(here, 'small-jest.mjs'),

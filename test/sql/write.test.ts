@@ -1,4 +1,4 @@
-/** The example of src/sql/tree.ts, and what is said of statements. Their rows are tried by the suites of records and GraphQL. */
+/** The example of src/sql/tree.ts, and properties of statements. The suites of records and GraphQL run the statements. */
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
 import { boundOf } from '../../src/engines/contract/statement.js'

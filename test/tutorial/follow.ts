@@ -1,6 +1,6 @@
 /**
- * Pages followed as their readers would: each file is written, each command is run, and each answer compared. `…`, moments
- * and tokens are free. After each page the project's types are checked, where it has settings for a compiler.
+ * Follows pages like a reader: writes each file, runs each command, and compares each output. `…`, times and tokens may
+ * have any value. After each page the project's types are checked, where it has a compiler configuration.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -10,7 +10,7 @@ import { Reader } from './reader.js'
 
 const hasTools = ['curl', 'bash'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 
-/** Follows pages one after the other, with one database for all of them. */
+/** Follows pages one after another, with one database for all of them. */
 export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres'): void {
   let reader: Reader
   let server: PostgresServer | undefined
@@ -25,7 +25,7 @@ export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres
     await server?.close()
   })
 
-  // The pages' commands are those of a shell, and their requests curl's.
+  // The pages use shell commands, and curl for requests.
   const each = hasTools ? it.each : it.skip.each
   each(pages)('does what $name says', async ({ steps }) => {
     for (const step of steps) {

@@ -1,9 +1,10 @@
 /**
- * What a page of the tutorial asks its reader to do, in order.
+ * The steps that a page of the tutorial asks its reader to do, in order.
  *
- * A block of code that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is that file as a whole; with
- * `// in src/app.ts` it holds whole declarations, which take the place of those of the same name or come behind them; `…`
- * in the name of a file stands for what a command has chosen. Of a `console` block each line behind `$ ` is a command, and the lines below it are what it prints. All other blocks are read only.
+ * A code block that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is the complete file. With
+ * `// in src/app.ts` it contains complete declarations, which replace those of the same name or are appended. `…` in a file
+ * name stands for a part that a command has chosen. In a `console` block each line after `$ ` is a command, and the lines below
+ * are its output. All other blocks are only read.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,12 +48,12 @@ export function readSteps(markdown: string): Step[] {
 function readFile(text: string): Step[] {
   const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./…-]+\.\w+|\.\w+)\n/.exec(text) ?? []
   if (file === undefined) return []
-  // JSON has no comments: the name of the file is not in it.
+  // JSON has no comments, so the name of the file is removed.
   const own = /^package\.json$|\/package\.json$/.test(file) ? text.replace(/^.*\n/, '') : text
   return [{ kind: 'file', file, text: own, isWhole: inside === undefined }]
 }
 
-/** A command goes on in the next line behind a backslash, or while a quote is open. */
+/** A command continues in the next line after a backslash, or while a quote is open. */
 export function readCommands(text: string): Command[] {
   const steps: { kind: 'command'; command: string; answer: string }[] = []
   let isOpen = false
@@ -69,7 +70,7 @@ export function readCommands(text: string): Command[] {
   return steps
 }
 
-/** What is printed, with everything free that differs from run to run. */
+/** A pattern for the output, in which everything that differs between runs is free. */
 export function toPattern(command: string, answer: string): RegExp {
   const moment = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
   const token = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g
@@ -83,7 +84,7 @@ export function toPattern(command: string, answer: string): RegExp {
   return new RegExp(`^${head}\\s*${parts.join('[^]*?')}\\s*$`)
 }
 
-/** Declarations of a block put into a file: those of the same name are replaced, others and imports are added. */
+/** Merges the declarations of a block into a file: those of the same name are replaced, others and imports are added. */
 export function mergeDeclarations(file: string, block: string): string {
   const merged = splitStatements(file)
   for (const part of splitStatements(block)) {

@@ -1,6 +1,6 @@
 /**
- * Somebody who follows the pages: a folder, a shell, and a server that is started again after each change. `npm`, `npx`
- * and `curl` are the real ones, but packages are those of the repository, and the port is a free one.
+ * A reader of the pages: a folder, a shell, and a server that is restarted after each change. `npm`, `npx` and `curl` are
+ * the real ones, but packages are those of the repository, and the port is a free one.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ import { mergeDeclarations, type Step } from './pages.js'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
-/** Commands that go on until they are ended, and the file that they run. */
+/** Commands that run until they are ended, and the file that they run. */
 const serverCommand =
   /^(?:npm run dev|((?:[A-Z_]+=\S+ )*)(npx tsx|node|bun|deno run -A) ([\w/]*\bmain\.\w+))$/
 
@@ -58,7 +58,7 @@ export class Reader {
     installPackages(this.folder)
     this.#shell = spawn('bash', ['--noprofile', '--norc'], {
       ...{ cwd: this.folder, env: this.#env, stdio: ['pipe', 'pipe', 'pipe'] },
-      // A group of its own: what runs in the background ends with it.
+      // In a separate process group, so that background processes end with it.
       detached: true,
     })
     this.#shell.stdin?.write('exec 2>&1\n')
@@ -67,7 +67,7 @@ export class Reader {
     })
   }
 
-  /** @returns what a command printed; empty for a file */
+  /** @returns the output of a command; empty for a file */
   async follow(step: Step): Promise<string> {
     if (step.kind === 'file') return this.#write(step)
     const [isServer, settings = '', runtime = '', file = 'src/main.ts'] =
@@ -85,7 +85,7 @@ export class Reader {
     return this.#run(step.command.replaceAll('localhost:3000', `localhost:${this.port}`))
   }
 
-  /** @returns what the compiler says of the project; empty if nothing */
+  /** @returns the compiler's errors for the project; empty if there are none */
   checkTypes(): string {
     if (!existsSync(join(this.folder, 'tsconfig.json'))) return ''
     const compiler = join(root, 'node_modules/typescript7/bin/tsc')
@@ -108,7 +108,7 @@ export class Reader {
     return ''
   }
 
-  /** A name with `…` is that of a file which is there. */
+  /** Resolves a name with `…` to an existing file. */
   #resolve(file: string): string {
     const [start, end] = file.split('…')
     if (start === undefined || end === undefined) return file
@@ -151,11 +151,11 @@ export class Reader {
   }
 }
 
-/** First in the PATH of the shell. */
+/** The first folder in the PATH of the shell. */
 const shims = {
-  // A terminal shows no progress of a transfer.
+  // A terminal shows no transfer progress.
   curl: 'PATH=${PATH#*:}\nexec curl -sS "$@"\n',
-  // What would be installed is there.
+  // The packages are already there.
   npm: `case "$1" in install) for each in packages/*/; do
   test -f "$each/package.json" || continue
   name=$(node -p "require('./$each/package.json').name")
@@ -166,7 +166,7 @@ exec npm "$@"
 `,
 }
 
-/** The repository's packages, and among them its own as it was built. */
+/** The repository's packages, including its own built package. */
 function installPackages(folder: string): void {
   const [from, to] = [join(root, 'node_modules'), join(folder, 'node_modules')]
   mkdirSync(join(to, '.bin'), { recursive: true })

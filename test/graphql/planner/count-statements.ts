@@ -1,10 +1,10 @@
-/** Counts what a database is asked. */
+/** Counts the statements that a database receives. */
 import type { Engine, Runner, Statement } from '../../../src/engines/contract/engine.js'
 import type { Database } from '../../../src/records/database.js'
 
 type Writable = Engine & { clientReads?: Engine['clientReads'] | undefined }
 
-/** @returns what the work answered, and every statement that it ran outside transactions */
+/** @returns the result of the work, and every statement that it ran outside transactions */
 export async function countStatements<T>(
   { context }: Database,
   work: () => Promise<T>,
@@ -19,7 +19,7 @@ export async function countStatements<T>(
     }
   }
   count(engine)
-  // What requests read that begin now goes its own way.
+  // Reads of new requests use a separate runner.
   const clientReads = engine.clientReads?.bind(engine)
   if (clientReads !== undefined) {
     engine.clientReads = (reading) => {
@@ -32,7 +32,7 @@ export async function countStatements<T>(
     const result = await work()
     return { result, count: statements.length, statements }
   } finally {
-    // What stands on the instance hides its class's methods.
+    // Deletes the instance's property, which hides the method of the class.
     Reflect.deleteProperty(engine, 'run')
     engine.clientReads = clientReads
   }

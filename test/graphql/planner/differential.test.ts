@@ -1,6 +1,6 @@
 /**
- * The planner against graphql-js: random records, rows, operations and variables must give the same JSON value and the
- * same errors by one statement, by batched resolvers, and by resolvers that fetch each field for itself.
+ * Compares the planner with graphql-js: for random records, rows, operations and variables, one planned statement, batched
+ * resolvers, and resolvers that fetch each field separately must return the same JSON and the same errors.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ import { plainSchema } from './plain-resolvers.js'
 import { drawOperation, type RandomOperation } from './random-operations.js'
 import { drawRecords, drawRows } from './random-records.js'
 
-/** For more of them, and others: `SCHEMAS=200 SEED=3 npm test -- planner/differential`. */
+/** To run more and other cases: `SCHEMAS=200 SEED=3 npm test -- planner/differential`. */
 const schemas = Number(process.env.SCHEMAS ?? 22)
 const seed = Number(process.env.SEED ?? 7)
 const operationsPerSchema = 50
@@ -41,7 +41,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
             const planned = await countStatements(database, () => run(graphql, operation))
             const batched = await execute(built, operation)
             const fetched = await execute(plain, operation)
-            // As text: the keys must stand in the same order too.
+            // Compared as text, because the keys must have the same order too.
             expect(textOf(operation, planned.result)).toBe(textOf(operation, batched))
             expect(textOf(operation, withoutMessages(planned.result))).toBe(
               textOf(operation, withoutMessages(fetched)),
@@ -57,7 +57,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
       await fc.assert(property, { numRuns: schemas, endOnFailure: true, seed })
       expect(counts.operations).toBe(schemas * operationsPerSchema)
       expect(counts.failed).toBeGreaterThan(10)
-      // Every operation without an error took no more statements than it has root fields.
+      // Every operation without an error ran at most as many statements as it has root fields.
       expect(counts.planned + counts.failed).toBe(counts.operations)
     },
     24_000 * schemas,
@@ -84,7 +84,7 @@ async function execute(
   return normalise(result)
 }
 
-/** As JSON, cursors read: their text may be spaced differently. */
+/** Parses the JSON in cursors, whose text may have different spaces. */
 function normalise(result: unknown): Result {
   const text = JSON.stringify(result, (key, value: unknown) =>
     key === 'locations' || key === 'extensions' ? undefined : readCursor(value),
@@ -111,14 +111,14 @@ function textOf({ text, variables }: RandomOperation, result: Result): string {
   return JSON.stringify({ text, variables, result }, undefined, 1)
 }
 
-/** Resolvers written by hand word their errors themselves. */
+/** Removes error messages, because the plain resolvers have other texts. */
 function withoutMessages({ data, errors }: Result): Result {
   return errors === undefined
     ? { data }
     : { data, errors: errors.map(({ path }) => ({ path, message: '' })) }
 }
 
-/** A list that is refused wherever there is a parent to show it under. */
+/** Has a list that is refused wherever its parent exists. */
 function isRefusable({ text }: RandomOperation): boolean {
   return text.includes('offset: -1')
 }

@@ -1,4 +1,4 @@
-/** Writes down what the drivers of both databases are asked, whoever asks them. */
+/** Records the statements that the drivers of both databases receive, from any caller. */
 import { createRequire } from 'node:module'
 import { chooseDriver } from '../../../src/engines/sqlite/choose-driver.js'
 
@@ -7,7 +7,7 @@ export interface Sent {
   readonly values: readonly unknown[]
 }
 
-/** What the driver that the framework chooses here runs statements by, and how they say their text. */
+/** The prototypes by which the chosen driver runs statements, and how to read a statement's text. */
 interface SqliteDriver {
   readonly statement: object
   readonly database: object
@@ -26,12 +26,12 @@ interface PgQuery {
   readonly values?: readonly unknown[]
 }
 
-// Neither driver brings types. The framework loads the same packages.
+// Neither driver has type declarations. The framework loads the same packages.
 const load = createRequire(import.meta.url)
 const sqlite = (await chooseDriver()).name === 'node:sqlite' ? nodeDriver() : packageDriver()
 const { Client } = load('pg') as { Client: { prototype: object } }
 
-/** @returns what the work answered, and every statement that a driver ran meanwhile, in order */
+/** @returns the result of the work, and every statement that a driver ran during it, in order */
 export async function logStatements<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; sent: Sent[] }> {
@@ -50,7 +50,7 @@ export async function logStatements<T>(
     }),
     watch(Client.prototype, 'query', (_self, [query]) => {
       const { text, values = [] } = typeof query === 'string' ? { text: query } : (query as PgQuery)
-      // Now and then it is asked who else listens, and on a slow machine whether others wait as well.
+      // Ignores the periodic queries for listeners and waiting statements.
       if (!text.includes('from pg_locks') && text !== 'select 1') note(text, values)
     }),
   ]
@@ -83,7 +83,7 @@ function packageDriver(): SqliteDriver {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** @returns what makes it as it was */
+/** @returns a function that restores the method */
 function watch(
   prototype: object,
   name: string,

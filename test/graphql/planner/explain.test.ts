@@ -1,4 +1,4 @@
-/** What the databases themselves are asked, and how they say they find it. */
+/** Reads the query plans of the databases. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
 import {
@@ -31,7 +31,7 @@ class Book {
 const server = await startPostgres()
 afterAll(() => server.close())
 
-/** `product: category_id` is read by an index of that column, `product: all` from its beginning to its end. */
+/** `product: category_id` means that an index of that column is used, `product: all` a full scan. */
 type Explain = (database: Database, sent: Sent) => Promise<string[]>
 
 const engines: [string, () => Promise<string>, Explain][] = [
@@ -39,7 +39,7 @@ const engines: [string, () => Promise<string>, Explain][] = [
   ['PostgreSQL', () => server.createDatabase(), explainPostgres],
 ]
 
-/** Each in the one before: lists in lists, and the way back to single owners. */
+/** Each level is nested in the previous one: lists in lists, and the way back to single owners. */
 const levels = ['categories(limit: $limit)', 'products', 'reviews', 'product', 'category']
 
 function nested(depth: number): string {
@@ -170,7 +170,7 @@ async function explainSqlite(database: Database, sent: Sent): Promise<string[]> 
       const [, verb, alias = '', columns] =
         /^(SCAN|SEARCH) (\w+)(?: .*\((\w+)=\?\)(?: LEFT-JOIN)?| .*)?$/.exec(detail) ?? []
       if (verb === undefined) return []
-      // What a sibling has gathered is gone through, and is no table.
+      // The rows of a sibling co-routine are scanned, which is not a table.
       const isGathered = steps.some(
         (other) => other.parent === parent && other.detail === `CO-ROUTINE ${alias}`,
       )
@@ -193,7 +193,7 @@ async function explainPostgres(database: Database, sent: Sent): Promise<string[]
   const visit = (step: PostgresStep): void => {
     const { 'Relation Name': table, 'Index Cond': own, Plans = [] } = step
     if (table !== undefined) {
-      // A bitmap is made by the step below.
+      // The step below creates the bitmap.
       const condition = own ?? Plans.find((below) => below['Index Cond'])?.['Index Cond']
       found.push(`${table}: ${/^\((?:\w+\.)?(\w+) = /.exec(condition ?? '')?.[1] ?? 'all'}`)
     }

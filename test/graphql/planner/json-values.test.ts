@@ -1,4 +1,4 @@
-/** What statements write as JSON: each value of each kind as graphql-js sends it, null in every place, objects of any width. */
+/** JSON written by statements: each value of each kind as graphql-js sends it, nulls in every position, objects of any width. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
 import {
@@ -119,7 +119,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
   })
   afterAll(() => database.close())
 
-  /** By one statement; graphql-js must answer the same text. */
+  /** Runs one statement, and expects the same text from graphql-js. */
   const run = async (text: string) => {
     const { result, count } = await countStatements(database, () =>
       Promise.resolve(graphql.execute(text)),

@@ -225,7 +225,7 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
   it('checks the owner in other tables in the same transaction', async () => {
     expect((await update(1, { text: 'x' }, 'ann', 'Page')).shown).toEqual({ id: '1', text: 'x' })
     expect(await update(2, { text: 'y' }, 'ann', 'Page')).toMatchObject({ code: 'NOT_FOUND' })
-    // A key names only rows that the caller sees.
+    // A foreign key may only name rows that the caller sees.
     expect(await update(1, { noteId: 2 }, 'ann', 'Page')).toMatchObject({ code: 'CONFLICT' })
     expect(await database.records(Page).list()).toMatchObject([
       { text: 'x', noteId: 1 },

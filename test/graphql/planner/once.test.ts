@@ -1,4 +1,4 @@
-/** What has failed is not asked again, except for a value that GraphQL has no word for: graphql-js says where it stands. */
+/** A failed statement is not repeated, except for a value that GraphQL cannot represent: graphql-js reports its position. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
 import {
@@ -35,7 +35,7 @@ const records = [Shelf, Book]
 const server = await startPostgres()
 afterAll(() => server.close())
 
-/** Every kind of question that one statement answers. */
+/** Every kind of query that one statement answers. */
 const questions = [
   '{ books { title } }',
   '{ book(id: 1) { title } }',
@@ -77,7 +77,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     await change('alter table shelf rename column label to name')
     try {
       const { count, errors } = await run(text)
-      // A number of rows reads no column.
+      // A count reads no column.
       if (text === '{ bookCount }') expect([count, errors]).toEqual([1, []])
       else expect([count, errors.map(({ path }) => path)]).toEqual([1, [[rootOf(text)]]])
     } finally {

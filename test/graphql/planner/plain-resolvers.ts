@@ -1,6 +1,6 @@
 /**
- * The same schema with resolvers as one would write them by hand: a repository's call for every field, nothing gathered,
- * no statement shared with what is tested.
+ * The same schema with resolvers as one would write them by hand: a repository call for every field, without batching
+ * and without code shared with the planner.
  */
 import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql'
 import { buildSchema, printSchema } from 'graphql'
@@ -104,7 +104,7 @@ class PlainRecord {
     }
   }
 
-  /** The values alone: what marks the order stands before them. */
+  /** The cursor contains only the values, without the markers of the order. */
   #cursor(row: Instance, orderBy: readonly Record<string, unknown>[] | undefined): string {
     const names = (orderBy ?? []).flatMap((term) => Object.keys(term))
     const all = names.includes('id') ? names : [...names, 'id']

@@ -36,7 +36,7 @@ class OperationDrawer {
     return { text, variables: this.#variables }
   }
 
-  /** Not everything that was drawn was taken. */
+  /** The drawn fragments that the text uses. */
   #usedFragments(text: string): string[] {
     const used: string[] = []
     for (const fragment of [...this.#fragments].reverse()) {
@@ -74,7 +74,7 @@ class OperationDrawer {
     const args = [this.#where(record), this.#order(record)]
     if (this.#chance(2)) args.push(`limit: ${this.#given('Int', this.#int(0, 5))}`)
     if (this.#chance(3)) args.push(`offset: ${this.#given('Int', this.#int(0, 3))}`)
-    // Refused: graphql-js says where.
+    // Invalid, so that graphql-js reports where.
     if (this.#chance(60)) args.push('offset: -1')
     const given = [...new Map(args.filter(Boolean).map((arg) => [arg.split(':')[0], arg])).values()]
     return given.length === 0 ? '' : `(${given.join(', ')})`
@@ -107,7 +107,7 @@ class OperationDrawer {
     const alias = this.#chance(5) ? `a${this.#names++}: ` : ''
     if (!this.#chance(10)) return `${alias}${name}`
     const directive = this.#draw(fc.constantFrom('skip', 'include'))
-    // With an alias of its own: two fields of one key must not differ.
+    // With a separate alias, because two fields of one key must not differ.
     return `d${this.#names++}: ${name} @${directive}(if: ${this.#given('Boolean!', this.#chance(2))})`
   }
 
@@ -181,7 +181,7 @@ class OperationDrawer {
     return `$${name}`
   }
 
-  /** By its place, so that counterexamples stay short. */
+  /** Chooses by index, so that counterexamples stay short. */
   #pick<T>(list: readonly T[]): T {
     return list[this.#int(0, list.length - 1)] as T
   }

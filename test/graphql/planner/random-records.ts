@@ -44,7 +44,7 @@ const kinds = [
 ] as const
 const colors = ['red', 'light-blue', "o'clock", '3']
 
-/** @param prefix of the tables' names, so that many sets fit in one database */
+/** @param prefix of the table names, so that many sets fit in one database */
 export function drawRecords(draw: Draw, prefix: string): RandomRecord[] {
   const count = draw(fc.integer({ min: 2, max: 4 }))
   const records = Array.from({ length: count }, (_, index) => drawRecord(draw, index, prefix))
@@ -109,7 +109,7 @@ function tie(one: RandomRecord, other: RandomRecord): void {
   other.pairs.push({ name: 'partners', target: one })
 }
 
-/** Rows of every record, tied at random; some are deleted again. */
+/** Rows of every record, linked at random; some are deleted again. */
 export async function drawRows(
   draw: Draw,
   records: readonly RandomRecord[],
@@ -164,7 +164,7 @@ function drawValue(draw: Draw, { kind, rules }: RandomField): unknown {
   return draw(rules.list === true ? fc.array(one, { maxLength: 3 }) : one)
 }
 
-/** Values of a kind: few, so that filters find some; awkward, so that JSON has something to escape. */
+/** Values of a kind: few, so that filters match some, and with characters that JSON must escape. */
 export function scalar(kind: string, rules: FieldRules): fc.Arbitrary<unknown> {
   if (rules.oneOf !== undefined) return fc.constantFrom(...rules.oneOf)
   return values[kind] as fc.Arbitrary<unknown>

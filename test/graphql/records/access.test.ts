@@ -166,7 +166,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       },
     )
     expect((await run('mutation { deleteNote(id: 3) }', ann)).data).toEqual({ deleteNote: false })
-    // The default owner is ann: bob would write a row that is not his.
+    // The default owner is ann, so bob would write a row that is not his.
     expect(
       await codes('mutation { createNote(input: { text: "x", folderId: 1 }) { id } }', bob),
     ).toEqual({ data: { createNote: null }, errors: [[['createNote'], 'FORBIDDEN']] })

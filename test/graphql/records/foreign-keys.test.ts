@@ -1,4 +1,4 @@
-/** Foreign keys in GraphQL: an `ID`, as the key that they refer to. */
+/** Foreign keys in GraphQL are `ID`, like the keys that they refer to. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -42,7 +42,7 @@ const records = [Shelf, Place, Book]
 @Module({ records })
 class Library {}
 
-/** Beyond the 32 bits of `Int`. */
+/** A key of more than the 32 bits of `Int`. */
 const large = 3_000_000_000
 
 describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name, open) => {

@@ -34,7 +34,7 @@ class Book {
   @Field('integer', { optional: true, nullable: true }) shelfId?: number | null
   @BelongsTo(() => Shelf) shelf!: Rel<Shelf>
   @ManyToMany(() => Writer) writers!: Rel<Writer[]>
-  // A field that no statement can answer.
+  // A field that no statement can compute.
   @Resolve('String', { needs: ['title'] })
   shout(): string {
     return this.title.toUpperCase()
@@ -91,7 +91,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     return data
   }
 
-  /** By one statement, and by resolvers: `shout` is asked for beside. */
+  /** Runs the selection by one statement, and by resolvers when `shout` is requested as well. */
   async function bothWays(selection: string, variables = {}, context?: object): Promise<unknown> {
     const planned = await ask(selection.replaceAll('SHOUT', ''), variables, context)
     const resolved = await ask(selection.replaceAll('SHOUT', 'shout'), variables, context)
@@ -282,7 +282,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     expect(titles).toHaveLength(6)
     const cursors = all.edges.map(({ cursor }) => cursor)
     const range = (from: number, to: number): readonly string[] => titles.slice(from, to)
-    // Each place of both cursors, from each end, against the list itself.
+    // Every position of both cursors, from each end, compared with the complete list.
     for (let after = -1; after < 6; after++) {
       for (let before = after + 1; before <= 6; before++) {
         const between = { after: cursors[after] ?? null, before: cursors[before] ?? null }

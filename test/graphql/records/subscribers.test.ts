@@ -1,4 +1,4 @@
-/** Many subscribers are told of a change in slices, and a slow one may lose events. Source: docs/configuration.md, "Bounds". */
+/** Many subscribers are notified of a change in slices, and a slow one may lose events. Source: docs/configuration.md, "Bounds". */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -64,7 +64,7 @@ describe('many subscribers', () => {
       await nextTurn()
       steps.push(heard - before)
     }
-    // Two turns of theirs may come to lie between two of ours, never all.
+    // Two slices of the server may run between two of the test, but never all.
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
     for (const answer of await Promise.all(answers)) expect(answer).toEqual(told('a'))
   })

@@ -194,7 +194,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     }
     const end = `created ${last.id} last`
     expect(await seen(visitor)).toEqual([end])
-    // A row that is gone again by the time it is read was never there.
+    // A row that is deleted before it is read is not reported.
     const [mine, theirs] = [await seen(ann), await seen(bob)]
     expect(mine.slice(-2)).toEqual([`deleted ${a.id}`, end])
     expect(mine.filter((told) => told.includes(` ${b.id}`))).toEqual([])
@@ -310,7 +310,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
           data: { noteChanged: { event: 'created', note: { text: 'n' } } },
         })
     })
-    // Of ann, of bob, of visitors and of root.
+    // One read each for ann, bob, visitors and root.
     expect(statements.filter(reads('note'))).toHaveLength(4)
     const own = await database
       .records(Note)
@@ -342,8 +342,8 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
         expect(await client.next()).toEqual({ data: { noteChanged: { note: told } } })
       }
     })
-    // A note, its folder and the folder's notes: for ann, for bob, for visitors and for root. The folder is everybody's,
-    // and is read below a note of each.
+    // A note, its folder and the folder's notes are read for ann, bob, visitors and root. Everyone may read the folder,
+    // which is read below a note of each.
     const read = statements.filter(({ kind }) => kind === 'select').map(({ sql }) => sql)
     expect(read.filter((sql) => sql.includes('filigree_led'))).toHaveLength(4)
     expect(

@@ -1,4 +1,4 @@
-/** A server that reads bodies and tells what became of them, for the tests of this folder. */
+/** A server that reads bodies and reports the results, for the tests of this folder. */
 import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
@@ -13,7 +13,7 @@ export interface Outcome {
   readonly request: ServerRequest
   /** What `readBody` rejected with. */
   readonly failure: unknown
-  /** Temporary folders there were at that moment. */
+  /** Temporary folders at the end of the reading. */
   readonly folders: string[]
 }
 
@@ -21,7 +21,7 @@ export interface BodyServerOptions {
   readonly limits?: Partial<Limits>
   readonly declared?: boolean
   readonly beforeFirstFile?: BodyPlan['beforeFirstFile']
-  /** Runs between the reading and the answer. */
+  /** Runs between reading the body and the response. */
   readonly handle?: (request: ServerRequest) => unknown
 }
 
@@ -39,7 +39,7 @@ export class BodyServer implements AsyncDisposable {
     server.on('request', (req, res) => {
       void this.#answer(new ServerRequest(req, res, { trustProxy: false }), options)
     })
-    // Whoever waits for 100 Continue shall get it from the reading, not from Node.
+    // `readBody` must send 100 Continue, not Node.
     server.on('checkContinue', (req, res) => server.emit('request', req, res))
   }
 
@@ -49,14 +49,14 @@ export class BodyServer implements AsyncDisposable {
     return new BodyServer(server, options)
   }
 
-  /** What became of the request that was read first and not asked for yet. */
+  /** The result of the next request in order. */
   next(): Promise<Outcome> {
     const outcome = this.#outcomes.shift()
     if (outcome !== undefined) return Promise.resolve(outcome)
     return new Promise((resolve) => (this.#waiting = resolve))
   }
 
-  /** Node's side of the next request, as soon as its head is there. */
+  /** Node's side of the next request, as soon as its head has arrived. */
   arrival(): Promise<IncomingMessage> {
     return new Promise((resolve) => this.#server.once('request', resolve))
   }
@@ -74,7 +74,7 @@ export class BodyServer implements AsyncDisposable {
     return connect(this.port, '127.0.0.1')
   }
 
-  /** Sends the bytes on a connection of their own and gives the answer's text once the server has closed it. */
+  /** Sends the bytes on a separate connection. @returns the response text once the server has closed it */
   raw(...parts: (string | Uint8Array)[]): Promise<string> {
     const socket = this.connect()
     for (const part of parts) socket.write(part)
@@ -129,7 +129,7 @@ function toAnswer({ body, files, formToken }: ServerRequest) {
   return { kind: body === undefined ? 'undefined' : typeof body, body, files, formToken }
 }
 
-/** Everything the other side sends until the connection ends, also by a reset. */
+/** All bytes that the other side sends until the connection ends, also by a reset. */
 export function textOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -141,24 +141,24 @@ export function textOf(socket: Socket): Promise<string> {
   })
 }
 
-/** The temporary folders of this process that are there now. */
+/** The temporary folders of this process that exist now. */
 export function uploadFolders(): string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith(`filigree-upload-${process.pid}-`))
 }
 
-/** Waits, turn by turn, for what a closed response sets off. */
+/** Waits for the cleanup after a closed response. */
 export async function untilNoFolders(): Promise<string[]> {
   while (uploadFolders().length > 0) await turn()
   return uploadFolders()
 }
 
-/** A multipart body of text parts, each with its head. */
+/** A multipart body of text parts with their heads. */
 export function multipartOf(boundary: string, ...parts: { head: string; body: string }[]): string {
   const texts = parts.map(({ head, body }) => `--${boundary}\r\n${head}\r\n\r\n${body}\r\n`)
   return `${texts.join('')}--${boundary}--\r\n`
 }
 
-/** The head of a field, or of a file when `fileName` is given. */
+/** The head of a field, or of a file when `fileName` is set. */
 export function headOf(name: string, fileName?: string): string {
   const disposition = `Content-Disposition: form-data; name="${name}"`
   return fileName === undefined ? disposition : `${disposition}; filename="${fileName}"`

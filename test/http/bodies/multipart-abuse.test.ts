@@ -20,7 +20,7 @@ const file = (name: string, fileName: string, body = 'x') => ({
 const many = <Part>(count: number, part: Part): Part[] => Array.from({ length: count }, () => part)
 const part = (head: string, body = 'x') => multipartOf('b', { head, body })
 
-/** Sends a body and gives status and code; the server's process and disk are looked at in every case. */
+/** Sends a body. @returns status and code, after checks that the process still works and no file is left */
 async function refusalOf(
   sent: string | Uint8Array,
   options: BodyServerOptions = {},
@@ -29,7 +29,7 @@ async function refusalOf(
   await using server = await BodyServer.start(options)
   const answer = await server.post(sent, header)
   const { folders } = await server.next()
-  // Nothing was left when the reading failed, and nothing came after it.
+  // No folder was left when reading failed, and none was created later.
   for (let turns = 0; turns < 20; turns++) await turn()
   expect([...folders, ...uploadFolders()]).toEqual([])
   const after = await server.post(part(headOf('a')), type)
@@ -220,7 +220,7 @@ describe('endless part headers', () => {
   })
 
   it('return 431 before the header is parsed', async () => {
-    // A pattern that goes back and forth takes minutes for this one.
+    // A pattern with backtracking takes minutes for this one.
     const quotes = 'filename="x" '.repeat(400_000)
     expect((await refusalOf(part(`X: ${quotes}`)))[0]).toBe(431)
   })
@@ -269,7 +269,7 @@ describe('a client that goes away', () => {
     const reading = server.next()
     socket.write(start + bytes)
     await once(socket, 'ready')
-    // A file, where there is one, has been opened by then.
+    // By then a file has been opened, if there is one.
     const wantsFolder = bytes.includes('\r\n\r\n') && bytes.includes('filename')
     while (wantsFolder && uploadFolders().length === 0) await turn()
     expect(uploadFolders()).toHaveLength(wantsFolder ? 1 : 0)

@@ -1,4 +1,4 @@
-/** What our parser makes of a multipart body is what another one does, wherever its chunks are cut. */
+/** Our multipart parser returns the same as formidable, wherever the chunks are split. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import formidable from 'formidable'
@@ -58,7 +58,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Each piece is a chunk of HTTP, so that the server reads it by itself. */
+/** Each piece is an HTTP chunk, so that the server reads it separately. */
 async function askOurs(pieces: readonly Buffer[], type: string): Promise<unknown> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
   socket.write(
@@ -115,7 +115,7 @@ async function askFormidable(pieces: readonly Buffer[], type: string): Promise<F
 
 const boundaries = ['b', 'bb', '--', '-b-', 'boundary', '----WebKitFormBoundaryKbQ8fPzX1yVn0sEt']
 
-/** Bytes of which a boundary could be made, without the boundary itself. */
+/** Bytes that resemble a boundary, without the boundary itself. */
 function contentOf(boundary: string): fc.Arbitrary<string> {
   const begin = `\r\n--${boundary}`
   const some = fc.integer({ min: 1, max: begin.length }).map((length) => begin.slice(0, length))
@@ -136,7 +136,7 @@ const form = fc.constantFrom(...boundaries).chain((boundary) =>
     parts: fc.array(
       fc.record({
         name: fc.constantFrom('a', 'b', 'c d'),
-        // Of ASCII: formidable does not put together a letter that is cut.
+        // ASCII only: formidable does not join a letter that is split.
         file: fc.option(fc.constantFrom('a.txt', 'b c.png', 'x')),
         content: contentOf(boundary),
         bytes: fc.uint8Array({ maxLength: 40 }),
@@ -161,7 +161,7 @@ function toBody({ boundary, parts }: RandomForm): Buffer {
   return Buffer.concat([...ended, Buffer.from(`--${boundary}--\r\n`)])
 }
 
-/** Cut by the lengths, again and again. */
+/** Splits by the lengths, repeatedly. */
 function cut(body: Buffer, lengths: readonly number[]): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0; at < body.length;) {

@@ -5,7 +5,7 @@ import { headOf, multipartOf } from './body-server.js'
 
 const mebi = 1024 * 1024
 
-/** What is found in a body that comes in chunks of a size. */
+/** The parts found in a body that arrives in chunks of this size. */
 function findAll(boundary: string, body: Buffer, size: number): { kind: string; bytes?: Buffer }[] {
   const parser = new MultipartParser(boundary, 8192)
   const found: { kind: string; bytes?: Buffer }[] = []
@@ -24,7 +24,7 @@ function readAll(found: Iterable<unknown>): void {
 
 const chunkSize = 16 * 1024
 
-/** How many bytes the parser reads of a chunk of 16 KiB in a part. */
+/** How many bytes the parser reads for a chunk of 16 KiB in a part. */
 function countLooks(boundary: string, text: string): number {
   const parser = new MultipartParser(boundary, 8192)
   readAll(parser.take(Buffer.from(`--${boundary}\r\n${headOf('f')}\r\n\r\n`)))
@@ -36,7 +36,7 @@ function countLooks(boundary: string, text: string): number {
         if (key === 'subarray') {
           return (start: number, end?: number) => watched(target.subarray(start, end))
         }
-        // A search by the engine looks at no more than there is.
+        // A native search reads at most all bytes.
         if (key === 'indexOf') looks += target.length
         const value: unknown = Reflect.get(target, key, target)
         return typeof value === 'function' ? value.bind(target) : value

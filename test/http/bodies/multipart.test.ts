@@ -21,7 +21,7 @@ const file = (name: string, fileName: string, body: string, media = 'text/plain'
 })
 const uploaded = (name: string, size: number, media = 'text/plain') => ({ name, type: media, size })
 
-/** What the request's files hold, as text of one byte a character. */
+/** The contents of the request's files, as text with one character per byte. */
 async function contentsOf({ files }: ServerRequest): Promise<Record<string, string | string[]>> {
   const contents: Record<string, string | string[]> = {}
   const read = async (upload: UploadedFile) => (await upload.bytes()).toString('latin1')
@@ -143,7 +143,7 @@ describe('multipart bodies', () => {
       return contentsOf(request)
     }
     await using server = await BodyServer.start({ handle })
-    // Percent escapes are ambiguous in what browsers write: %22 is a quote, whatever was meant.
+    // Percent escapes are ambiguous in the output of browsers: %22 may be a quote.
     const names = fc
       .string({ unit: 'grapheme', maxLength: 20 })
       .filter((name) => !/%|\\$|^(__proto__|constructor|prototype|formToken)$/.test(name))
@@ -246,7 +246,7 @@ describe('uploads on disk', () => {
     })
     const sending = pipeline(Readable.from(body()), outgoing)
     const { socket } = (await incoming) as unknown as { socket: { bytesRead: number } }
-    // While the reading waits, many turns bring in no more than the buffers on the way hold.
+    // While reading is paused, the socket receives no more than the buffers hold.
     for (let turns = 0; turns < 500; turns++) await turn()
     expect(socket.bytesRead).toBeLessThan(mebi)
     release?.()

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { HttpError } from '../../../src/index.js'
 import { readPartHeader } from '../../../src/http/bodies/part-header.js'
 
-/** As the parser hands it over: one character a byte. */
+/** As the parser passes it: one character per byte. */
 function read(disposition: string, type?: string) {
   const value = Buffer.from(disposition).toString('latin1')
   const headers = { 'content-disposition': value }

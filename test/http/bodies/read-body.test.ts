@@ -217,7 +217,7 @@ describe('readBody with a limit', () => {
     expect(['data', 'end', 'close'].map((event) => incoming.listenerCount(event))).toEqual([
       0, 0, 0,
     ])
-    // What still happens to the connection is nobody's failure.
+    // Later errors of the connection are not reported.
     incoming.destroy(new Error('broken'))
     await new Promise((resolve) => incoming.on('close', resolve))
     socket.destroy()
@@ -288,7 +288,7 @@ describe('readBody and the connection', () => {
   })
 })
 
-/** A request by no socket, whose bytes are pushed by the test. */
+/** A request without a socket, whose bytes the test pushes. */
 function standIn(type: string): ServerRequest {
   const incoming = Object.assign(new Readable({ read: () => undefined }), {
     headers: { 'content-type': type, 'transfer-encoding': 'chunked' },

@@ -1,4 +1,4 @@
-/** Adding jobs: when they exist, what is refused, and what `unique` means. On both engines. */
+/** Adding jobs: when they exist, what is refused, and how `unique` works. On both engines. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   AfterCommit,
@@ -238,7 +238,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
       await queue.cancel(id)
       let added = (): void => undefined
-      // Asked outside of the transaction, while that is open.
+      // Runs outside the transaction, while it is open.
       const retried = new Promise<void>((resolve) => {
         added = resolve
       }).then(() => queue.retry(id))

@@ -3,7 +3,7 @@ import { startPostgres, type PostgresServer } from '../../records/postgres-serve
 
 let server: PostgresServer | undefined
 
-/** Gives the address of an empty database, or what opens one in memory. */
+/** Each function returns the address of an empty database, or opens one in memory. */
 export const grounds: readonly (readonly [name: string, open: () => Promise<string>])[] = [
   ['SQLite', () => Promise.resolve('sqlite::memory:')],
   [

@@ -1,4 +1,4 @@
-/** `filigree work` as a process: it works, answers probes, gives back at SIGTERM, and loses nothing when it is killed. */
+/** `filigree work` as a process: it runs jobs, answers probes, returns its jobs at SIGTERM, and loses none when it is killed. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'

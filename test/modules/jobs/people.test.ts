@@ -1,4 +1,4 @@
-/** What people see of jobs: metrics, spans, and the record for those with a role. On both engines. */
+/** Visibility of jobs: metrics, spans, and the record for callers with a role. On both engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { context, propagation, trace, type Tracer } from '@opentelemetry/api'
@@ -51,7 +51,7 @@ class Asks {
 @Controller('/jobs', { crud: JobEntry })
 class JobList {}
 
-/** What leads to a job. */
+/** A record that refers to a job. */
 @Record({ table: 'parcel', plural: 'parcels' })
 class Parcel {
   @Field('id') id!: number
@@ -103,12 +103,12 @@ describe.each(grounds)('on %s', (_name, open) => {
     propagation.disable()
   })
 
-  /** Where the database takes longer than a scrape waits, the figures of jobs are left out of it. */
+  /** The metrics of jobs are missing from a scrape where the database takes too long, so it is repeated. */
   const scrape = async (): Promise<string> => {
     for (;;) {
       const { text } = await desk.anonymous.get('/metrics')
       if (text.includes('\njobs_waiting ')) return text
-      // Else nothing else has its turn, the database's answer neither.
+      // Otherwise this loop would block the event loop, and the response of the database.
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }

@@ -1,4 +1,4 @@
-/** Running jobs: attempts, order, groups, rates, faults, time. On both engines, by `drain` and a test's clock. */
+/** Running jobs: attempts, order, groups, rates, errors, time. On both engines, with `drain` and a test clock. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database, Field, Module } from 'filigree'
 import { GiveUp, Job, JobEntry, Jobs, jobs, type RunningJob } from 'filigree/jobs'
@@ -15,7 +15,7 @@ let meanwhile: () => Promise<void>
 let most = 0
 let now = 0
 
-/** What a run waits for, so that those which run at once can be counted. */
+/** Waits during a run, so that concurrent runs can be counted. */
 async function counted(name: string): Promise<void> {
   now++
   most = Math.max(most, now)
@@ -38,7 +38,7 @@ const throws = (thrown: () => unknown) => (): never => {
   throw thrown() as Error
 }
 
-/** What jobs may throw and return that harms whoever looks at it. */
+/** Values that jobs may throw and return, and that break code that inspects them. */
 const poisons: Readonly<Record<string, () => unknown>> = {
   'throws null': throws(() => null),
   'throws what is no text': throws(() => Object.create(null)),
@@ -360,7 +360,7 @@ describe.each(grounds)('on %s', (_name, open) => {
   it('a process that lost the lease can neither complete nor fail the job', async () => {
     for (const fails of [false, true]) {
       const { id } = await queue.add(Work, 'held', { fails })
-      // While it runs, another process takes it.
+      // While the job runs, another process claims it.
       meanwhile = async () => {
         await database.kysely
           .updateTable('jobs')

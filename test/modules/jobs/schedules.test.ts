@@ -1,4 +1,4 @@
-/** `@Cron` and `@Every`: once over all processes, missed ones once, and the days on which clocks change. */
+/** `@Cron` and `@Every`: once across all processes, missed runs once, and days with a clock change. */
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { closeGrounds, grounds } from './grounds.js'
 
 const quiet = { listen: false, logger: false, database: 'sqlite::memory:', env: {} } as const
 
-/** The runs of a pattern from a moment on, as a test's clock moves on by steps. */
+/** The runs of a pattern after `from`, while the test clock advances in steps. */
 async function runsOf(
   pattern: string,
   zone: string,
@@ -27,7 +27,7 @@ async function runsOf(
   class App {}
   await using desk = await testApplication(App)
   await desk.clock.set(from)
-  // What it planned before counts from the time of the machine.
+  // Earlier plans use the time of the machine.
   await desk.reset()
   await desk.clock.set(from)
   const queue = desk.get(Jobs)

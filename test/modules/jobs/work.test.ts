@@ -1,6 +1,6 @@
 /**
- * Processes that work: waking, time-outs, cancelling, the end. On both engines, on files and a server. The cases mostly wait, so
- * they run beside one another, each with a database of its own.
+ * Processes that run jobs: wake-up, timeouts, cancelling, closing. On both engines, on files and a server. The cases mostly
+ * wait, so they run concurrently, each with its own database.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,10 +13,10 @@ import { startPostgres, type PostgresServer } from '../../records/postgres-serve
 
 const context = new AsyncLocalStorage<string>()
 
-/** A case: its database, its applications, and what its jobs have seen. */
+/** A case: its database, its applications, and the recorded values of its jobs. */
 class Scene {
   readonly seen: unknown[] = []
-  /** Opens the gate that running jobs wait for, unless they heed their signal. */
+  /** Opens the gate that running jobs wait for, unless their signal is aborted. */
   open!: () => void
   readonly gate = new Promise<void>((resolve) => {
     this.open = resolve
@@ -104,7 +104,7 @@ const until = async (isSo: () => unknown): Promise<void> => {
 
 let server: PostgresServer
 let folder: string
-/** All of them are played beside one another, before the first one says how it went. */
+/** All cases run concurrently before the first one reports its result. */
 const cases: (() => Promise<unknown>)[] = []
 
 beforeAll(async () => {

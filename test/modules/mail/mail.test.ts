@@ -1,4 +1,4 @@
-/** `filigree/mail`: sent by a job in the transaction, caught outside production, on both engines. */
+/** `filigree/mail`: sent by a job in the transaction, captured outside production, on both engines. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
@@ -170,7 +170,7 @@ it('requires a transport in production', async () => {
   await (await start({ transport: 'smtp://127.0.0.1:1' })).close()
 })
 
-/** A server that takes mail, and refuses the first attempts. */
+/** An SMTP server that refuses the first attempts. */
 async function startSmtp(refusals: number): Promise<{ server: Server; taken: string[] }> {
   const taken: string[] = []
   let left = refusals

@@ -1,4 +1,4 @@
-/** Messages to `/mcp`, as clients of the latest revision send them. */
+/** Sends messages to `/mcp` like clients of the latest revision. */
 import type { TestApplication } from 'filigree/testing'
 
 const meta = {
@@ -36,7 +36,7 @@ export interface Sending {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
-/** Sends one request of 2026-07-28. */
+/** Sends one request of revision 2026-07-28. */
 export async function ask(
   desk: TestApplication,
   method: string,
@@ -60,7 +60,7 @@ export async function ask(
   })
 }
 
-/** Sends anything. */
+/** Sends any JSON. */
 export async function post(
   desk: TestApplication,
   json: unknown,
@@ -87,7 +87,7 @@ export async function call(
   })
 }
 
-/** The names of the tools that a caller sees. */
+/** The names of the tools that a caller may see. */
 export async function toolsOf(desk: TestApplication, token?: string): Promise<readonly Tool[]> {
   const { result } = await ask(desk, 'tools/list', token === undefined ? {} : { token })
   return result?.tools ?? []

@@ -1,4 +1,4 @@
-/** The SDK's client of 2026-07-28 in each of its ways to agree on a revision. */
+/** The SDK's client of revision 2026-07-28 with each of its ways to negotiate a revision. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

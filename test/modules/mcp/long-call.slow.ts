@@ -1,4 +1,4 @@
-/** A call that takes long: its answer begins before it is there, and whoever is quicker gets it whole. */
+/** A slow call: its response head is sent before the result, and a fast call returns one JSON body. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module, type Application } from 'filigree'
 import { mcp, Tool } from 'filigree/mcp'
@@ -46,7 +46,7 @@ function call(name: string): Promise<Response> {
 }
 
 it('becomes a stream automatically', async () => {
-  // Its head comes although nothing of the answer is there.
+  // The head arrives before the result.
   const long = await call('workLong')
   expect(long.headers.get('content-type')).toContain('text/event-stream')
   const short = await call('workShort')

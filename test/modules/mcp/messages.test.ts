@@ -1,4 +1,4 @@
-/** What comes over HTTP: addresses, tokens, revisions, headers and codes, rounds of questions, and clients that leave. */
+/** MCP over HTTP: addresses, tokens, revisions, headers and codes, elicitations, and clients that disconnect. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -402,6 +402,6 @@ it('aborts the call of a client that leaves', async () => {
   leaving.abort()
   while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(runs).toEqual(['left'])
-  // Nothing is wrong with that.
+  // A disconnected client is not an error.
   expect(failed).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** The protocol without a transport, as `filigree mcp` speaks it over standard input too. */
+/** The protocol without a transport, as `filigree mcp` also uses it over standard input. */
 import { expect, test } from '@jest/globals'
 import { methodsOf } from '../../../src/modules/mcp/methods.js'
 import {

@@ -1,4 +1,4 @@
-/** Records as tools: `query` and `describe`, for what is marked and for what the caller may see. */
+/** Records as tools: `query` and `describe`, for marked records and the rows that the caller may see. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

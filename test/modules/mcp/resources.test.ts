@@ -1,4 +1,4 @@
-/** Addresses of resources: what stands in the braces of a template, whatever a client writes there. */
+/** Addresses of resources: the variables of a template, whatever a client sends. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Controller, DeclarationError, Module } from 'filigree'
 import { mcp, Resource } from 'filigree/mcp'

@@ -1,4 +1,4 @@
-/** Routes as tools: what is listed for whom, what a call takes and answers, and on which walk it goes. */
+/** Routes as tools: the list for each caller, the input and result of a call, and its pipeline. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -428,7 +428,7 @@ describe('a call', () => {
     const again = await call(desk, 'order', { title: 'twice' }, { token: editor })
     expect(again.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
     expect(seen).toHaveLength(1)
-    // Two who say no name may be two: neither gets the answer of the other.
+    // Two anonymous callers may be different: neither gets the response of the other.
     await call(desk, 'order', { title: 'twice' })
     await call(desk, 'order', { title: 'twice' })
     expect(seen).toHaveLength(3)

@@ -1,4 +1,4 @@
-/** What somebody may try with sign-ins of others. Source: decisions, Sign-in; RFC 9700 §4. */
+/** Attacks on the sign-ins of other users. Source: decisions, Sign-in; RFC 9700 §4. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,
@@ -94,7 +94,7 @@ describe('a caller who is already signed in', () => {
     const ids = async (sub: string) => (await auth.signIns(sub)).map(({ id }) => id)
     expect(await ids('ada')).toEqual([(await auth.verify(first))?.jti])
     expect(await ids('eve')).toEqual([(await auth.verify(second))?.jti])
-    // The method is told nothing of who was signed in: there is nobody to be linked to.
+    // The method does not receive the signed-in user, so it cannot link an account.
     expect(Object.keys(seen[1] ?? {}).sort()).toEqual(
       ['claims', 'issuer', 'link', 'provider', 'subject'].sort(),
     )
@@ -107,13 +107,13 @@ describe('a caller who is already signed in', () => {
     const attacker = visitor()
     const own = provider.allow(await attacker.goTo('/signin/one'), 'eve')
     const state = new URLSearchParams(own).get('state') ?? ''
-    // Also while the victim has a sign-in of their own under way.
+    // The same with a sign-in of the victim in progress.
     const theirs = await victim.goTo('/signin/one')
     for (const query of [own, `${own}&state=${provider.read(theirs).state}`]) {
       const answer = await victim.get(`${callback}${query}`)
       expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []])
     }
-    // The code of one within the sign-in of the other.
+    // The code of one sign-in with the state of the other.
     const mixed = own.replace(state, provider.read(theirs).state)
     expect((await victim.get(`${callback}${mixed}`)).status).toBe(401)
     expect(victim.cookies.get('app_token')).toBe(before)
@@ -141,7 +141,7 @@ describe('two clients of one provider', () => {
     const code = (query: string): string => new URLSearchParams(query).get('code') ?? ''
     const swapped = ofTwo.replace(code(ofTwo), code(ofOne))
     expect((await who.get(`/signin/two/callback${swapped}`)).status).toBe(401)
-    // What it says is for the other client.
+    // Its ID token is for the other client.
     const again = provider.allow(await who.goTo('/signin/two'))
     expect((await who.get(`/signin/two/callback${again}`)).status).toBe(401)
     expect(seen).toEqual([])

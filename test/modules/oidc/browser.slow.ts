@@ -1,4 +1,4 @@
-/** Sign-ins by a real browser at two certified providers. Source: decisions, Sign-in. */
+/** Sign-ins with a real browser at two certified providers. Source: decisions, Sign-in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   bootstrap,
@@ -100,7 +100,7 @@ async function use(application: Application): Promise<void> {
 }
 
 beforeAll(async () => {
-  // The provider says that it is made for tests alone.
+  // The provider warns that it is for tests only.
   for (const level of ['info', 'warn'] as const) jest.spyOn(console, level).mockReturnValue()
   ;[one, two] = [await startProvider('127.0.0.1'), await startProvider('127.0.0.2')]
   app = await start(true)
@@ -125,12 +125,12 @@ function open(): Promise<Page> {
   return context.newPage()
 }
 
-/** Goes through the provider's own pages. */
+/** Goes through the pages of the provider. */
 async function logIn(page: Page, name: string): Promise<void> {
   await page.locator('input[name=login]').fill(name)
   await page.locator('input[name=password]').fill('x')
   await page.locator('button[type=submit]').click()
-  // It asks once whether we may know him.
+  // It asks once for consent.
   const asks = page.getByRole('button', { name: 'Continue' })
   await asks.or(page.locator('#who, h1:text-is("Store")')).first().waitFor()
   if (await asks.isVisible()) await asks.click()
@@ -139,7 +139,7 @@ async function logIn(page: Page, name: string): Promise<void> {
 
 const whoOf = (page: Page): Promise<string | null> => page.locator('#who').textContent()
 
-/** Addresses and logs hold neither. */
+/** Addresses and logs contain neither codes nor tokens. */
 function expectNoCode(): void {
   expect(seen.map(({ url, referer }) => `${url} ${referer}`).join(' ')).not.toMatch(
     /code=|state=|eyJ/,
@@ -201,7 +201,7 @@ describe('a browser', () => {
     const other = await open()
     await other.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}`)
     await other.getByRole('button').click()
-    // SameSite=Lax keeps the cookie away, so that nobody is known there.
+    // SameSite=Lax withholds the cookie, so the request is anonymous.
     await other.getByText(/Unauthorized|Forbidden/).waitFor()
     evil.close()
     await page.reload()

@@ -95,7 +95,7 @@ beforeAll(async () => {
 
 afterAll(() => provider.close())
 
-/** The provider's clock is moved like ours. */
+/** Times of an ID token by our test clock. */
 function timesOf(clock: Clock): object {
   const now = Math.floor(clock.now() / 1000)
   return { iat: now, exp: now + 60 }
@@ -204,7 +204,7 @@ describe('the sign-in transaction', () => {
   it.each(engines)(
     'counts once over all processes that share the database, on %s',
     async (_name, open) => {
-      // Two processes share a file, and none in memory.
+      // Two processes share a file, because memory cannot be shared.
       const folder = mkdtempSync(join(tmpdir(), 'filigree-oidc-'))
       const url = (await open()).replace(':memory:', join(folder, 'a.db'))
       const shared = { database: url, publicUrl: 'http://localhost:1' }
@@ -222,7 +222,7 @@ describe('the sign-in transaction', () => {
       expect(race.filter(({ status }) => status === 400)).toHaveLength(49)
       const accounts = await apps[0]?.get(Database).records(Account).list({})
       expect(accounts).toHaveLength(1)
-      // What an application wrote for a sign-in that it then threw is not there.
+      // The writes for a sign-in that threw are rolled back.
       const next = await who.goTo('/signin/google')
       const thrown = `/signin/google/callback${provider.allow(next, 'rolls-back')}`
       expect((await who.get(thrown)).status).toBe(500)
@@ -416,7 +416,7 @@ describe('signing out', () => {
     const next = await who.goTo('/signin/google')
     const again = await who.get(`/signin/google/callback${provider.allow(next)}`)
     const own = { authorization: `Bearer ${again.headers.get('freshtoken') ?? ''}` }
-    // A form of a page with `form-action 'self'` could not be redirected there.
+    // A form on a page with `form-action 'self'` could not be redirected there.
     const form = await who.post('/signout', { ...own, 'sec-fetch-dest': 'document' })
     expect([form.status, await form.text()]).toEqual([
       200,

@@ -1,4 +1,4 @@
-/** A provider of sign-ins that says what a test wants it to say, over real HTTP on loopback. */
+/** An OpenID provider whose responses a test can change, over real HTTP on loopback. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ interface Key {
   readonly jwk: object
 }
 
-/** What the browser was sent to the provider's page with. */
+/** The query parameters of the authorization request. */
 export interface Asked {
   readonly state: string
   readonly nonce: string
@@ -20,14 +20,14 @@ export interface Asked {
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** Changes what is said next; `reset` takes all of it back. */
+/** Changes to the next responses. `reset` removes all of them. */
 export interface Lies {
   metadata?: object
   claims?: object
   header?: object
   /** Signs with a key that is not published. */
   foreignKey?: boolean
-  /** The whole ID token. */
+  /** The complete ID token. */
   idToken?: string | undefined
   token?: Answer
   discovery?: Answer
@@ -36,10 +36,10 @@ export interface Lies {
 
 export class LyingProvider {
   lies: Lies = {}
-  /** How often each address was asked. */
+  /** The number of requests for each address. */
   readonly asked: Record<string, number> = {}
   cacheControl = 'max-age=3600'
-  /** Bodies that came to the token endpoint. */
+  /** Bodies of requests to the token endpoint. */
   readonly exchanges: { readonly body: URLSearchParams; readonly authorization: string }[] = []
   #keys: Key[] = [makeKey('one')]
   readonly #foreign = makeKey('one')
@@ -74,7 +74,7 @@ export class LyingProvider {
     this.#keys = [makeKey(kid)]
   }
 
-  /** The user says yes. @returns the query of the way back */
+  /** The user consents. @returns the query of the callback */
   allow(page: string, sub = '7'): string {
     const asked = this.read(page)
     const code = `code-${this.#codes.size}-${'x'.repeat(20)}`
@@ -146,7 +146,7 @@ export class LyingProvider {
     this.#json(response, { access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token })
   }
 
-  /** An ID token as the lies say. */
+  /** An ID token with the changes of the test. */
   idToken(own: object): string {
     const now = Math.floor(Date.now() / 1000)
     const [key] = this.#keys
@@ -160,7 +160,7 @@ export class LyingProvider {
       case 'none':
         return `${content}.`
       case 'HS256':
-        // The public key as a secret, and the client's secret.
+        // Signed with the public key as a secret, and with the client's secret.
         return `${content}.${createHmac('sha256', 'secret').update(content).digest('base64url')}`
       default:
         return `${content}.${sign('sha256', Buffer.from(content), privateKey).toString('base64url')}`

@@ -1,17 +1,17 @@
-/** oidc-provider, the certified one, on an address of loopback of its own: cookies do not know ports. */
+/** oidc-provider, the certified one, on its own loopback address, because cookies ignore ports. */
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The part of the package that is used; it has no types. */
+/** The used part of the package, which has no type declarations. */
 interface Package {
   readonly default: new (issuer: string, configuration: object) => { callback(): RequestListener }
 }
 
 export interface RealProvider {
   readonly issuer: string
-  /** Knows the client that signs in at this application, and signs with a key of this name. */
+  /** Registers the client of this application, and signs with a key of this name. */
   serve(app: string, name: string, kid: string): Promise<void>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Source: decisions, Sign-in. Over real HTTP, with a provider that may lie. */
+/** Source: decisions, Sign-in. Over real HTTP, with a provider that can send wrong responses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,
@@ -30,7 +30,7 @@ class Users {
 
   async fromOne(signIn: SignIn): Promise<unknown> {
     seen.push(signIn)
-    // A throw takes what was written back, so that there is a transaction.
+    // A throw must roll back the writes, so a transaction is required.
     if (this.database.openTransaction() === undefined) throw new Error('no transaction')
     return answer(signIn)
   }
@@ -89,7 +89,7 @@ afterAll(async () => {
 })
 
 beforeEach(async () => {
-  // What the providers have said before is forgotten.
+  // Clears the cached metadata of the providers.
   await app.get(ApplicationState).reset()
   one.reset()
   two.reset()
@@ -102,7 +102,7 @@ function visitor(): Visitor {
   return new Visitor(app.url)
 }
 
-/** Goes to the provider, which says yes, and comes back. */
+/** Goes to the provider, which consents, and returns to the callback. */
 async function signIn(who = visitor(), { to = '/me', back = '' } = {}): Promise<Response> {
   const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
   return who.get(`/signin/one/callback${back === '' ? one.allow(page) : back}`)
@@ -254,7 +254,7 @@ describe('signing in at a provider', () => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
     expect((await who.get(`/signin/two/callback${one.allow(page)}`)).status).toBe(400)
-    // Two says that its page is that of one: its own address is where the code would go.
+    // Provider two names the page of provider one, and its own address would receive the code.
     two.lies = { metadata: { authorization_endpoint: `${one.issuer}/authorize` } }
     const other = await who.goTo('/signin/two?to=/me')
     const query = new URLSearchParams(one.allow(other))
@@ -330,7 +330,7 @@ describe('signing in at a provider', () => {
       '/me?a=1&error=access_denied',
     ])
     expect(who.cookies.size).toBe(0)
-    // The same again is nobody's.
+    // The same callback again is refused.
     expect((await who.get(`/signin/one/callback?${said}`)).status).toBe(400)
   })
 
@@ -431,7 +431,7 @@ describe('attacks', () => {
       links.push(link)
       return { sub: '7' }
     }
-    // The UserInfo of the other address is verified; this one is not.
+    // The UserInfo of the other address is verified, but this one is not.
     three.lies = { claims: { email: 'evil@example.com' } }
     const who = visitor()
     const back = async (sub: string): Promise<number> =>
@@ -441,7 +441,7 @@ describe('attacks', () => {
     three.reset()
     expect(await back('7')).toBe(302)
     expect(links).toEqual([null, 'ada@example.com'])
-    // And that of somebody else is none.
+    // UserInfo of another subject is not used.
     expect(await back('8')).toBe(401)
   })
 })

@@ -1,4 +1,4 @@
-/** A browser as far as a sign-in needs one: it keeps cookies as browsers do, and follows nothing by itself. */
+/** A minimal browser for sign-ins: it stores cookies like browsers, and follows no redirects. */
 export class Visitor {
   readonly cookies = new Map<string, string>()
   readonly #home: string
@@ -19,7 +19,7 @@ export class Visitor {
     return this.#ask(path, { method: 'HEAD', headers: {} })
   }
 
-  /** @returns where it was sent */
+  /** @returns the address of the redirect */
   async goTo(path: string): Promise<string> {
     const answer = await this.get(path)
     return answer.headers.get('location') ?? `${answer.status}`

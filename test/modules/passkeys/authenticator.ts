@@ -1,17 +1,17 @@
-/** An authenticator: ES256 keys, CBOR by hand, and whatever a test wants it to lie about. Source: WebAuthn Level 3 §6. */
+/** An authenticator: ES256 keys, CBOR by hand, and wrong values where a test requires them. Source: WebAuthn Level 3 §6. */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 const sha256 = (data: string | Uint8Array): Buffer => createHash('sha256').update(data).digest()
 
-/** What a test may have it say instead of the truth. */
+/** Values to send instead of the correct ones. */
 export interface Lies {
   readonly origin?: string
   readonly rpId?: string
   readonly challenge?: string
   readonly type?: string
   readonly counter?: number
-  /** Without: 0x01 present, 0x04 verified. */
+  /** Flags to clear: 0x01 present, 0x04 verified. */
   readonly flags?: number
   readonly userHandle?: string
   readonly crossOrigin?: boolean
@@ -42,7 +42,7 @@ export class Authenticator {
   readonly held = new Map<string, Held>()
   readonly #origin: string
 
-  /** @param counts false: it always says 0, as those that sync do */
+  /** @param counts false: the counter is always 0, as for synchronized passkeys */
   constructor(origin: string, counts = true) {
     this.#origin = origin
     this.#counts = counts
@@ -85,7 +85,7 @@ export class Authenticator {
     }
   }
 
-  /** @param credential which of those it holds. Default one that is allowed, else the first */
+  /** @param credential the id to use. Default: an allowed one, else the first */
   get(options: RequestOptions, lies: Lies = {}, credential?: string): Record<string, unknown> {
     const allowed = options.allowCredentials.map(({ id }) => id)
     const id =

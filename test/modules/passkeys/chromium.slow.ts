@@ -1,4 +1,4 @@
-/** Passkeys in a real Chromium with its virtual authenticator (CDP, WebAuthn domain). Functions given to `evaluate` run in the page. */
+/** Passkeys in a real Chromium with its virtual authenticator (CDP, WebAuthn domain). Functions passed to `evaluate` run in the page. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import {
@@ -113,7 +113,7 @@ const signOut = (): Promise<void> =>
   })
 const register = (name: string) =>
   page.evaluate((text) => api.passkeys.register({ name: text }), name)
-/** @returns who is signed in afterwards, or what went wrong */
+/** @returns the signed-in user, or the error */
 const signIn = async (name?: string): Promise<unknown> => {
   await signOut()
   return page.evaluate(async (given) => {
@@ -217,7 +217,7 @@ describe('passkeys in Chromium', () => {
       return (await Promise.all(answers)).map(({ status }) => status)
     })
     expect(twice.sort()).toEqual([200, 401, 401])
-    // The same server by another name: its page asks for options across origins, and gets none.
+    // The same server by another name: its page requests options across origins, and gets none.
     await page.goto(home.replace('localhost', '127.0.0.1'))
     expect(await signIn()).toBe(403)
   })

@@ -77,7 +77,7 @@ class Site {
 })
 class DeskModule {}
 
-/** A browser: its cookies, and where its pages are. */
+/** A browser with its cookies and the origin of its pages. */
 class Browser {
   readonly cookies = new Map<string, string>()
   token = ''
@@ -358,7 +358,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
       expect((await nobody.send(method, url, method === 'POST' ? created : undefined)).status).toBe(
         401,
       )
-    // The same credential once more, by somebody else.
+    // The same credential again, for another user.
     await browser.register(device)
     const again = device.create(await other.creation())
     const [known] = [...device.held.keys()]
@@ -399,7 +399,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     const [{ id }] = (await browser.send('GET', '/passkeys')).json() as [Passkey]
     expect((await browser.send('DELETE', `/passkeys/${id}`)).status).toBe(204)
     expect(short(await visitor.verify(underWay))).toEqual(refused)
-    // Like anybody who has none.
+    // The same as a user without passkeys.
     const { allowCredentials } = await visitor.request('ada')
     expect([...device.held.keys()]).not.toContain(allowCredentials[0]?.id)
     expect((await visitor.request('ada')).allowCredentials).toEqual(allowCredentials)
@@ -455,11 +455,11 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
       for (const one of options.allowCredentials) {
         expect(Object.keys(one)).toEqual(['type', 'id', 'transports'])
         expect(one.id).toMatch(/^[\w-]{22,43}$/)
-        // In one order, which real ones are kept in too.
+        // Sorted, like stored ones.
         expect(one.transports).toEqual([...one.transports].sort())
       }
     }
-    // A decoy is nobody's, and is refused like a passkey that was removed.
+    // A decoy belongs to no user, and is refused like a removed passkey.
     const decoy = nobody.allowCredentials[0]?.id ?? ''
     const visitor = new Browser(app)
     const forged = { ...device.get(await visitor.request('nobody'), {}), id: decoy, rawId: decoy }
