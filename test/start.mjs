@@ -11,7 +11,7 @@ import { tsImport } from 'tsx/esm/api'
 let postgres
 
 /** The address that suites ask for the PostgreSQL server. */
-const asked = createServer(async (_request, response) => {
+const addressServer = createServer(async (_request, response) => {
   // A keep-alive connection may end just when the next suite sends its request.
   response.setHeader('connection', 'close')
   try {
@@ -28,16 +28,16 @@ const asked = createServer(async (_request, response) => {
 export default async function start() {
   // Concurrent suites would start a file that is still being written (`spawn ETXTBSY`).
   await chromium.executablePath()
-  await new Promise((resolve) => asked.listen(0, '127.0.0.1', resolve))
-  asked.unref()
+  await new Promise((resolve) => addressServer.listen(0, '127.0.0.1', resolve))
+  addressServer.unref()
   const keys = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)
   process.env.TEST_RSA_KEYS = JSON.stringify(
     keys.map((key) => key.export({ type: 'pkcs8', format: 'pem' })),
   )
-  process.env.TEST_POSTGRES_ASK = `http://127.0.0.1:${asked.address().port}`
+  process.env.TEST_POSTGRES_ASK = `http://127.0.0.1:${addressServer.address().port}`
 }
 
 export async function end() {
-  asked.close()
+  addressServer.close()
   await (await postgres)?.close()
 }

@@ -26,10 +26,10 @@ const options = {
   },
 }
 
-const own = createHash('sha256')
+const ownHash = createHash('sha256')
   .update(version)
   .update(readFileSync(import.meta.filename))
-const ownKey = own.digest('hex')
+const ownKey = ownHash.digest('hex')
 
 export default {
   process(source, filename) {

@@ -274,7 +274,7 @@ describe('Auth.revoke', () => {
     { when: 'with what rotation may have made of it', rotate: 'half-life', life: 12 * 3600 },
     { when: 'with what it may have made each time', rotate: 'always', life: 12 * 3600 },
   ] as const)(
-    'may be dropped once no such token lives: $when, $rotate',
+    'may be deleted once no such token is valid: $when, $rotate',
     async ({ rotate, life }) => {
       const now = makeClock()
       const revocations = createMemoryRevocations(now)
@@ -359,7 +359,7 @@ describe('concurrent calls of Auth.revoke', () => {
   })
 
   it.each(['a\0b', '\ud800', 'x'.repeat(300)])(
-    'takes a jti that no database keeps',
+    'accepts a jti that no database can store',
     async (jti) => {
       const auth = make()
       const token = await auth.getToken({ jti, sub: 'x\0' })

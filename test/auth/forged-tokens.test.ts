@@ -113,10 +113,10 @@ const forgeries: { forgery: string; token: () => string }[] = [
   { forgery: 'padding', token: () => `${good()}==` },
   { forgery: 'plain base64 letters', token: () => withPart(1, (part) => `${part}+/`) },
   { forgery: 'another key', token: () => foreignToken(life, other.privateKey) },
-  { forgery: 'a header that is no JSON', token: () => withPart(0, () => toPart('{alg')) },
+  { forgery: 'a header that is not JSON', token: () => withPart(0, () => toPart('{alg')) },
   { forgery: 'a header that is a list', token: () => withPart(0, () => toPart('["RS256"]')) },
   { forgery: 'a header that is null', token: () => withPart(0, () => toPart('null')) },
-  { forgery: 'a payload that is no JSON', token: () => signed({ alg: 'RS256' }, 'life') },
+  { forgery: 'a payload that is not JSON', token: () => signed({ alg: 'RS256' }, 'life') },
   { forgery: 'a payload that is a list', token: () => signed({ alg: 'RS256' }, [life]) },
   { forgery: 'a payload that is null', token: () => signed({ alg: 'RS256' }, null) },
   { forgery: 'no exp', token: () => signed({ alg: 'RS256' }, { sub: '7', iat: noonSeconds }) },
@@ -168,7 +168,7 @@ const forgeries: { forgery: string; token: () => string }[] = [
   { forgery: 'a kid as a path', token: () => signed({ alg: 'RS256', kid: '../../../dev/null' }) },
   { forgery: 'a kid with quotes', token: () => signed({ alg: 'RS256', kid: `x' OR '1'='1` }) },
   { forgery: 'a kid with NUL', token: () => signed({ alg: 'RS256', kid: 'x\0y' }) },
-  { forgery: 'a kid that is no text', token: () => signed({ alg: 'RS256', kid: 7 }) },
+  { forgery: 'a kid that is not text', token: () => signed({ alg: 'RS256', kid: 7 }) },
   {
     forgery: 'a kid named __proto__, by another key',
     token: () => signed({ alg: 'RS256', kid: '__proto__' }, life, other.privateKey),
@@ -236,15 +236,15 @@ describe('the gate', () => {
     }
   })
 
-  it.each(forgeries)('answers 401 to $forgery', async ({ token }) => {
+  it.each(forgeries)('returns 401 for $forgery', async ({ token }) => {
     await expectRefusal(`Bearer ${token()}`)
   })
 
-  it.each(keyForgeries)('answers 401 to $forgery', async ({ token }) => {
+  it.each(keyForgeries)('returns 401 for $forgery', async ({ token }) => {
     await expectRefusal(`Bearer ${token()}`)
   })
 
-  it.each(headerForgeries)('answers 401 to $forgery', async ({ authorization }) => {
+  it.each(headerForgeries)('returns 401 for $forgery', async ({ authorization }) => {
     await expectRefusal(authorization())
   })
 
@@ -254,7 +254,7 @@ describe('the gate', () => {
     await expectRefusal(`Bearer ${withPart(2, unusedBits)}`)
   })
 
-  it.each([undefined, '', '   ', '\t\n'])('lets nobody in by the static key %j', async (blank) => {
+  it.each([undefined, '', '   ', '\t\n'])('accepts no credentials for the static key %j', async (blank) => {
     const closed = makeGate(makeAuth({ origin: givenKeys(pair), now: () => noon }), {
       apiKey: blank,
     })

@@ -144,7 +144,7 @@ describe('the scheme', () => {
   }
 
   it.each(['Bearer ', 'bearer ', 'BEARER ', 'bEaReR ', 'Bearer  ', 'bearer    '])(
-    'is taken as "%s"',
+    'is accepted as "%s"',
     async (scheme) => {
       expect(await admit(scheme + token)).toBe('token')
       expect(await admit(scheme + apiKey)).toBe('key')
@@ -152,7 +152,7 @@ describe('the scheme', () => {
   )
 
   it.each(['Basic ', 'Bearer', 'Bearer\t', 'Bearers ', 'Token ', ''])(
-    'is not taken as "%s"',
+    'is refused as "%s"',
     async (scheme) => {
       expect((await failureOf(() => admit(scheme + token))).status).toBe(401)
       expect((await failureOf(() => admit(scheme + apiKey))).status).toBe(401)
@@ -187,7 +187,7 @@ describe('formToken', () => {
     expect((await failureOf(() => taking.admit(request, tokenAccess))).status).toBe(401)
   })
 
-  it.each(['GET', 'HEAD'])('is no credential of a %s', async (method) => {
+  it.each(['GET', 'HEAD'])('is not a credential of a %s', async (method) => {
     const taking = makeGate(auth, { formToken: true })
     const request = withToken({}, method)
     expect(taking.needsBody(request)).toBe(false)

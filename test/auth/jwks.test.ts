@@ -167,7 +167,7 @@ describe('a key set', () => {
     { fault: 'of another kind', change: { kty: 'EC' } },
     { fault: 'without its modulus', change: { n: undefined } },
     { fault: 'with a modulus of few bits', change: { n: 'AQAB' } },
-    { fault: 'with a modulus that is no text', change: { n: 7 } },
+    { fault: 'with a modulus that is not text', change: { n: 7 } },
   ])('ignores a key $fault', async ({ change }) => {
     serveKeys({ ...jwk(pair), kid: 'a', ...change }, 7, { ...jwk(other), kid: 'b' })
     expect(await auth.verify(token('a'))).toBeNull()
@@ -248,7 +248,7 @@ describe('the type of a token', () => {
   })
 
   it.each(['dpop+jwt', 'logout+jwt', 'secevent+jwt', 'JWE', '', 7, null])(
-    'is not that of another kind: %j',
+    'does not accept another kind of key: %j',
     async (typ) => {
       expect(await auth.verify(typed(typ))).toBeNull()
     },

@@ -177,7 +177,7 @@ describe('resolveAuthOptions', () => {
   })
 
   it.each(['two words', 'schlüssel', 'a\tb', 'a\0b'])(
-    'refuses APP_API_KEY %j, unquoted',
+    'refuses APP_API_KEY %j, without quoting it',
     (value) => {
       const { resolved, problems } = resolve({}, { APP_API_KEY: value })
       expect(resolved.apiKey).toBeUndefined()
@@ -293,7 +293,7 @@ describe('keys from the environment', () => {
       says: 'APP_PUBLIC_KEY holds a private key where a public one belongs.',
     },
     {
-      fault: 'text that is no key',
+      fault: 'text that is not a key',
       environment: () => ({
         APP_PUBLIC_KEY: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
       }),
@@ -341,7 +341,7 @@ describe('keys from the environment', () => {
 
 describe('a key set address', () => {
   it.each([{}, { issuer: named.issuer }, { audience: named.audience }])(
-    'does not start beside %j alone',
+    'does not start with %j alone',
     (option) => {
       const { problems } = resolve({ jwks: 'https://id.example.org/certs', ...option })
       expect(problems).toMatchObject([{ code: 'INVALID_OPTION' }])

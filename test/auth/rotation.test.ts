@@ -364,7 +364,7 @@ describe('auth.renew', () => {
     { fault: 'gives text', renew: () => 'ok' as unknown as Claims },
   ]
 
-  it.each(faults)('sends none and keeps the old one where it $fault', async ({ renew }) => {
+  it.each(faults)('sends no token and keeps the current one where it $fault', async ({ renew }) => {
     const log = makeLog()
     const { auth, token } = await renewing(renew, { log })
     expect(await rotate(auth, token)).toBeUndefined()

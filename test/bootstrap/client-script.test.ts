@@ -58,7 +58,7 @@ describe('client: true', () => {
     expect([status, body]).toEqual([200, ''])
   })
 
-  it.each([undefined, false])('is off where it is %s', async (client) => {
+  it.each([undefined, false])('is off with %s', async (client) => {
     await using without = await bootstrap(EmptyModule, { ...quiet, client })
     expect((await without.inject('/filigree.js')).status).toBe(404)
   })

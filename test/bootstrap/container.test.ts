@@ -245,7 +245,7 @@ describe('createContainer', () => {
       'DUPLICATE_PROVIDER',
     ],
     [
-      'something that is no provider',
+      'something that is not a provider',
       { providers: [undefined as unknown as Class] },
       'NOT_A_PROVIDER',
     ],

@@ -16,7 +16,7 @@ describe('Deadlines', () => {
   })
 
   it.each([0, 1, 20, 49, 50, 51, 99])(
-    'ends nothing too soon, nor more than two ticks too late, %d ms into its own running',
+    'ends no call too early, and none more than two ticks late, %d ms after its start',
     (into) => {
       const ended: Waiting[] = []
       const deadlines = new Deadlines(4 * tick, (waiting) => ended.push(waiting))

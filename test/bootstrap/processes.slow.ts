@@ -78,8 +78,8 @@ function errorsIn(output: string): Record<string, unknown>[] {
 
 describe('an uncaught error', () => {
   it.each([
-    ['throw', 'uncaughtException', 'nobody catches this'],
-    ['reject', 'unhandledRejection', 'nobody waits for this'],
+    ['throw', 'uncaughtException', 'an uncaught error'],
+    ['reject', 'unhandledRejection', 'a rejection without a handler'],
   ])(
     'by %s logs one line, running requests are answered, and the exit code is 1',
     async (path, origin, message) => {

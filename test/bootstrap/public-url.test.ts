@@ -133,7 +133,7 @@ describe('PublicUrl', () => {
   })
 
   it.each(['//evil.example', '/\\evil.example', 'https://evil.example', 'reset', ''])(
-    'makes no address of %s',
+    'creates no address from %s',
     async (path) => {
       const app = await start()
       expect(() => app.get(PublicUrl).to(path)).toThrow(TypeError)

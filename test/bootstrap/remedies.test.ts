@@ -787,7 +787,7 @@ const jobsNamed = (...names: string[]): Attempt =>
     }),
   })
 
-it.each(faults)('the remedy of %s', async (code, remedy, faulty, mended) => {
+it.each(faults)('the fix of %s', async (code, remedy, faulty, mended) => {
   const { module, options } = faulty()
   const starting = bootstrap(module, { listen: false, logger: false, env: {}, ...options })
   const failure: unknown = await starting.then(

@@ -22,7 +22,7 @@ async function report(module: Class, options: BootstrapOptions = {}): Promise<De
     (error: unknown) => error,
   )
   if (failure instanceof DeclarationError) return failure
-  throw new Error(`There is no report: ${String(failure)}`)
+  throw new Error(`The start did not fail:  ${String(failure)}`)
 }
 
 async function codes(controller: Class, options?: BootstrapOptions): Promise<string[]> {

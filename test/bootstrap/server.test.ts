@@ -111,11 +111,11 @@ describe('the server', () => {
       400,
     ],
     [
-      'Content-Length beside Transfer-Encoding',
+      'Content-Length with Transfer-Encoding',
       'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
     ],
-    ['what is no HTTP', 'HELO there\r\n\r\n', 400],
+    ['bytes that are not HTTP', 'HELO there\r\n\r\n', 400],
     ['an unknown method', 'BREW /fast HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['a header name with a blank', 'GET /fast HTTP/1.1\r\nHost : x\r\n\r\n', 400],
     [

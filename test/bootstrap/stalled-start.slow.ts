@@ -32,7 +32,7 @@ describe.each([
   ['production', { NODE_ENV: 'production' }],
 ])('in %s', (_, settings) => {
   // The number of packets that the server sends before it stalls: during the first connection, the first queries, the migration.
-  it.each([1, 9, 13, 17])('a start ends after %d answers', async (answers) => {
+  it.each([1, 9, 13, 17])('a start fails after %d responses', async (answers) => {
     const proxy = await startStallingProxy(server.url)
     proxy.stallAfter(answers)
     const DATABASE_URL = `${proxy.through(server.url)}?connectTimeout=500`

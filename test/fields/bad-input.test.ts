@@ -131,7 +131,7 @@ describe('long input', () => {
   it('a megabyte of a key or a value is not sent back', () => {
     const long = 'x'.repeat(2 ** 20)
     class Strict {
-      @cv.IsInt({ message: '$value is no number' }) n!: number
+      @cv.IsInt({ message: '$value is not a number' }) n!: number
     }
     const inputs: [Class, unknown][] = [
       [Everything, { [long]: 1 }],
@@ -170,7 +170,7 @@ describe('long input', () => {
   ]
 
   it.each(Object.keys(formats) as FormatName[])(
-    'a megabyte of text against the format %s is refused at once',
+    'a megabyte of text against the format %s is refused immediately',
     (format) => {
       for (const part of long) {
         const text = part.repeat(Math.ceil(megabyte / part.length))
@@ -182,7 +182,7 @@ describe('long input', () => {
   )
 
   it.each(Object.keys(kinds) as KindName[])(
-    'a megabyte of text is read by the kind %s at once',
+    'a megabyte of text is read by the kind %s immediately',
     (kind) => {
       class Text {
         it: unknown
@@ -227,7 +227,7 @@ describe('long input', () => {
 
 describe('odd input', () => {
   it.each([null, undefined, 5, 'text', true, [], [{}], () => 1, Symbol('a'), 1n, NaN])(
-    'as a whole %p is refused',
+    '%p as the complete input is refused',
     (value) => {
       expect(verdict(Everything, value)).toEqual(['type'])
     },

@@ -176,7 +176,7 @@ describe('decorators of class-transformer that are not applied', () => {
       class Changes extends partial(pick(Excluding, 'id', 'hash')) {},
       [['Changes.hash: @Exclude()', 'hidden: true']],
     ],
-  ] as const)('stop the start and say what to write: %p', async (type, wanted) => {
+  ] as const)('stop the start with a fix: %p', async (type, wanted) => {
     for (const use of [{ body: type }, { returns: type }]) {
       @Controller('/')
       class Faulty {

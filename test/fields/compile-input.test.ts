@@ -106,7 +106,7 @@ describe('compileInput', () => {
     })
   })
 
-  it('refuses the key of a record, but not that of another class', () => {
+  it('refuses the key of a record, but accepts a key field of another class', () => {
     class Row extends Line {
       @Field('id') id!: number
     }
@@ -249,7 +249,7 @@ describe('compileInput', () => {
   })
 
   it.each(['constructor', 'toString', 'hasOwnProperty'])(
-    'is not made for a field named like a member of every object, and takes no such key: %s',
+    'is not created for a field named like a member of Object.prototype, and accepts no such key: %s',
     (name) => {
       const type = class Odd {}
       Field('string', { optional: true })(type.prototype, name)

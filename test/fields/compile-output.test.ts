@@ -53,7 +53,7 @@ describe('compileOutput', () => {
     expect(map({ ...full, lines: full.line })).toMatchObject({ lines: { qty: 2 } })
   })
 
-  it.each([null, undefined, 5, 'text', true])('lets %p pass as it is', (value) => {
+  it.each([null, undefined, 5, 'text', true])('returns %p unchanged', (value) => {
     expect(map(value)).toBe(value)
     expect(map([value])).toEqual([value])
   })

@@ -16,7 +16,7 @@ import { readShape } from '../../src/fields/shape.js'
 
 class Item {
   @Field('id') id!: number
-  @Field('string', { maxLength: 5, description: 'What it is called' }) name!: string
+  @Field('string', { maxLength: 5, description: 'The name' }) name!: string
   @Field('numeric', { min: 0, default: 1 }) price!: number
   @Field('integer') stock = 4
   @Field() note!: string
@@ -34,7 +34,7 @@ describe('pick', () => {
 
   it('keeps the named fields with rules, documentation and class-validator decorators', () => {
     expect(namesOf(Short)).toEqual(['name', 'stock', 'mail'])
-    expect(readShape(Short).byName.get('name')?.rules.description).toBe('What it is called')
+    expect(readShape(Short).byName.get('name')?.rules.description).toBe('The name')
     expect(() => compileInput(readShape(Short))({ name: 'Lantern', mail: 'x' })).toThrow(
       'name must have at most 5 characters; mail must be an email',
     )
@@ -134,7 +134,7 @@ it('reports the problems of its fields once, for the class that declares them', 
 })
 
 describe('the types of derived classes', () => {
-  it('are those of the fields', () => {
+  it('are the types of the fields', () => {
     const short: { name: string; price: number } = new (pick(Item, 'name', 'price'))()
     const without: Omit<Item, 'id'> = new (omit(Item, 'id'))()
     const changes: { name?: string } = new (partial(Item))()

@@ -36,7 +36,7 @@ describe('findSlowPatterns', () => {
     ])
   })
 
-  it('finds those of nested classes, cycles included, once', () => {
+  it('finds patterns of nested classes, cycles included, once', () => {
     class Outer {
       @Field(() => Patterned) inner!: Patterned
       @Field(() => Outer, { list: true }) outer!: Outer[]

@@ -36,7 +36,7 @@ class Size {
 class Shelf {
   @Field('id', { key: 'uuid' }) id!: string
   @Field('string', { maxLength: 80, minLength: 2, unique: true }) name!: string
-  @Doc({ description: 'What the clerk wrote.' })
+  @Doc({ description: 'The text of the clerk.' })
   @Field('text', { nullable: true, optional: true })
   note?: string | null
   @HasMany(() => Lamp) lamps!: Rel<Lamp[]>
@@ -158,8 +158,8 @@ describe('descriptions', () => {
         : undefined
     }
     expect(of('Shelf')).toBe('A shelf in the shop.')
-    expect(of('Shelf', 'note')).toBe('What the clerk wrote.')
-    expect(of('ShelfInput', 'note')).toBe('What the clerk wrote.')
+    expect(of('Shelf', 'note')).toBe('The text of the clerk.')
+    expect(of('ShelfInput', 'note')).toBe('The text of the clerk.')
     expect(of('Lamp', 'weight')).toBe('In grams.')
     expect(of('Shelf', 'name')).toBe('A string, from 2 to 80 characters. Unique.')
     expect(of('Lamp', 'watts')).toBe('A list, each an integer. From 1 to 9 items.')

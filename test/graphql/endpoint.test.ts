@@ -147,7 +147,7 @@ describe('invalid requests', () => {
       415,
     ],
     ['no JSON', { body: '{"query":', headers: { 'content-type': 'application/json' } }, 400],
-    ['no body', { headers: { 'content-type': 'application/json' } }, 400],
+    ['a missing body', { headers: { 'content-type': 'application/json' } }, 400],
     [
       'a list',
       { body: '[{"query":"{ echo }"}]', headers: { 'content-type': 'application/json' } },
@@ -225,7 +225,7 @@ describe('access', () => {
     })
   })
 
-  it.each([undefined, 'forged'])('a mutation needs a token: %s', async (token) => {
+  it.each([undefined, 'forged'])('requires a token for a mutation: %s', async (token) => {
     written.length = 0
     const response = await post({ query: mutation }, token === undefined ? {} : { token })
     expect(response.status).toBe(401)
@@ -283,7 +283,7 @@ describe('access', () => {
   })
 
   it.each([{}, { token: key }])(
-    'a mutation by GET is 405 before anything else: %j',
+    'returns 405 for a mutation with GET before any other check: %j',
     async (sent) => {
       written.length = 0
       const response = await get({ query: mutation }, sent)
@@ -348,7 +348,7 @@ describe('persisted documents', () => {
   })
 
   it.each([{ documentId: 'abd' }, { documentId: '__proto__' }, { query: '{ echo }' }])(
-    'are all that runs: %j does not',
+    'are the only ones that run: %j does not',
     async (body) => {
       const response = await post(body, { path })
       expect(response.status).toBe(400)

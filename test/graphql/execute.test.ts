@@ -131,7 +131,7 @@ describe('resolvers', () => {
     expect(await own.execute('{ a { twice(n: 4) } }')).toEqual({ data: { a: { twice: 8 } } })
   })
 
-  it('are separate from those of other instances', async () => {
+  it('are separate for each instance', async () => {
     const one = new GraphQL()
     const two = new GraphQL()
     one.schema.addQuery('who', { type: 'String', resolve: () => 'one' })
@@ -208,7 +208,7 @@ describe('errors', () => {
   })
 
   it.each(['constructor', 'toString', 'hasOwnProperty'])(
-    'take what every object inherits for no key: %s',
+    'ignore inherited members of Object.prototype: %s',
     async (name) => {
       const own = new GraphQL()
       own.schema

@@ -33,7 +33,7 @@ class Rack {
 
 const large = 3_000_000_000
 
-describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, open) => {
+describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, open) => {
   let database: Database
   let graphql: GraphQL
   const warnings: string[] = []
@@ -142,7 +142,7 @@ describe.each(await startBothEngines())('%s: integers beyond 32 bits', (_name, o
 
   it.each([
     ['a list', '{ disks { count } }'],
-    ['a list beside a resolver', '{ disks { count slow } }'],
+    ['a list next to a resolver', '{ disks { count slow } }'],
     ['a change', 'mutation ($id: ID!) { updateDisk(id: $id, input: { share: 2 }) { count } }'],
     ['an aggregate', '{ disksAggregate { max { count } } }'],
   ])(

@@ -135,12 +135,12 @@ describe('root fields with plans', () => {
 
   it.each<[string, () => string | Promise<string>]>([
     [
-      'at once',
+      'synchronously',
       () => {
         throw new HttpError(404, 'gone')
       },
     ],
-    ['later', () => Promise.reject(new HttpError(404, 'gone'))],
+    ['asynchronously', () => Promise.reject(new HttpError(404, 'gone'))],
   ])('that fail %s are null with an error entry', async (_when, run) => {
     const { outcome } = plannedBy(run)
     const { text, errors } = await outcome('{ a: planned { id } own }')

@@ -76,7 +76,7 @@ type Mutation {
       'GraphQL Query.items: unknown type "Itm". Did you mean "Item"?',
     ],
     [
-      'something that is no type',
+      'something that is not a type',
       (schema) => schema.addQuery('a', { type: '[Int', resolve }),
       'INVALID_TYPE_NOTATION',
       'GraphQL a: "[Int" is no type.',
@@ -123,7 +123,7 @@ type Mutation {
       'no query',
     ],
     [
-      'a query that nobody resolves',
+      'a query without a resolver',
       (schema) => schema.addQuery('a', { type: 'Int' }),
       'NO_RESOLVER',
       'Query "a" has no resolve.',

@@ -173,10 +173,10 @@ describe('WebSockets', () => {
 
   it.each([
     ['no query', {}],
-    ['a query that is no text', { query: 7 }],
-    ['variables that are no object', { query: '{ now }', variables: [] }],
-    ['extensions that are no object', { query: '{ now }', extensions: 'x' }],
-    ['a name that is no text', { query: '{ now }', operationName: 7 }],
+    ['a query that is not text', { query: 7 }],
+    ['variables that are not an object', { query: '{ now }', variables: [] }],
+    ['extensions that are not an object', { query: '{ now }', extensions: 'x' }],
+    ['a name that is not text', { query: '{ now }', operationName: 7 }],
   ])('are closed with 4400 where subscribe has %s', async (_, payload) => {
     const socket = await acknowledged(await start())
     socket.send(JSON.stringify({ type: 'subscribe', id: '1', payload }))

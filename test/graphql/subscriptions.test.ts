@@ -99,7 +99,7 @@ const complete = 'event: complete\ndata: \n\n'
 
 describe('subscriptions over text/event-stream', () => {
   it.each(['POST', 'GET'])(
-    'give each event and then say that it is over, by %s',
+    'send each event and then complete, with %s',
     async (method) => {
       const response = await ask('subscription { count(to: 2) }', { method })
       expect(response.headers.get('content-type')).toBe('text/event-stream')

@@ -66,7 +66,7 @@ describe('compiled variables', () => {
     ...(type in defaults ? [`$v: ${type} = ${defaults[type] ?? ''}`] : []),
   ])
 
-  it.each(declared)('are what graphql-js makes of them, or left to it: %s', (declaration) => {
+  it.each(declared)('match graphql-js, or are left to it: %s', (declaration) => {
     const definitions = definitionsOf(`query (${declaration}) { __typename }`)
     const read = compileVariables(schema, definitions)
     for (const value of values) {

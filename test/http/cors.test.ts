@@ -72,7 +72,7 @@ describe('createCors', () => {
 })
 
 describe('CORS on responses', () => {
-  it.each([200, 204, 302, 304])('Authentication 8: carries the headers on %d', async (status) => {
+  it.each([200, 204, 302, 304])('Authentication 8: sends the headers with %d', async (status) => {
     const answer = await answerOnce({
       answer: (request, responder) => {
         responder.send(request, status === 200 ? 'x' : null, { status, notFoundWhenEmpty: false })
@@ -83,7 +83,7 @@ describe('CORS on responses', () => {
   })
 
   it.each([400, 401, 404, 405, 413, 500, 503])(
-    'Authentication 8: carries the headers on %d',
+    'Authentication 8: sends the headers with %d',
     async (status) => {
       const answer = await answerOnce({
         answer: (request, responder) => {

@@ -106,7 +106,7 @@ describe('a response before the body was read', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
   })
 
-  it.each([408, 413, 431])('ends the connection after %d, body or none', async (status) => {
+  it.each([408, 413, 431])('ends the connection after %d, with or without a body', async (status) => {
     await using server = await startRefusing(status)
     for (const length of [0, 1000]) {
       const socket = connect(server.port, '127.0.0.1')

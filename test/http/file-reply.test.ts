@@ -127,7 +127,7 @@ describe('file', () => {
     })
   })
 
-  it('answers HEAD with the same head and no body', async () => {
+  it('answers HEAD with the same head, without a body', async () => {
     const whole = await get('digits.txt')
     const head = await get('digits.txt', { method: 'HEAD' })
     expect(head).toMatchObject({ status: 200, text: '' })
@@ -161,7 +161,7 @@ describe('a file that a browser would execute', () => {
   })
 
   it.each(['digits.txt', 'data.json', 'photo.png', 'unknown.zzz', 'noextension'])(
-    'is none of those that are only shown: %s',
+    'is not one of the inline types: %s',
     async (name) => {
       const { headers } = await get(name)
       expect(headers['x-content-type-options']).toBe('nosniff')
@@ -216,7 +216,7 @@ describe('the name of a download', () => {
 
 describe('a missing file', () => {
   it.each([
-    ['what is not there', 'nothing.txt'],
+    ['a missing file', 'nothing.txt'],
     ['nothing at all', ''],
     ['the root', '.'],
     ['a way up', '../secret.txt'],
@@ -279,14 +279,14 @@ describe('ranges', () => {
     expect(corsOf(answer)).toEqual(exposing(answer))
   })
 
-  it.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s cannot be met', async (range) => {
+  it.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s is not satisfiable', async (range) => {
     const answer = await get('digits.txt', { headers: { range } })
     expect(answer).toMatchObject({ status: 416, text: '{"error":"Range not satisfiable"}' })
     expect(answer.headers['content-range']).toBe('bytes */10')
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  it.each(['items=0-3', 'bytes=0-1,4-5'])('%s gives the whole file', async (range) => {
+  it.each(['items=0-3', 'bytes=0-1,4-5'])('%s returns the complete file', async (range) => {
     const answer = await get('digits.txt', { headers: { range } })
     expect(answer).toMatchObject({ status: 200, text: digits })
   })

@@ -99,7 +99,7 @@ class Counting implements Interceptor {
 
 describe('a large response', () => {
   it.each(['/object', '/text', '/bytes'])(
-    'of %s lets others be answered before the next is made',
+    'of %s lets other requests be answered before the next one is created',
     async (path) => {
       const app = await bootstrap(ListModule, { port: 0, logger: false, env: {} })
       try {

@@ -31,7 +31,7 @@ describe('header', () => {
     expect(made.headers).toEqual(['x-a', '3', 'X-B', '2'])
   })
 
-  it.each(['Set-Cookie', 'Vary', 'Link', 'WWW-Authenticate'])('lets %s repeat', (name) => {
+  it.each(['Set-Cookie', 'Vary', 'Link', 'WWW-Authenticate'])('allows repeated %s', (name) => {
     const made = reply(1).header(name, 'a').header(name, 'b')
     expect(made.headers).toEqual([name, 'a', name, 'b'])
   })
@@ -60,7 +60,7 @@ describe('header', () => {
     },
   )
 
-  it.each(['Transfer-Encoding', 'trailer'])('refuses %s, which the body decides', (name) => {
+  it.each(['Transfer-Encoding', 'trailer'])('refuses %s, which depends on the body', (name) => {
     expect(() => reply(1).header(name, 'x')).toThrow('it is made from the body')
   })
 

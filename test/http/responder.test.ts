@@ -37,7 +37,7 @@ describe('send', () => {
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it.each(['hello', 'Grüße', ''])('answers the string %j as plain text', async (result) => {
+  it.each(['hello', 'Grüße', ''])('sends the string %j as plain text', async (result) => {
     const answer = await answerTo(result)
     expect(answer).toMatchObject({ status: 200, text: result })
     expect(answer.headers['content-type']).toBe(text)
@@ -57,7 +57,7 @@ describe('send', () => {
     expect(answer.headers['content-length']).toBe('3')
   })
 
-  it.each([undefined, null])('answers %p with 204 and no body', async (result) => {
+  it.each([undefined, null])('sends %p with 204 and without a body', async (result) => {
     const answer = await answerTo(result)
     expect(answer).toMatchObject({ status: 204, text: '' })
     expect(answer.headers['content-type']).toBeUndefined()
@@ -66,7 +66,7 @@ describe('send', () => {
   })
 
   it.each([undefined, null, reply(null)])(
-    'answers %p with 404 where the route declares what it returns',
+    'sends %p with 404 where the route declares its result',
     async (result) => {
       const answer = await answerTo(result, {}, { status: 200, notFoundWhenEmpty: true })
       expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
@@ -92,7 +92,7 @@ describe('send', () => {
     expect(empty.headers['content-length']).toBe('0')
   })
 
-  it('sends no body with a status that has none', async () => {
+  it('omits the body for a status without one', async () => {
     for (const result of [reply({ id: 7 }, 204), reply('x', 304), reply(Buffer.from('x'), 204)]) {
       const answer = await answerTo(result)
       expect(answer.status).toBe(result.status)

@@ -20,7 +20,7 @@ describe('HEAD', () => {
     ['bytes', Buffer.from('hello')],
     ['a reply', reply('x', 201).header('X-A', '1')],
     ['nothing', null],
-  ])('sends %s with the same head and no body', async (_what, result) => {
+  ])('sends %s with the same head, without a body', async (_what, result) => {
     const whole = await answerTo(result)
     const head = await answerTo(result, { method: 'HEAD' })
     expect(head.status).toBe(whole.status)
@@ -75,7 +75,7 @@ describe('headers collected on the request', () => {
     expect(corsOf(answer)).toEqual(corsPairs)
   })
 
-  it('are overridden by those of the reply, except cookies, which are added', async () => {
+  it('are overridden by headers of the reply, except cookies, which are added', async () => {
     const answer = await collecting(reply({ ok: true }).freshToken('mine').cookie('a', '1'))
     expect(answer.headers['freshtoken']).toBe('mine')
     expect(answer.headers['set-cookie']).toBe('a=1; Path=/; HttpOnly; SameSite=Lax, app_session=1')

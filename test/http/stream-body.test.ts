@@ -88,7 +88,7 @@ describe('a streamed body', () => {
     expect(wasRead).toBe(false)
   })
 
-  it('is closed with a status that has no body', async () => {
+  it('is closed for a status without a body', async () => {
     const source = Readable.from(['a'])
     expect(await answerTo(reply(source, 204))).toMatchObject({ status: 204, text: '' })
     expect(source.destroyed).toBe(true)
@@ -243,7 +243,7 @@ describe('a client that leaves', () => {
       return: () => {
         returned++
         left()
-        return Promise.reject(new Error('nobody listens'))
+        return Promise.reject(new Error('unhandled'))
       },
     }
     await leaveDuring(() => ({ [Symbol.asyncIterator]: () => iterator }))

@@ -25,7 +25,7 @@ async function upload(name = 'Photo.JPG', content = 'content'): Promise<Upload> 
 const fresh = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jpg$/
 
 describe('Upload', () => {
-  it('returns its bytes at once and as a stream', async () => {
+  it('returns its bytes as a buffer and as a stream', async () => {
     const file = await upload()
     expect(await file.bytes()).toEqual(Buffer.from('content'))
     expect(await buffer(file.stream())).toEqual(Buffer.from('content'))

@@ -105,10 +105,10 @@ function print(what: string, calm: readonly Round[], heard: readonly Round[]): v
   const middle = (of: readonly Round[], figure: (one: Round) => number): number =>
     percentile(of.map(figure), 0.5)
   const line = (label: string, figure: (one: Round) => number, digits: number): void => {
-    const [without, beside] = [middle(calm, figure), middle(heard, figure)]
-    const times = without === 0 ? '' : (beside / without).toFixed(2)
+    const [without, listening] = [middle(calm, figure), middle(heard, figure)]
+    const times = without === 0 ? '' : (listening / without).toFixed(2)
     console.log(
-      `| ${label.padEnd(34)} | ${without.toFixed(digits)} | ${beside.toFixed(digits)} | ${times} |`,
+      `| ${label.padEnd(34)} | ${without.toFixed(digits)} | ${listening.toFixed(digits)} | ${times} |`,
     )
   }
   console.log(`${what}: without listeners, with ${listeners} of ${rooms} lists`)

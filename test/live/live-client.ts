@@ -72,7 +72,7 @@ export class LiveClient {
   async until(isSo: () => boolean, patience = 100_000): Promise<void> {
     const end = performance.now() + patience
     while (!isSo()) {
-      if (performance.now() > end) throw new Error('What was waited for has not come.')
+      if (performance.now() > end) throw new Error('The expected events did not arrive.')
       await Promise.race([this.#change(), new Promise((resolve) => setTimeout(resolve, 50))])
     }
   }
@@ -156,7 +156,7 @@ export function applyRows(
     ? [...known.values()]
     : order.map((id) => {
         const row = known.get(id)
-        if (row === undefined) throw new Error(`The order names ${id}, which nobody has.`)
+        if (row === undefined) throw new Error(`The order contains ${id}, which is not in the list.`)
         return row
       })
 }

@@ -71,7 +71,7 @@ try {
   const again = await server.usage()
   lines.push(
     [
-      'after a restart all are told again within',
+      'after a restart all are notified again within',
       `${Math.round(performance.now() - restarted)} ms`,
     ],
     ['database questions for that', String(again.runs)],

@@ -202,5 +202,5 @@ function momentsOf(one: Held): string[] {
 }
 
 function nameOf({ who, path, query }: Held): string {
-  return `${who === undefined ? 'nobody' : `user ${who}`} at ${query ?? path}`
+  return `${who === undefined ? 'anonymous' : `user ${who}`} at ${query ?? path}`
 }

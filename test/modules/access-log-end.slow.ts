@@ -8,7 +8,7 @@ import { describe, expect, it } from '@jest/globals'
 const program = fileURLToPath(new URL('./fixtures/logged.ts', import.meta.url))
 
 describe('the access log', () => {
-  it.each(['SIGTERM', 'exit', 'throw'])('has every request at the end by %s', async (way) => {
+  it.each(['SIGTERM', 'exit', 'throw'])('has every request after the end by %s', async (way) => {
     const child = fork(program, {
       execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

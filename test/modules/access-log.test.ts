@@ -186,7 +186,7 @@ describe('accessLog', () => {
     expect(line!.headers).toMatchObject({ 'idempotency-key': '[redacted]' })
   })
 
-  it('hides names that end like those of secrets', async () => {
+  it('hides names with the endings of secret names', async () => {
     await start({ query: true, headers: true })
     await get(
       '/items/7?reset_token=1234&newPassword=1234&client-secret=1234&login.otp=1234&jwt=1234',

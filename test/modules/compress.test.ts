@@ -153,7 +153,7 @@ describe('compress', () => {
   })
 
   it.each(['GET', 'HEAD'] as const)(
-    'gives a file one tag for %s, in 200 and 304',
+    'sends one tag of a file for %s, in 200 and 304',
     async (method) => {
       const whole = await get('/file', br)
       const tag = String(whole.headers.etag)

@@ -81,7 +81,7 @@ describe('@Config', () => {
       @Field('integer', { hidden: true }) pin!: number
       @Field('string', { hidden: true, oneOf: ['mild', 'bold'] }) taste!: string
       @Field('string', { hidden: true })
-      @MinLength(8, { message: 'what a short word is $value' })
+      @MinLength(8, { message: '$value is such a short word' })
       word!: string
       @Field('integer', { hidden: true, list: true }) codes!: number[]
     }

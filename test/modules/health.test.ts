@@ -105,7 +105,7 @@ describe('health', () => {
     expect([status, JSON.parse(body)]).toMatchObject([503, { checks: { database: 'failing' } }])
   })
 
-  it.each(['', '-wal'])('is not ready where app.db%s was deleted under it', async (end) => {
+  it.each(['', '-wal'])('is not ready where app.db%s was deleted', async (end) => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-health-'))
     const file = join(folder, 'app.db')
     @Module({ imports: [health()], records: [Lamp] })

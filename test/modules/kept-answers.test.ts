@@ -157,7 +157,7 @@ afterAll(async () => {
   await server.close()
 })
 
-describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
+describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
   let app: Application
   let boss: string
   let clerk: string
@@ -204,7 +204,7 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
   )
 
   it.each(['plain', 'accept', 'node-accept', 'lamps'])(
-    'Kept answers: /shared/%s is made once',
+    'the response of /shared/%s is created once',
     async (name) => {
       lines.length = 0
       const first = await ask(`/shared/${name}`, boss)
@@ -213,7 +213,7 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
     },
   )
 
-  it.each(['by-user', 'by-function'])('Kept answers: /shared/%s is kept for each', async (name) => {
+  it.each(['by-user', 'by-function'])('the response of /shared/%s is cached for each', async (name) => {
     const [first, second] = [
       await ask(`/shared/${name}`, boss),
       await ask(`/shared/${name}`, clerk),

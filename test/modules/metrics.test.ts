@@ -224,7 +224,7 @@ describe('metrics', () => {
 })
 
 describe('metrics({ secured })', () => {
-  it.each([true, 'admin'] as const)('asks for a token: %s', async (secured) => {
+  it.each([true, 'admin'] as const)('requires a token: %s', async (secured) => {
     @Module({ imports: [metrics({ secured })] })
     class ClosedModule {}
     const closed = await bootstrap(ClosedModule, { ...settings, env, listen: false })

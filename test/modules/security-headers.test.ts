@@ -42,7 +42,7 @@ async function start(...given: Parameters<typeof securityHeaders>) {
     (await fetch(url + path, { headers })).headers
 }
 
-it('sends policies with HTML, and keeps those of a page', async () => {
+it('sends policies with HTML, and keeps the policies of a page', async () => {
   const ask = await start()
   const page = await ask('/page')
   expect(page.get('content-security-policy')).toMatch(

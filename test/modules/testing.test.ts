@@ -280,10 +280,10 @@ describe('testApplication', () => {
   it('refuses options and overrides without effect', async () => {
     await expect(testApplication(DeskModule, { databse: 'x' } as never)).rejects.toThrow('databse')
     await expect(testApplication(DeskModule, { port: 3000 } as never)).rejects.toThrow('port')
-    class Nobody {}
+    class Unprovided {}
     await expect(
-      testApplication(DeskModule, { override: [{ provide: Nobody, use: 1 }] }),
-    ).rejects.toThrow('nothing provides Nobody')
+      testApplication(DeskModule, { override: [{ provide: Unprovided, use: 1 }] }),
+    ).rejects.toThrow('nothing provides Unprovided')
     await using desk = await testApplication(DeskModule)
     await expect(desk.reset({ all: true } as never)).rejects.toThrow('unknown option "all"')
   })

@@ -202,7 +202,7 @@ const samples: readonly Sample[] = [
   sample('ArrayMinSize and ArrayMaxSize', [v.ArrayMinSize(1), v.ArrayMaxSize(2)]),
   sample('ArrayContains', v.ArrayContains([1])),
   sample('ArrayNotContains', v.ArrayNotContains([1])),
-  sample('ArrayUnique', v.ArrayUnique(), 'objects are told apart by identity'),
+  sample('ArrayUnique', v.ArrayUnique(), 'objects are compared by identity'),
   sample('ArrayUnique of texts', [v.ArrayUnique(), v.IsString({ each: true })]),
   sample('IsDateString', v.IsDateString(), calendar),
   sample('IsISO8601', v.IsISO8601(), calendar),

@@ -271,7 +271,7 @@ describe('findBreakingChanges in routes', () => {
       [],
     ],
     [
-      'a second role beside the first',
+      'a second role in addition to the first',
       [{ bearerAuth: ['admin'] }],
       [{ bearerAuth: ['admin', 'audit'] }],
       ['it needs a token with admin and audit now.'],

@@ -58,7 +58,7 @@ describe('app.openapi', () => {
     ])
   })
 
-  it('lists routes of the application first, then GraphQL, those of packages, probes and metrics', async () => {
+  it('lists routes of the application first, then GraphQL, routes of packages, probes and metrics', async () => {
     @Controller('/audit')
     class Audit {
       @Get('/') list(): string[] {
@@ -202,7 +202,7 @@ describe('bodies', () => {
     expect(price).not.toHaveProperty('anyOf')
   })
 
-  it('are inferred from the sample where there is no class', () => {
+  it('are inferred from the sample without a class', () => {
     expect(operation('patch', '/items/{key}/price').requestBody).toEqual({
       content: {
         'application/json': {
@@ -264,7 +264,7 @@ describe('responses', () => {
       item,
       ['200', '400', '401', '403', '404', '413', '415', 'default'],
     ],
-    ['a role and no body', 'delete', item, ['204', '401', '403', '404', 'default']],
+    ['a role without a body', 'delete', item, ['204', '401', '403', '404', 'default']],
     [
       'a public checked body',
       'post',
@@ -297,7 +297,7 @@ describe('responses', () => {
     })
   })
 
-  it('are inferred from the sample where there is no class', () => {
+  it('are inferred from the sample without a class', () => {
     const { content } = operation('get', '/items/{name}#name-string').responses!['200']
     expect(content['application/json'].schema).toEqual({
       type: 'object',
@@ -344,7 +344,7 @@ describe('security', () => {
     ['none for @NoAuth', 'post', '/misc/contact', []],
     ['a token for @Doc({ secure: true })', 'get', '/misc/report', [{ bearerAuth: [] }]],
     ['either of two roles', 'put', item, [{ bearerAuth: ['admin'] }, { bearerAuth: ['editor'] }]],
-    ['two roles at once', 'delete', item, [{ bearerAuth: ['admin', 'audit'] }]],
+    ['two roles together', 'delete', item, [{ bearerAuth: ['admin', 'audit'] }]],
   ] as const)('is %s', (_, method, path, expected) => {
     expect(operation(method, path).security).toEqual(expected)
   })

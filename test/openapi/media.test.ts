@@ -115,7 +115,7 @@ afterAll(async () => {
 })
 
 describe('media types of bodies', () => {
-  it.each(paths)('are taken by POST %s exactly as the document lists them', async (path) => {
+  it.each(paths)('are accepted by POST %s exactly as the document lists them', async (path) => {
     const listed = Object.keys(documented(path).content)
     for (const [type, text, name] of sent) {
       const body = path === '/list' && name === 'application/json' ? `[${text}]` : text
@@ -134,7 +134,7 @@ describe('media types of bodies', () => {
   })
 
   it.each(paths)(
-    'POST %s takes no body exactly where the document does not ask for one',
+    'POST %s may be sent without a body exactly where the document does not require one',
     async (path) => {
       const answer = await app.inject({ method: 'POST', url: path })
       expect([path, answer.status]).toEqual([path, documented(path).required === true ? 400 : 200])

@@ -45,7 +45,7 @@ describe('fieldSchema', () => {
       { format: 'phone' },
       { type: 'string', pattern: '^\\+[1-9]\\d{5,14}$' },
     ],
-    ['a moment', 'datetime', {}, moment],
+    ['a datetime', 'datetime', {}, moment],
     ['a UUID key', 'id', { key: 'uuid' }, { type: 'string', format: 'uuid', maxLength: 36 }],
     ['bytes', 'blob', { maxLength: 9 }, { ...base64, maxLength: 12 }],
     ['any JSON', 'json', {}, { type: ['object', 'array', 'string', 'number', 'boolean'] }],
@@ -83,7 +83,7 @@ describe('fieldSchema', () => {
       { type: 'string', description: 'Matches /^a$/m.' },
     ],
     [
-      'moments as bounds, in words',
+      'datetimes as bounds, in words',
       'datetime',
       { min: '2026-01-01', description: 'When.' },
       { ...moment, description: 'When. Not before 2026-01-01.' },
@@ -91,7 +91,7 @@ describe('fieldSchema', () => {
     ['a default', 'integer', { default: 0 }, { ...safeInteger, default: 0 }],
     ['no default that is made anew', 'integer', { default: () => 1 }, safeInteger],
     ['an example', 'string', { example: 'Lamp' }, { type: 'string', examples: ['Lamp'] }],
-    ['what is read only', 'integer', { readOnly: true }, { ...safeInteger, readOnly: true }],
+    ['a read-only field', 'integer', { readOnly: true }, { ...safeInteger, readOnly: true }],
   ])('writes %s', (_, kind, rules, expected) => {
     expect(schemaOf(kind, rules)).toEqual(expected)
   })

@@ -70,7 +70,7 @@ describe('readArgumentNames', () => {
     expect(readArgumentNames(methods[member])).toEqual({ unreadable })
   })
 
-  it('reports that there is no source text', () => {
+  it('reports missing source text', () => {
     expect(readArgumentNames(methods.plain?.constructor.prototype.bind)).toEqual({
       unreadable: 'has no readable source text',
     })

@@ -124,7 +124,7 @@ describe('RouteTable.match', () => {
   })
 
   it.each(['/items/%ZZ', '/unknown/%', '/items/%C3%28', '/items/%00', '/%E0%80%80'])(
-    'answers 400 to the malformed path %s, known or not',
+    'returns 400 for the malformed path %s, known or not',
     (path) => {
       expect(() => tableOf('/items/<id>').match('GET', path, [])).toThrow(
         expect.objectContaining({ status: 400, code: 'MALFORMED_ENCODING' }),

@@ -18,10 +18,10 @@ import { runSuitesOn } from './suites.mjs'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const all = ['node@20', 'node@22', 'node@24', 'node@26', 'bun', 'deno']
 
-const given = process.argv.slice(2)
-const on = given.indexOf('--on')
-const runtimes = on === -1 ? all : given.splice(on, 2)[1].split(',')
-const patterns = given
+const args = process.argv.slice(2)
+const on = args.indexOf('--on')
+const runtimes = on === -1 ? all : args.splice(on, 2)[1].split(',')
+const patterns = args
 
 const folder = mkdtempSync(join(tmpdir(), 'filigree-runtimes-'))
 const results = []

@@ -16,7 +16,7 @@ export async function trySamples(command, app) {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-samples-'))
   try {
     await using(command, app, 'hello', folder, async ({ url }) => {
-      assert.deepEqual(await ask(`${url}/hello/Ada`), { message: 'Hello, Ada!' })
+      assert.deepEqual(await getJson(`${url}/hello/Ada`), { message: 'Hello, Ada!' })
     })
     return await using(command, app, 'atlas', folder, tryAtlas)
   } finally {
@@ -25,11 +25,11 @@ export async function trySamples(command, app) {
 }
 
 async function tryAtlas({ url, driver }) {
-  const iceland = await ask(`${url}/countries/IS`)
+  const iceland = await getJson(`${url}/countries/IS`)
   assert.equal(iceland.name, 'Iceland')
-  assert.ok((await ask(`${url}/cities?q=reykja`)).items.length > 0)
+  assert.ok((await getJson(`${url}/cities?q=reykja`)).items.length > 0)
   assert.match(await (await fetch(url, { headers: { accept: 'text/html' } })).text(), /<html/)
-  assert.match((await ask(`${url}/swagger/openapi.json`)).openapi, /^3\./)
+  assert.match((await getJson(`${url}/swagger/openapi.json`)).openapi, /^3\./)
   const answer = await fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -46,11 +46,11 @@ async function tryAtlas({ url, driver }) {
   assert.equal(login.status, 200)
   assert.match(login.headers.get('freshtoken'), /^eyJ/)
   // Many responses with many rows: the bug of better-sqlite3 12 on Node 24 appears within seconds.
-  for (let round = 0; round < 300; round++) await ask(`${url}/countries?limit=50`)
+  for (let round = 0; round < 300; round++) await getJson(`${url}/countries?limit=50`)
   return driver
 }
 
-async function ask(url) {
+async function getJson(url) {
   const answer = await fetch(url)
   assert.equal(answer.status, 200, url)
   return answer.json()

@@ -26,11 +26,11 @@ function block(name, parent) {
 }
 
 export function describe(name, define) {
-  const made = block(name, current)
-  current.blocks.push(made)
-  current = made
+  const suite = block(name, current)
+  current.blocks.push(suite)
+  current = suite
   define()
-  current = made.parent
+  current = suite.parent
 }
 
 export function it(name, run) {

@@ -74,6 +74,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , runtime = 'node', ...suites] = process.argv
   const command = runtime.endsWith('deno') ? [runtime, 'run', '-A'] : [runtime]
   const project = fileURLToPath(new URL('../..', import.meta.url))
-  const given = suites.length > 0 ? suites : contractSuites
-  console.log(`${await runSuitesOn(command, project, given)} passed`)
+  const chosen = suites.length > 0 ? suites : contractSuites
+  console.log(`${await runSuitesOn(command, project, chosen)} passed`)
 }

@@ -140,7 +140,7 @@ describe('a query tree', () => {
   })
 })
 
-describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
+describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
   const facts = (tree: Query | Change, values: readonly unknown[] = []) => {
     const { statement } = writeStatement(tree, dialect)
     const { kind, tables, mayWait, together } = statement
@@ -148,7 +148,7 @@ describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
   }
   const reads = { kind: 'select', mayWait: false } as const
 
-  it('returns the tables, that of the rows first', () => {
+  it('returns the tables, first the table of the rows', () => {
     expect(facts(example)).toMatchObject({ ...reads, tables: ['product', 'category'] })
   })
 

@@ -27,7 +27,7 @@ export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres
 
   // The pages use shell commands, and curl for requests.
   const each = hasTools ? it.each : it.skip.each
-  each(pages)('does what $name says', async ({ steps }) => {
+  each(pages)('works as $name describes', async ({ steps }) => {
     for (const step of steps) {
       const printed = await reader.follow(step)
       if (step.kind === 'command' && step.answer !== '')

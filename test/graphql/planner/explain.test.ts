@@ -47,7 +47,7 @@ function nested(depth: number): string {
   return `query Q($limit: Int) { ${inner} }`
 }
 
-describe.each(engines)('what %s is asked', (_name, open, explain) => {
+describe.each(engines)('the query plan on %s', (_name, open, explain) => {
   let database: Database
   let graphql: GraphQL
 
@@ -88,7 +88,7 @@ describe.each(engines)('what %s is asked', (_name, open, explain) => {
   }
 
   it.each([1, 2, 3, 4, 5])(
-    'is one statement for a query %i deep, the same for 1 row, 10 and 1,000',
+    'is one statement for a query with %i levels, the same for 1 row, 10 and 1,000',
     async (depth) => {
       const statements = new Set<string>()
       for (const limit of [1, 10, 1000]) {

@@ -94,7 +94,7 @@ for (const name of wideNames) Field('text', given)(Wide.prototype as object, nam
 
 const records: Class[] = [Box, Value, Wide]
 
-describe.each(await startBothEngines())('JSON that %s writes', (engine, open) => {
+describe.each(await startBothEngines())('JSON written by %s', (engine, open) => {
   let database: Database
   let graphql: GraphQL
   beforeAll(async () => {
@@ -199,7 +199,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
     expect([JSON.stringify(data), count]).toEqual([json, 1])
   })
 
-  it.each(names)('is whole with %s first, last and alone', async (name) => {
+  it.each(names)('is complete with %s first, last and alone', async (name) => {
     for (const fields of [`${name} id`, `id ${name}`, name]) {
       const { count } = await run(
         `{ values(limit: 1000) { ${fields} } boxes { values { ${fields} } } }`,
@@ -256,7 +256,7 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
   })
 
   it.each(['text', 'whole', 'number', 'truth', 'moment', 'named', 'plain'])(
-    'walks pages by %s, whose nulls and odd values are in cursors',
+    'reads pages by %s, with nulls and unusual values in cursors',
     async (name) => {
       const found: string[] = []
       let after = 'null'

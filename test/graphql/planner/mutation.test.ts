@@ -97,7 +97,7 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
     },
   )
 
-  it.each(['9', '0', 'x', '1.5', ''])('finds no record of the id %j', async (id) => {
+  it.each(['9', '0', 'x', '1.5', ''])('finds no record for the id %j', async (id) => {
     const { data, errors } = await run(update, { id, input: { price: 1 } })
     expect(data).toEqual({ updateLamp: null })
     expect(errors).toMatchObject([{ path: ['updateLamp'], extensions: { code: 'NOT_FOUND' } }])
@@ -138,7 +138,7 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
   })
 })
 
-describe.each(engines)("an update of a row that must be the caller's on %s", (_name, open) => {
+describe.each(engines)("an update restricted to the caller's rows on %s", (_name, open) => {
   let database: Database
   let graphql: GraphQL
   beforeEach(async () => {

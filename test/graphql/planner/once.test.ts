@@ -49,7 +49,7 @@ interface Failure {
   readonly path: readonly unknown[]
 }
 
-describe.each(bothEngines(server))('a question that failed on %s', (engine, open) => {
+describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
   let database: Database
   let graphql: GraphQL
   const change = (sql: string) => database.kysely.executeQuery(CompiledQuery.raw(sql))
@@ -72,7 +72,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
   }
   const rootOf = (text: string): string => /\w+/.exec(text)?.[0] ?? ''
 
-  it.each(questions)('for a missing column is not asked again: %s', async (text) => {
+  it.each(questions)('with a missing column is not repeated: %s', async (text) => {
     await change('alter table book rename column title to name')
     await change('alter table shelf rename column label to name')
     try {
@@ -86,7 +86,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     }
   })
 
-  it.each(questions)('for a missing table is not asked again: %s', async (text) => {
+  it.each(questions)('with a missing table is not repeated: %s', async (text) => {
     await change('alter table book rename to gone')
     try {
       const { count, errors } = await run(text)
@@ -103,7 +103,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     ['overflow', 'It failed.'],
     ['other', 'It failed.'],
   ]
-  it.each(kinds)('as %s is answered as it is', async (kind, message) => {
+  it.each(kinds)('of the kind %s returns its error', async (kind, message) => {
     const { engine: asked } = database.context
     let count = 0
     const fail = () => {
@@ -138,7 +138,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
   })
 
   if (engine === 'PostgreSQL')
-    it.each(questions)('for its time is not asked again: %s', async (text) => {
+    it.each(questions)('after a timeout is not repeated: %s', async (text) => {
       const url = new URL(await open())
       const holder = await connect(url.href, { records })
       await holder.sync()

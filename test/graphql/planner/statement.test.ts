@@ -67,7 +67,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     expect(statements[0]?.sql.match(/ limit \d+\) as/g)).toHaveLength(2)
   })
 
-  it('writes limits of the document into the statement, and parameters for those of variables', async () => {
+  it('writes limits of the document into the statement, and uses parameters for variables', async () => {
     const text =
       'query Q($many: Int) { categories(limit: 2) { products(limit: $many) { reviews { stars } } } }'
     const one = await run(text, { many: 3 })
@@ -208,7 +208,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
   })
 
   describe.each([2147483648, -2147483649, 4294967296, 9007199254740991])(
-    'with an Int of %d, beyond 32 bits',
+    'with an Int of %d, over 32 bits',
     (stock) => {
       let id = 0
       beforeAll(async () => {

@@ -112,7 +112,7 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
     ['the program', undefined, ['a1', 'a2', 'b1']],
     ['a visitor', visitor, ['a2']],
     ['ann', ann, ['a1', 'a2']],
-    ['a token that names nobody', { user: {} }, []],
+    ['a token without a subject', { user: {} }, []],
     ['an administrator', admin, ['a1', 'a2', 'b1']],
   ])(
     'shows %s only their rows, in lists, counts, pages and relations',

@@ -87,7 +87,7 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
     expect(await typeOf('BookWhere')).toEqual(['IDFilter', 'IDFilter'])
   })
 
-  it.each(['', ' shelf { ok: name }'])('are texts in answers (with%s)', async (more) => {
+  it.each(['', ' shelf { ok: name }'])('are texts in responses (with%s)', async (more) => {
     const rows = [
       { shelfId: String(large), placeId: place, ...(more !== '' && { shelf: { ok: 'a' } }) },
       { shelfId: null, placeId: null, ...(more !== '' && { shelf: null }) },

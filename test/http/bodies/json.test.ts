@@ -43,7 +43,7 @@ describe('readJson', () => {
   })
 
   it.each(['{', '{"a":}', '{a:1}', "{'a':1}", '[1,]', 'NaN', '{} {}', '\0', 'undefined', '{"a":1'])(
-    'answers 400 to %j',
+    'returns 400 for %j',
     (text) => {
       const refusal = refusalOf(text)
       expect(refusal).toMatchObject({ status: 400, code: 'MALFORMED_JSON' })
@@ -76,7 +76,7 @@ describe('readJson', () => {
   })
 
   it.each(['{"constructor":"Renault"}', '{"a":"__proto__"}', '"__proto__"', '["\\u0041"]'])(
-    'accepts %s, which reaches no prototype',
+    'accepts %s, which changes no prototype',
     (text) => {
       expect(read(text)).toEqual(JSON.parse(text))
     },

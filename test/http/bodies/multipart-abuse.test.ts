@@ -45,7 +45,7 @@ describe('malformed multipart bodies', () => {
     ['no boundary at all', 'hello', 'The multipart body is malformed.'],
     ['another boundary', multipartOf('c', field('a', '1')), 'The multipart body is malformed.'],
     ['a part without a head', '--b\r\n\r\nx\r\n--b--', 'A part of the body is not form-data.'],
-    ['a part that is no form-data', part('X-A: 1'), 'A part of the body is not form-data.'],
+    ['a part that is not form-data', part('X-A: 1'), 'A part of the body is not form-data.'],
     ['a nameless part', part('Content-Disposition: form-data'), 'A part of the body has no name.'],
     [
       'a header without a colon',
@@ -84,7 +84,7 @@ describe('malformed multipart bodies', () => {
     expect((await refusalOf(sent)).slice(0, 2)).toEqual([400, 'INVALID_UTF8'])
   })
 
-  it.each(['__proto__', 'constructor', 'prototype'])('answers 400 to the name %s', async (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('return 400 for the name %s', async (name) => {
     for (const head of [headOf(name), headOf(name, 'a.txt')]) {
       expect((await refusalOf(part(head))).slice(0, 2)).toEqual([400, 'PROTOTYPE_KEY'])
     }

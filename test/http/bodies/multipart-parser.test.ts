@@ -55,7 +55,7 @@ describe('MultipartParser', () => {
     ['-', '-'],
     ['CR LF - -', '\r\n--'],
     ['the beginnings of the boundary', '\r\n--bound'],
-    ['what is a boundary but for its end', '\r\n--boundary-'],
+    ['a boundary without its end', '\r\n--boundary-'],
     ['a boundary with CR behind it', '\r\n--boundary\r'],
     ['many beginnings', '\r\r\n\r\n-\r\n--\r\n--b'],
   ])('emits the bytes of a part once for each chunk: %s', (_what, text) => {
@@ -81,13 +81,13 @@ describe('MultipartParser', () => {
     ['CR LF - -', '\r\n--'],
     ['the beginnings of the boundary', `\r\n--${browsers.slice(0, 9)}`],
     ['longer beginnings of it', `\r\n--${browsers.slice(0, -1)}`],
-    ['what is a boundary but for its end', `\r\n--${browsers}x`],
+    ['a boundary without its end', `\r\n--${browsers}x`],
   ])('scans as many bytes as for any other body, three times at most: %s', (_what, text) => {
     expect(countLooks(browsers, text)).toBeLessThanOrEqual(3 * countLooks(browsers, 'z'))
   })
 
   it.each(['b', 'boundary', '-'.repeat(70), 'b'.repeat(200)])(
-    'looks at each byte a few times at most, whatever the body is made of: %s',
+    'reads each byte a few times at most, for any content: %s',
     (boundary) => {
       const begin = `\r\n--${boundary}`
       for (const text of [

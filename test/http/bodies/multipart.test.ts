@@ -277,8 +277,8 @@ describe('beforeFirstFile', () => {
   })
 
   it.each([
-    ['at once', () => fail()],
-    ['later', async () => turn().then(fail)],
+    ['synchronously', () => fail()],
+    ['asynchronously', async () => turn().then(fail)],
   ])('refuses %s with nothing on the disk', async (_what, beforeFirstFile) => {
     await using server = await BodyServer.start({ beforeFirstFile })
     const answer = await server.post(multipartOf('b', upload, token), type)

@@ -58,7 +58,7 @@ describe('readPartHeader', () => {
     expect(() => readPartHeader(headers)).toThrow('A name in the body is not valid UTF-8.')
   })
 
-  it.each(['__proto__', 'constructor', 'prototype'])('answers 400 to the name %s', (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('returns 400 for the name %s', (name) => {
     expect(() => read(`form-data; name="${name}"`)).toThrow(
       expect.objectContaining({ status: 400, code: 'PROTOTYPE_KEY' }),
     )

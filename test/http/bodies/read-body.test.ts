@@ -143,12 +143,12 @@ describe('readBody of an empty body', () => {
     ],
   ] as const
 
-  it.each(empty)('gives undefined for %s', async (_what, bytes) => {
+  it.each(empty)('returns undefined for %s', async (_what, bytes) => {
     await using server = await BodyServer.start()
     expect(await server.raw(bytes)).toContain('{"kind":"undefined","files":{}}')
   })
 
-  it.each(empty)('answers 400 to %s where a body is declared', async (_what, bytes) => {
+  it.each(empty)('returns 400 for %s where a body is declared', async (_what, bytes) => {
     await using server = await BodyServer.start({ declared: true })
     const text = await server.raw(bytes)
     expect(text).toContain('HTTP/1.1 400')
@@ -183,7 +183,7 @@ describe('readBody with a limit', () => {
   const limits = { body: 10 }
   const tooLarge = { error: 'The body is larger than 10 bytes.', code: 'PAYLOAD_TOO_LARGE' }
 
-  it.each([json, 'text/plain', form, 'image/png'])('answers 413 to a larger %s', async (type) => {
+  it.each([json, 'text/plain', form, 'image/png'])('returns 413 for a larger %s', async (type) => {
     expect((await post('"12345678"', type, { limits })).status).toBe(200)
     expect(await post('"123456789"', type, { limits })).toEqual({ status: 413, body: tooLarge })
   })
@@ -262,14 +262,14 @@ describe('readBody and the connection', () => {
 
   const types = [json, 'multipart/form-data; boundary=b']
 
-  it.each(types)('rejects with CLIENT_GONE when %s was lost before the reading', async (type) => {
+  it.each(types)('rejects with CLIENT_GONE when %s was lost before reading', async (type) => {
     const request = standIn(type)
     request.incoming.destroy()
     await once(request.incoming, 'close')
     await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'CLIENT_GONE' })
   })
 
-  it.each(types)('leaves a refused %s so that its later failure harms nobody', async (type) => {
+  it.each(types)('leaves a refused %s so that its later error is ignored', async (type) => {
     const request = standIn(type)
     const reading = read(request)
     request.incoming.push('x'.repeat(11))

@@ -212,7 +212,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
 
     it.each([undefined, 'read committed', 'repeatable read', 'serializable'] as const)(
-      'never fails the transaction that asks, isolation %s',
+      'never fails the transaction of the caller, isolation %s',
       async (isolation) => {
         const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
         const both = await Promise.all(
@@ -264,7 +264,7 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   describe('addMany', () => {
-    it.each([0, 1, 3, 700])('answers an entry for each of %d bodies, in order', async (count) => {
+    it.each([0, 1, 3, 700])('returns an entry for each of %d bodies, in order', async (count) => {
       const bodies = Array.from({ length: count }, (_, userId) => ({ userId }))
       const added = await queue.addMany(Mail, 'welcome', bodies, { priority: 3 })
       expect(added.every((one) => one.added)).toBe(true)
@@ -389,7 +389,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     },
   )
 
-  it('keeps every body unchanged, one by one and together', async () => {
+  it('keeps all bodies unchanged, one by one and together', async () => {
     const bodies = ['text', 'null', 7, true, false, null, [1, [2]], {}, { b: 1, g: 'x' }, '{"a":1}']
     const [one = { id: 0 }] = await queue.addMany(Mail, 'farewell', bodies as never[])
     for (const [index, body] of bodies.entries()) {

@@ -41,8 +41,8 @@ const throws = (thrown: () => unknown) => (): never => {
 /** Values that jobs may throw and return, and that break code that inspects them. */
 const poisons: Readonly<Record<string, () => unknown>> = {
   'throws null': throws(() => null),
-  'throws what is no text': throws(() => Object.create(null)),
-  'throws what cannot be looked at': throws(revoked),
+  'throws an object without text': throws(() => Object.create(null)),
+  'throws a revoked proxy': throws(revoked),
   'throws an error whose message throws': throws(() =>
     Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } }),
   ),
@@ -196,7 +196,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
   })
 
-  it.each(Object.keys(poisons))('a job that %s fails, and harms no other', async (kind) => {
+  it.each(Object.keys(poisons))('a job that %s fails, and affects no other', async (kind) => {
     const { id } = await queue.add(Work, 'poison', { kind })
     await queue.add(Work, 'plain', { name: 'next' })
     await queue.drain()

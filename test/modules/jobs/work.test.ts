@@ -139,7 +139,7 @@ describe.each(addresses)('on %s', (_name, address) => {
   }
 
   scene(
-    'a job runs soon after its commit, outside of the request and the transaction that added it',
+    'a job runs soon after its commit, outside the request and the transaction that added it',
     async (scene) => {
       const [app] = await scene.start({ work: true })
       const { body } = await app.inject({ method: 'POST', url: '/' })
@@ -149,7 +149,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     },
   )
 
-  scene('jobs run when their times come, however seldom the table is looked at', async (scene) => {
+  scene('jobs run when they are due, however rarely the table is polled', async (scene) => {
     const [, queue] = await scene.start({ work: true, poll: '1h' })
     await queue.add(Work, 'look', { name: 'last' }, { in: '5s' })
     await queue.add(Work, 'look', { name: 'later' }, { in: '2s' })
@@ -158,7 +158,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     expect(scene.seen.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
   })
 
-  scene('a process that only adds leaves the work to others', async (scene) => {
+  scene('a process that only adds jobs leaves the work to others', async (scene) => {
     const [, adding] = await scene.start({})
     await adding.add(Work, 'look', { name: 'a' })
     await scene.start({ work: true })
@@ -167,7 +167,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     await until(async () => (await adding.counts()).done === 2)
   })
 
-  scene('a run that exceeds its time is told, and failed where it does not stop', async (scene) => {
+  scene('a run that exceeds its timeout is notified, and fails where it does not stop', async (scene) => {
     const [, queue] = await scene.start({ work: true, concurrency: 1 })
     const { id } = await queue.add(Work, 'deaf')
     await queue.add(Work, 'look', { name: 'next' })
@@ -190,7 +190,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     expect(scene.seen).toEqual(['heeds 1', 'cancelled'])
   })
 
-  scene('at the end running ones may finish, and no new one begins', async (scene) => {
+  scene('at close running jobs may finish, and no new one starts', async (scene) => {
     const [app, queue] = await scene.start({ work: true, concurrency: 1 })
     await queue.add(Work, 'held')
     await until(() => scene.seen.length === 1)
@@ -203,7 +203,7 @@ describe.each(addresses)('on %s', (_name, address) => {
   })
 
   scene(
-    'at the end what heeds its signal, and what does not, is given back without counting',
+    'at close jobs are released without counting an attempt, whether they stop on their signal or not',
     async (scene) => {
       const [app, queue] = await scene.start({ work: true, drain: 0 })
       await queue.add(Work, 'held')

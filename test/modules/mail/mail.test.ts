@@ -71,7 +71,7 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   it.each<[string, object, string]>([
     ['no content', { to: 'a@b.c', subject: 'x' }, 'neither text nor html'],
-    ['nobody to send it to', { to: [], subject: 'x', text: 'x' }, 'to '],
+    ['no recipient', { to: [], subject: 'x', text: 'x' }, 'to '],
     [
       'a second header in the subject',
       { to: 'a@b.c', subject: 'x\r\nBcc: z@b.c', text: 'x' },

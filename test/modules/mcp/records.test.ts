@@ -125,7 +125,7 @@ describe('query', () => {
     expect(await desk.records(Note).count()).toBe(1)
   })
 
-  it.each([[[]], ['{}'], [1]])('takes variables by name alone, not %j', async (variables) => {
+  it.each([[[]], ['{}'], [1]])('accepts variables by name only, not %j', async (variables) => {
     const { result } = await query('{ ticketCount }', { variables })
     expect(result).toMatchObject({
       isError: true,

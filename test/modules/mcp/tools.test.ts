@@ -32,7 +32,7 @@ class Line {
 }
 
 class Order {
-  @Field('string', { maxLength: 20, description: 'What the order is called.' }) title!: string
+  @Field('string', { maxLength: 20, description: 'The title of the order.' }) title!: string
   @Field(() => Line, { list: true, optional: true }) lines?: Line[]
 }
 
@@ -72,7 +72,7 @@ class Orders {
   @Doc({ description: 'An order by its id.' })
   show(id: string, query: Asked): object {
     seen.push([id, { full: query.full, tags: query.tags }])
-    if (id === '404') throw new HttpError(404, 'There is no such order.')
+    if (id === '404') throw new HttpError(404, 'The order does not exist.')
     return { id: 7, title: `of ${id}`, secret: 'hidden' }
   }
 
@@ -223,7 +223,7 @@ describe('the list', () => {
     expect(change?.inputSchema).toMatchObject({
       properties: {
         id: { type: 'integer' },
-        title: { description: 'What the order is called.', maxLength: 20 },
+        title: { description: 'The title of the order.', maxLength: 20 },
         lines: { items: { $ref: '#/$defs/Line' } },
       },
       required: ['id', 'title'],
@@ -297,7 +297,7 @@ describe('a call', () => {
     expect(await text('ordersShow', {})).toEqual([true, expect.stringContaining('id: is required')])
     const badly = await text('ordersRemove', { id: 'third' }, { token: owner })
     expect(badly).toEqual([true, '404 Not found\nid must fit <id:int>'])
-    expect(await text('ordersShow', { id: '404' })).toEqual([true, '404 There is no such order.'])
+    expect(await text('ordersShow', { id: '404' })).toEqual([true, '404 The order does not exist.'])
     expect(await text('ordersRemove', { id: 3 }, { token: owner })).toEqual([
       true,
       '409 Order 3 is paid.',
@@ -405,7 +405,7 @@ describe('a call', () => {
   })
 
   it.each(['allOne', 'allLater'])(
-    'is a request of its own for those who watch, before its message is: %s',
+    'is a separate request for observers, before its message is: %s',
     async (name) => {
       const told: unknown[] = []
       const hear = (message: unknown): void => {

@@ -121,7 +121,7 @@ beforeEach(async () => {
 })
 
 function open(): Promise<Page> {
-  if (context === undefined) throw new Error('there is no browser')
+  if (context === undefined) throw new Error('the browser was not started')
   return context.newPage()
 }
 

@@ -202,7 +202,7 @@ describe('the sign-in transaction', () => {
   })
 
   it.each(engines)(
-    'counts once over all processes that share the database, on %s',
+    'works once across all processes that share the database, on %s',
     async (_name, open) => {
       // Two processes share a file, because memory cannot be shared.
       const folder = mkdtempSync(join(tmpdir(), 'filigree-oidc-'))

@@ -241,7 +241,7 @@ describe('signing in at a provider', () => {
     ['without one', (query: URLSearchParams) => (query.delete('iss'), query)],
     ['with two codes', (query: URLSearchParams) => (query.append('code', 'x'), query)],
     ['without a code', (query: URLSearchParams) => (query.delete('code'), query)],
-    ['with an ID token beside it', (query: URLSearchParams) => (query.set('id_token', 'x'), query)],
+    ['with an additional ID token', (query: URLSearchParams) => (query.set('id_token', 'x'), query)],
   ])('refuses a callback %s', async (_what, change) => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
@@ -506,7 +506,7 @@ describe('an unavailable provider', () => {
     ],
     ['discovery of another', { metadata: { issuer: 'http://127.0.0.1:1' } }],
     [
-      'discovery that is no JSON',
+      'discovery that is not JSON',
       {
         discovery: (response) =>
           void response.writeHead(200, { 'content-type': 'application/json' }).end('<'),

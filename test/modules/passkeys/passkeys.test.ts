@@ -386,7 +386,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(await own()).toHaveLength(1)
   })
 
-  it('sign in their owner, whoever was signed in before, and the last one can be removed', async () => {
+  it('sign in their owner after another user, and the last one can be removed', async () => {
     await browser.register(device)
     const other = await signedIn('2')
     const before = other.token
