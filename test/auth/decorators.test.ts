@@ -79,7 +79,7 @@ describe('Secured and NoAuth', () => {
   })
 })
 
-describe('accessNotes', () => {
+describe('readHandlerAccess', () => {
   it('reports both decorators on one handler, which stays closed', () => {
     class Torn {
       @Secured @NoAuth save(): void {}

@@ -7,7 +7,7 @@ const fill = (tokens: VerifiedTokens, from: number, to: number): void => {
   }
 }
 
-describe('RememberedTokens', () => {
+describe('VerifiedTokens', () => {
   it('holds at most its limit, 10,000 by default', () => {
     const small = new VerifiedTokens(3)
     fill(small, 0, 100)

@@ -76,7 +76,7 @@ describe('formats', () => {
   })
 })
 
-describe('toMoment', () => {
+describe('toTimestamp', () => {
   it.each<[unknown, string | undefined]>([
     ['2026-11-20', '2026-11-20T00:00:00.000Z'],
     ['2026-11-20T10:00', '2026-11-20T10:00:00.000Z'],
