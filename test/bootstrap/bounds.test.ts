@@ -222,7 +222,7 @@ describe('connections', () => {
 
   // The server parses the first kind twice and refuses the second, and each counts once.
   it.each([
-    ['a wish for another protocol', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
+    ['an upgrade to another protocol', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
     ['an expectation that is refused', 'Expect: more\r\n'],
   ])('are closed after the maximum number of requests, also with %s', async (_what, header) => {
     await start({ limits: { requests: 3 } })

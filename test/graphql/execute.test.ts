@@ -40,7 +40,7 @@ describe('GraphQL language', () => {
       {},
       { books: [{ title: 'Emma', tags: ['novel'] }] },
     ],
-    ['nothing where nothing is found', '{ book(id: 9) { title } }', {}, { book: null }],
+    ['null where no row is found', '{ book(id: 9) { title } }', {}, { book: null }],
     [
       'introspection',
       '{ __type(name: "Author") { fields { name type { kind ofType { name } } } } }',

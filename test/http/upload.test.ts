@@ -39,7 +39,7 @@ describe('Upload', () => {
 
 describe('Upload.moveTo', () => {
   it.each([
-    ['that is there', 'there'],
+    ['that exists', 'there'],
     ['that ends in a slash', 'new/deep/'],
   ])('moves into a folder %s, under a generated name', async (_what, target) => {
     await mkdir(join(folder, 'there'))

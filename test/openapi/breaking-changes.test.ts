@@ -256,7 +256,7 @@ describe('findBreakingChanges in routes', () => {
   })
 
   it.each<[string, object[], object[], string[]]>([
-    ['a token that is asked for', [], [{ bearerAuth: [] }], ['it needs a token now.']],
+    ['a token that becomes required', [], [{ bearerAuth: [] }], ['it needs a token now.']],
     ['a token that is not asked for any more', [{ bearerAuth: [] }], [], []],
     [
       'a role that is asked for',

@@ -23,9 +23,9 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe.each([
-  ['of every feature', FixtureModule],
+  ['with every feature', FixtureModule],
   ['of the atlas', AtlasModule],
-  ['of odd names', OddModule],
+  ['with unusual names', OddModule],
 ])('the document %s, checked by other tools', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
     const text = JSON.stringify(await describeApplication(module, { logger: false }))

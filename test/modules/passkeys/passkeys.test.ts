@@ -285,7 +285,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     ['of another port', { origin: 'https://desk.example:8443' }],
     ['without TLS', { origin: 'http://desk.example' }],
     ['null', { origin: 'null' }],
-    ['that only begins alike', { origin: 'https://desk.example.evil.example' }],
+    ['with the same beginning only', { origin: 'https://desk.example.evil.example' }],
     ['of another relying party', { rpId: 'evil.example' }],
     ['for another purpose', { type: 'webauthn.create' }],
     ['without the user', { flags: 0x00 }],
