@@ -98,16 +98,13 @@ async function eventsOf(response: Response): Promise<string> {
 const complete = 'event: complete\ndata: \n\n'
 
 describe('subscriptions over text/event-stream', () => {
-  it.each(['POST', 'GET'])(
-    'send each event and then complete, with %s',
-    async (method) => {
-      const response = await ask('subscription { count(to: 2) }', { method })
-      expect(response.headers.get('content-type')).toBe('text/event-stream')
-      expect(await eventsOf(response)).toBe(
-        `event: next\ndata: {"data":{"count":1}}\n\nevent: next\ndata: {"data":{"count":2}}\n\n${complete}`,
-      )
-    },
-  )
+  it.each(['POST', 'GET'])('send each event and then complete, with %s', async (method) => {
+    const response = await ask('subscription { count(to: 2) }', { method })
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    expect(await eventsOf(response)).toBe(
+      `event: next\ndata: {"data":{"count":1}}\n\nevent: next\ndata: {"data":{"count":2}}\n\n${complete}`,
+    )
+  })
 
   it('are accepted where a client also accepts JSON', async () => {
     const accept = 'application/graphql-response+json, application/json, text/event-stream'

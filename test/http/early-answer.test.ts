@@ -106,19 +106,22 @@ describe('a response before the body was read', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
   })
 
-  it.each([408, 413, 431])('ends the connection after %d, with or without a body', async (status) => {
-    await using server = await startRefusing(status)
-    for (const length of [0, 1000]) {
-      const socket = connect(server.port, '127.0.0.1')
-      const done = collect(socket)
-      socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`)
-      socket.write('x'.repeat(length))
-      const { text, error } = await done
-      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-      expect(text).toContain('Connection: close\r\n')
-      expect(error).toBeUndefined()
-    }
-  })
+  it.each([408, 413, 431])(
+    'ends the connection after %d, with or without a body',
+    async (status) => {
+      await using server = await startRefusing(status)
+      for (const length of [0, 1000]) {
+        const socket = connect(server.port, '127.0.0.1')
+        const done = collect(socket)
+        socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`)
+        socket.write('x'.repeat(length))
+        const { text, error } = await done
+        expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+        expect(text).toContain('Connection: close\r\n')
+        expect(error).toBeUndefined()
+      }
+    },
+  )
 })
 
 describe('the drain time', () => {

@@ -156,7 +156,8 @@ export function applyRows(
     ? [...known.values()]
     : order.map((id) => {
         const row = known.get(id)
-        if (row === undefined) throw new Error(`The order contains ${id}, which is not in the list.`)
+        if (row === undefined)
+          throw new Error(`The order contains ${id}, which is not in the list.`)
         return row
       })
 }

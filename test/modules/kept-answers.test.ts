@@ -213,13 +213,16 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
     },
   )
 
-  it.each(['by-user', 'by-function'])('the response of /shared/%s is cached for each', async (name) => {
-    const [first, second] = [
-      await ask(`/shared/${name}`, boss),
-      await ask(`/shared/${name}`, clerk),
-    ]
-    expect(second.body).not.toBe(first.body)
-    expect(await ask(`/shared/${name}`, boss)).toEqual(first)
-    expect(await ask(`/shared/${name}`, clerk)).toEqual(second)
-  })
+  it.each(['by-user', 'by-function'])(
+    'the response of /shared/%s is cached for each',
+    async (name) => {
+      const [first, second] = [
+        await ask(`/shared/${name}`, boss),
+        await ask(`/shared/${name}`, clerk),
+      ]
+      expect(second.body).not.toBe(first.body)
+      expect(await ask(`/shared/${name}`, boss)).toEqual(first)
+      expect(await ask(`/shared/${name}`, clerk)).toEqual(second)
+    },
+  )
 })

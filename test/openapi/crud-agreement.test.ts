@@ -139,7 +139,8 @@ describe('the document of crud and its routes', () => {
       const isKnown = operation?.parameters?.some((one) => one.in === 'header' && one.name === name)
       if (name !== 'Authorization' && isKnown !== true) faults.push(`${where}: asks by ${name}`)
     }
-    if (answer.body === '') return said.content ? [...faults, `${where}: the body is missing`] : faults
+    if (answer.body === '')
+      return said.content ? [...faults, `${where}: the body is missing`] : faults
     const place = `${path.replaceAll('/', '~1')}/${asked.method.toLowerCase()}/responses/${expected}`
     const target = said.$ref ?? `#/paths/${encodeURI(place)}`
     const ref = `document${target}/content/application~1json/schema`

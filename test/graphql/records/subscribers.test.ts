@@ -127,21 +127,24 @@ describe('pending changes of a subscriber', () => {
     [1, 1],
     [1, 2],
     [Infinity, 1500],
-  ])('with limits.events %d: of %d all are sent, or an error reports the loss', async (most, count) => {
-    app = await start({ events: most })
-    const stream = await follow()
-    const notes = app.get(Database).records(Note)
-    for (let index = 0; index < count; index++) await notes.create({ text: `n${index}` })
-    if (count <= most) {
-      for (let index = 0; index < count; index++)
-        expect(await stream.next()).toEqual(told(`n${index}`))
-    } else {
-      const { value } = (await stream.next()) as { value: GraphQLResult }
-      expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])
-    }
-    await notes.create({ text: 'next' })
-    expect(await stream.next()).toEqual(told('next'))
-  })
+  ])(
+    'with limits.events %d: of %d all are sent, or an error reports the loss',
+    async (most, count) => {
+      app = await start({ events: most })
+      const stream = await follow()
+      const notes = app.get(Database).records(Note)
+      for (let index = 0; index < count; index++) await notes.create({ text: `n${index}` })
+      if (count <= most) {
+        for (let index = 0; index < count; index++)
+          expect(await stream.next()).toEqual(told(`n${index}`))
+      } else {
+        const { value } = (await stream.next()) as { value: GraphQLResult }
+        expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])
+      }
+      await notes.create({ text: 'next' })
+      expect(await stream.next()).toEqual(told('next'))
+    },
+  )
 
   it('are limited to 1,000 by default', async () => {
     app = await start()

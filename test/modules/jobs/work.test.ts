@@ -167,18 +167,21 @@ describe.each(addresses)('on %s', (_name, address) => {
     await until(async () => (await adding.counts()).done === 2)
   })
 
-  scene('a run that exceeds its timeout is notified, and fails where it does not stop', async (scene) => {
-    const [, queue] = await scene.start({ work: true, concurrency: 1 })
-    const { id } = await queue.add(Work, 'deaf')
-    await queue.add(Work, 'look', { name: 'next' })
-    await until(async () => (await queue.find(id))?.state === 'failed')
-    expect((await queue.find(id))?.error).toContain('The run exceeded its time.')
-    await until(() => scene.seen.length === 3)
-    scene.open()
-    await until(async () => (await queue.counts()).done === 1)
-    expect((await queue.find(id))?.state).toBe('failed')
-    expect(scene.seen.slice(0, 2)).toEqual(['deaf', 'timeout'])
-  })
+  scene(
+    'a run that exceeds its timeout is notified, and fails where it does not stop',
+    async (scene) => {
+      const [, queue] = await scene.start({ work: true, concurrency: 1 })
+      const { id } = await queue.add(Work, 'deaf')
+      await queue.add(Work, 'look', { name: 'next' })
+      await until(async () => (await queue.find(id))?.state === 'failed')
+      expect((await queue.find(id))?.error).toContain('The run exceeded its time.')
+      await until(() => scene.seen.length === 3)
+      scene.open()
+      await until(async () => (await queue.counts()).done === 1)
+      expect((await queue.find(id))?.state).toBe('failed')
+      expect(scene.seen.slice(0, 2)).toEqual(['deaf', 'timeout'])
+    },
+  )
 
   scene('cancelling aborts the signal, in another process too', async (scene) => {
     await scene.start({ work: true })

@@ -241,7 +241,10 @@ describe('signing in at a provider', () => {
     ['without one', (query: URLSearchParams) => (query.delete('iss'), query)],
     ['with two codes', (query: URLSearchParams) => (query.append('code', 'x'), query)],
     ['without a code', (query: URLSearchParams) => (query.delete('code'), query)],
-    ['with an additional ID token', (query: URLSearchParams) => (query.set('id_token', 'x'), query)],
+    [
+      'with an additional ID token',
+      (query: URLSearchParams) => (query.set('id_token', 'x'), query),
+    ],
   ])('refuses a callback %s', async (_what, change) => {
     const who = visitor()
     const page = await who.goTo('/signin/one?to=/me')
