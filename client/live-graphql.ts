@@ -1,10 +1,10 @@
 /**
- * GraphQL's live queries for clients that keep whole results: the server sends what differs, and these put it together.
- * Links for Apollo Client and urql; `wholeResults` for others. Source: docs/client.md, "Apollo Client and urql".
+ * Live queries of GraphQL for clients that store complete results. The server sends changes, and these functions make complete
+ * results of them: links for Apollo Client and urql, and `wholeResults` for other clients. See docs/client.md.
  */
-import { applied, type RowChanges } from './row-changes.js'
+import { applyChanges, type RowChanges } from './row-changes.js'
 
-/** A result of `query @live`: the whole one, or what has changed in its root fields since. */
+/** A result of `query @live`: the complete one, or the changes of its root fields. */
 export interface LiveResult {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   data?: any
@@ -14,7 +14,7 @@ export interface LiveResult {
   extensions?: any
 }
 
-/** A source of results, as Apollo's links and urql's `forwardSubscription` give it. */
+/** A source of results: the type that Apollo's links and urql's `forwardSubscription` return. */
 export interface Results<T> {
   subscribe(sink: Sink<T>): unknown
 }
@@ -25,7 +25,11 @@ export interface Sink<T> {
   complete(): void
 }
 
-/** One for each operation: gives the whole result for each that comes; those that are no live ones as they are. */
+/**
+ * Creates a function for the results of one operation.
+ *
+ * @returns a function that makes a complete result of each live result. Other results are returned unchanged
+ */
 export const wholeResults = (): (<T extends LiveResult>(result: T) => T) => {
   let data: Record<string, unknown> | undefined
   return (result) => {
@@ -38,13 +42,13 @@ export const wholeResults = (): (<T extends LiveResult>(result: T) => T) => {
     }
     data = { ...data }
     for (const [field, changes] of Object.entries(live.changes)) {
-      data[field] = applied(data[field] as Parameters<typeof applied>[0], changes)
+      data[field] = applyChanges(data[field] as Parameters<typeof applyChanges>[0], changes)
     }
     return { ...result, data }
   }
 }
 
-/** True for documents with a live query: they go over the link that streams, as subscriptions do. */
+/** True for documents with a live query, which require the streaming link, like subscriptions. */
 export const isLive = (document: { readonly definitions: readonly object[] }): boolean =>
   document.definitions.some((definition) =>
     (definition as { directives?: { name: { value: string } }[] }).directives?.some(
@@ -53,28 +57,28 @@ export const isLive = (document: { readonly definitions: readonly object[] }): b
   )
 
 /**
- * A link for Apollo Client, before the one that streams.
+ * Creates a link for Apollo Client. It comes before the streaming link.
  *
  * ```ts
  * ApolloLink.split(({ query }) => isLive(query), liveLink(ApolloLink).concat(new GraphQLWsLink(client)), http)
  * ```
  *
- * @param Link `ApolloLink`, which this file does not import
+ * @param Link the class `ApolloLink`, which this file does not import
  */
 export const liveLink = <L>(Link: new (handler: never) => L): L => {
   const handler = (operation: unknown, forward: (operation: unknown) => object) => {
     const source = forward(operation)
-    // Apollo's own Observable, of whichever library it takes it from.
+    // The Observable that Apollo uses. Its library depends on the version.
     const Observable = source.constructor as new (
       subscribe: (sink: Sink<LiveResult>) => unknown,
     ) => object
-    return new Observable((sink) => wholeSource(source as Results<LiveResult>).subscribe(sink))
+    return new Observable((sink) => toWholeResults(source as Results<LiveResult>).subscribe(sink))
   }
   return new Link(handler as never)
 }
 
 /**
- * For urql's `subscriptionExchange`, around `forwardSubscription`; live queries reach it with
+ * Wraps `forwardSubscription` of urql's `subscriptionExchange`. Live queries require
  * `isSubscriptionOperation: ({ kind, query }) => kind === 'subscription' || isLive(query)`.
  */
 export const liveSource =
@@ -82,14 +86,14 @@ export const liveSource =
     forward: (...request: A) => Results<T>,
   ): ((...request: A) => Results<T>) =>
   (...request) =>
-    wholeSource(forward(...request))
+    toWholeResults(forward(...request))
 
-const wholeSource = <T extends LiveResult>(source: Results<T>): Results<T> => ({
+const toWholeResults = <T extends LiveResult>(source: Results<T>): Results<T> => ({
   subscribe: (sink) => {
-    const whole = wholeResults()
+    const toWhole = wholeResults()
     return source.subscribe({
       next: (result) => {
-        sink.next(whole(result))
+        sink.next(toWhole(result))
       },
       error: (error) => {
         sink.error(error)

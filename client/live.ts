@@ -1,51 +1,48 @@
 /**
- * Answers that stay true: lists, rows and `@Live` handlers, drawn again when they change. All of a tab come over one
- * connection, and tabs with the same sign-in share it: the one that holds a lock asks, the others hear from it.
+ * Live queries: `api.live(path, draw)` draws the result of a list, a row or a `@Live` handler again whenever it changes. All
+ * live queries of a tab use one connection, and tabs with the same sign-in share it. One of them, the leader, holds a lock and
+ * the connection, and forwards the events to the other tabs.
  *
- * It must fit into 2,048 bytes, gzip -9, which a test checks; hence the short names of messages between tabs. Source:
- * decisions, Live queries; docs/client.md, "Live queries".
+ * The built file must fit into 2,048 bytes, gzip -9, which a test checks. Hence the short names of properties.
  */
 import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'
 import type { ClientBase } from './routes.js'
-import { applied, type RowChanges } from './row-changes.js'
+import { applyChanges, type RowChanges } from './row-changes.js'
 import { accessToken } from './token.js'
 
-/** What a call of `draw` is about. */
+/** The change that a call of `draw` shows. */
 export interface LiveDetails {
-  /** Counts up by one from answer to answer of one server. */
+  /** Increases by one with each result of one server. */
   version: number
-  /** The rows that are new or have changed; all of them where the whole answer came. */
-  // Only the page knows what a route answers.
+  /** The rows that are new or changed. All rows if the complete result was sent. */
+  // Only the page knows the type of a route's result.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   set: any[]
-  /** The keys (`id`) of rows that are not in the answer any more. */
+  /** The keys (`id`) of rows that are not in the result any more. */
   gone: (string | number)[]
-  /** True where changes were missed, and the whole answer came in their place. */
+  /** True if changes were missed, and the complete result was sent instead. */
   lost: boolean
 }
 
 export interface LiveOptions {
   /**
-   * Called when the server ends or refuses the answer, or the connection for all answers: 401 where the token counts no more (a new one in the store begins
-   * again), 403, 404. Not for what passes: lost connections, 429 and 5xx are tried again.
+   * Called when the server rejects or ends the query or the connection, with 403, 404, or 401 if the token is not valid any
+   * more. After 401 a new token in the store starts the query again. Lost connections, 429 and 5xx are tried again instead.
    */
   onClosed?: (status: number) => void
 }
 
-/**
- * @param draw gets the answer as it is now; of a list a fresh one at each call
- * @returns ends it
- */
+/** Called with the current result. Each call gets a new array of a list. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Draw = (answer: any, details: LiveDetails) => void
+export type Draw = (result: any, details: LiveDetails) => void
 
-/** Keeps an answer up to date: `api.live('/tickets?limit=20', (rows) => show(rows))`. */
+/** Starts a live query: `api.live('/tickets?limit=20', (rows) => show(rows))`. @returns a function that ends it */
 export type Live = (path: string, draw: Draw, options?: LiveOptions) => () => void
 
 declare module './routes.js' {
   interface ClientBase {
-    /** Keeps an answer up to date; once `filigree/client/live` was imported. */
+    /** Starts a live query. Requires `import 'filigree/client/live'`. */
     live: Live
   }
 }
@@ -55,45 +52,46 @@ interface Listener {
   closed: LiveOptions['onClosed']
 }
 
-/** What fails is tried again later. */
-interface Tried {
+/** The state of attempts that can fail. */
+interface Attempts {
   tries: number
-  /** Not before this moment. */
+  /** Milliseconds since 1970 of the next attempt. */
   due: number
 }
 
-/** One path that is asked for, below `baseUrl`. */
-interface Ask extends Tried {
+/** A live query, by its path below `baseUrl`. */
+interface Query extends Attempts {
   listeners: Set<Listener>
-  answer?: unknown
-  /** `server-life:version` of the answer; empty where the whole is needed. */
+  result?: unknown
+  /** `server-life:version` of the result. Empty if the complete result must be requested. */
   id?: string
-  /** The token with which it was closed. */
+  /** The token with which the server rejected it. */
   shut?: string | false | undefined
 }
 
-/** What the server says of an answer: the whole, what has changed, or why there is none. */
-interface Said extends RowChanges {
+/** The data of a server event: the complete result, its changes, or the reason why there is no result. */
+interface EventData extends RowChanges {
   data?: unknown
   lost?: boolean
   status?: number
   retryAfter?: number
 }
 
-/** What the server says of a path, or a tab to the others. */
-interface Note {
+/** An event of the server, or a message between tabs. */
+interface Message {
   event?: string
+  /** The path of the query. In a message with `paths`: the name of the tab. */
   path: string
   id?: string
-  data?: Said
-  /** Which paths the tab `path` wants; nothing else is said then. */
-  wants?: string[]
+  data?: EventData
+  /** The paths of all queries of a tab. */
+  paths?: string[]
 }
 
-/** As pages have it; the types of Node ask for other bytes. */
+/** The type of browsers. The types of Node.js use other bytes. */
 type TextDecoding = { readable: ReadableStream<string>; writable: WritableStream<Uint8Array> }
 
-/** What the server's types do not know. */
+/** Globals of browsers that the types of Node.js do not have. */
 type BrowserGlobals = Partial<Pick<typeof globalThis, 'BroadcastChannel'>> & {
   navigator?: {
     locks?: {
@@ -102,107 +100,107 @@ type BrowserGlobals = Partial<Pick<typeof globalThis, 'BroadcastChannel'>> & {
   }
 }
 
-/** Milliseconds: a look at what has changed, and when a tab that says nothing is gone. */
-const [everySecond, longSilence] = [1000, 90_000]
+/** Milliseconds between two checks, and after which a silent tab counts as closed. */
+const [tickInterval, tabTimeout] = [1000, 90_000]
 
-/** Makes `live` for a client of one's own. */
+/** Creates the function `live` for a client of `createClient`. */
 export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
-  const asks = new Map<string, Ask>()
-  /** What other tabs want, by their names. */
-  const others = new Map<string, { wants: string[]; at: number }>()
-  const self = `${Math.random()}`
-  let name: string | undefined
+  const queries = new Map<string, Query>()
+  /** The paths that other tabs use, by the names of the tabs. */
+  const otherTabs = new Map<string, { paths: string[]; at: number }>()
+  const tabName = `${Math.random()}`
+  let channelName: string | undefined
   let channel: InstanceType<typeof BroadcastChannel> | undefined
-  let leave: (() => void) | undefined
+  let leaveChannel: (() => void) | undefined
   let isLeader = false
-  let running: AbortController | undefined
-  /** The paths that the server was asked for, and has not ended. */
-  let asked: string[] = []
-  const outage: Tried = { tries: 0, due: 0 }
-  let ticking: ReturnType<typeof setInterval> | undefined
+  let connection: AbortController | undefined
+  /** The paths that were requested from the server and have not ended. */
+  let requested: string[] = []
+  const outage: Attempts = { tries: 0, due: 0 }
+  let ticker: ReturnType<typeof setInterval> | undefined
 
-  const token = () => {
+  const readToken = () => {
     const { auth, tokenKey = 'app_token', storage } = client.configure({})
     return auth && accessToken({}, tokenKey, storage)()
   }
 
-  const askFor = (path: string): Ask => {
-    const ask = asks.get(path) ?? { listeners: new Set(), tries: 0, due: 0 }
-    asks.set(path, ask)
-    return ask
+  const queryOf = (path: string): Query => {
+    const query = queries.get(path) ?? { listeners: new Set(), tries: 0, due: 0 }
+    queries.set(path, query)
+    return query
   }
 
-  /** It is to be asked for again. */
+  /** Lets the next connection request a path again. */
   const drop = (path: string) => {
-    asked = asked.filter((one) => one != path)
+    requested = requested.filter((other) => other != path)
   }
 
-  const tell = ({ id, answer }: Ask, listeners: Iterable<Listener>, change: object = {}) => {
-    const [, version] = versionOf(id)
+  const notify = ({ id, result }: Query, listeners: Iterable<Listener>, change: object = {}) => {
+    const [, version] = parseId(id)
     for (const { draw } of listeners) {
-      const rows = Array.isArray(answer) && [...(answer as unknown[])]
-      safely(() => {
-        draw(rows || answer, { set: rows || [], gone: [], lost: false, ...change, version })
+      const rows = Array.isArray(result) && [...(result as unknown[])]
+      runSafely(() => {
+        draw(rows || result, { set: rows || [], gone: [], lost: false, ...change, version })
       })
     }
   }
 
-  /** Takes what was said of a path. */
-  const take = ({ event, path, id, data = {} }: Note) => {
-    const ask = asks.get(path)
-    if (!ask) return
+  /** Applies an event of the server. */
+  const apply = ({ event, path, id, data = {} }: Message) => {
+    const query = queries.get(path)
+    if (!query) return
     const { status = 500, retryAfter, set, gone = [], lost = false } = data
     if (event == 'live') {
-      const [life, version] = versionOf(id)
-      const [knownLife, known] = versionOf(ask.id)
-      const ahead = life == knownLife ? version - known : 0
+      const [life, version] = parseId(id)
+      const [currentLife, currentVersion] = parseId(query.id)
+      const ahead = life == currentLife ? version - currentVersion : 0
       if ('data' in data) {
-        // Two connections overlap while one follows the other.
-        if (id == ask.id || ahead < 0) return
-        ask.answer = data.data
+        // Two connections overlap while one replaces the other.
+        if (id == query.id || ahead < 0) return
+        query.result = data.data
       } else if (ahead == 1) {
-        ask.answer = applied(ask.answer as never, data)
+        query.result = applyChanges(query.result as never, data)
       } else {
-        if (ahead > 1 || life != knownLife) {
-          ask.id = ''
+        if (ahead > 1 || life != currentLife) {
+          query.id = ''
           drop(path)
         }
         return
       }
-      ask.id = id
-      ask.tries = 0
-      tell(ask, ask.listeners, set ? { set, gone } : { lost })
+      query.id = id
+      query.tries = 0
+      notify(query, query.listeners, set ? { set, gone } : { lost })
       return
     }
     drop(path)
-    if (event == 'ended' || status == 429 || status > 499) again(ask, retryAfter)
+    if (event == 'ended' || status == 429 || status > 499) retryLater(query, retryAfter)
     else {
-      ask.shut = token()
-      for (const { closed } of ask.listeners) safely(() => closed?.(status))
-      if (status != 401) asks.delete(path)
+      query.shut = readToken()
+      for (const { closed } of query.listeners) runSafely(() => closed?.(status))
+      if (status != 401) queries.delete(path)
     }
   }
 
-  /** Takes it, and tells the other tabs. */
-  const pass = (note: Note) => {
-    channel?.postMessage(note)
-    take(note)
+  /** Applies an event, and forwards it to the other tabs. */
+  const forward = (message: Message) => {
+    channel?.postMessage(message)
+    apply(message)
   }
 
-  /** Asks for all that is wanted, if that is not what was asked for. */
+  /** Connects again if other queries are needed than the server was asked for. */
   const connect = async () => {
-    const own = token()
+    const token = readToken()
     const now = Date.now()
-    const wanted = [...asks].filter(
-      ([, ask]) => ask.due < now && (!('shut' in ask) || ask.shut !== own),
+    const due = [...queries].filter(
+      ([, query]) => query.due < now && (!('shut' in query) || query.shut !== token),
     )
-    const paths = wanted.map(([path]) => path)
-    if (!isLeader || now < outage.due || (paths[0] && asked.join() == paths.join())) return
-    asked = paths
-    const old = running
-    const mine = (running = new AbortController())
+    const paths = due.map(([path]) => path)
+    if (!isLeader || now < outage.due || (paths[0] && requested.join() == paths.join())) return
+    requested = paths
+    const previous = connection
+    const current = (connection = new AbortController())
     if (!paths[0]) {
-      old?.abort()
+      previous?.abort()
       return
     }
     let status = 0
@@ -210,28 +208,28 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
       const settings = client.configure({})
       const { fetch: run = fetch } = settings
       let body = null as ReadableStream<Uint8Array> | null
-      const asker = createClient({
+      const streamClient = createClient({
         ...settings,
-        // The client reads the head alone: the body goes on.
+        // The client reads the head only, because the body does not end.
         fetch: async (url, init) => {
           const response = await run(url, init)
           if (response.ok) ({ body } = response)
           return new Response(null, response)
         },
       })
-      // Named first: the server's types know no `cache`.
+      // A constant, because the types of Node.js do not know `cache`.
       const options = {
-        signal: mine.signal,
+        signal: current.signal,
         cache: 'no-store' as const,
         headers: { Accept: 'text/event-stream' },
       }
-      await asker.post(
+      await streamClient.post(
         '/filigree/live',
-        { asks: wanted.map(([path, { id }]) => ({ path, last: id || undefined })) },
+        { asks: due.map(([path, { id }]) => ({ path, last: id || undefined })) },
         options,
       )
-      old?.abort()
-      // Where there is none it is asked again.
+      previous?.abort()
+      // Without a body this throws, and the request is tried again.
       const reader = (body as ReadableStream<Uint8Array>)
         .pipeThrough(new TextDecoderStream() as TextDecoding)
         .getReader()
@@ -239,79 +237,79 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
         const { value, done } = await reader.read()
         if (done) break
         rest += value
-        // A long event comes in many pieces, which are looked at once: its data is one line.
+        // The data of an event is one line. A long one arrives in many pieces, which must not be searched again.
         if (!value.includes('\n')) continue
         const blocks = rest.split('\n\n')
         rest = blocks.pop() as string
         for (const block of blocks) {
-          const at = block.indexOf('data: ')
-          if (at < 0) continue
+          const start = block.indexOf('data: ')
+          if (start < 0) continue
           outage.tries = 0
-          const note = JSON.parse(block.slice(at + 6)) as Note & { ask: number }
-          pass({ ...note, path: paths[note.ask] as string })
+          const message = JSON.parse(block.slice(start + 6)) as Message & { ask: number }
+          forward({ ...message, path: paths[message.ask] as string })
         }
       }
     } catch (error) {
       ;({ status = 0 } = error as Partial<ApiError>)
     }
-    old?.abort()
-    if (mine != running) return
-    // Refused as a whole: each path gets to know it.
-    if (/^4(?!29)/.test(`${status}`)) for (const path of paths) pass({ path, data: { status } })
-    asked = []
-    again(outage)
+    previous?.abort()
+    if (current != connection) return
+    // The server rejected the request, so it rejected each query.
+    if (/^4(?!29)/.test(`${status}`)) for (const path of paths) forward({ path, data: { status } })
+    requested = []
+    retryLater(outage)
   }
 
-  /** Says what this tab wants, and asks for it soon: often there is more in a moment. */
-  const want = () => {
-    const wants = [...asks].filter(([, { listeners }]) => listeners.size).map(([path]) => path)
-    channel?.postMessage({ path: self, wants } satisfies Note)
+  /** Announces the queries of this tab, and connects soon, because pages often start several queries. */
+  const announce = () => {
+    const paths = [...queries].filter(([, { listeners }]) => listeners.size).map(([path]) => path)
+    channel?.postMessage({ path: tabName, paths } satisfies Message)
     setTimeout(() => void connect(), 20)
   }
 
-  /** Hears another tab. */
-  const hear = (note: Note) => {
-    const { event, path: tab, wants } = note
-    if (event == 'leads') want()
-    else if (!wants) take(note)
+  /** Handles a message of another tab. */
+  const receive = (message: Message) => {
+    const { event, path: tab, paths } = message
+    if (event == 'leads') announce()
+    else if (!paths) apply(message)
     else if (isLeader) {
-      others.set(tab, { wants, at: Date.now() })
-      for (const path of wants) {
-        const { id, answer: data } = askFor(path)
-        if (id) channel?.postMessage({ event: 'live', path, id, data: { data } } satisfies Note)
+      otherTabs.set(tab, { paths, at: Date.now() })
+      for (const path of paths) {
+        const { id, result: data } = queryOf(path)
+        if (id) channel?.postMessage({ event: 'live', path, id, data: { data } } satisfies Message)
       }
       void connect()
     }
   }
 
-  /** Joins the tabs of the same sign-in: the first of them leads. */
-  const join = (wanted: string | undefined) => {
-    if (name == wanted) return
-    leave?.()
-    running?.abort()
-    others.clear()
-    name = wanted
-    asked = []
-    // What one was told is not for the next.
-    for (const ask of asks.values()) ask.id = ''
-    // Missing in older browsers, and locks on pages without https.
+  /** Joins the tabs of the same sign-in. The first tab is the leader. */
+  const joinChannel = (name: string | undefined) => {
+    if (channelName == name) return
+    leaveChannel?.()
+    connection?.abort()
+    otherTabs.clear()
+    channelName = name
+    requested = []
+    // Results of one user must not be drawn for another.
+    for (const query of queries.values()) query.id = ''
+    // Older browsers have no channels, and pages without https have no locks.
     const { BroadcastChannel: Channel, navigator: { locks } = {} } = globalThis as BrowserGlobals
     isLeader = !Channel || !locks
     if (!name || !Channel || !locks) return
-    const own = (channel = new Channel(name))
-    own.onmessage = ({ data }) => {
-      hear(data as Note)
+    const joined = (channel = new Channel(name))
+    joined.onmessage = ({ data }) => {
+      receive(data as Message)
     }
     const leaving = new AbortController()
     const { signal } = leaving
-    leave = () => {
+    leaveChannel = () => {
       leaving.abort()
-      own.close()
-      channel = leave = undefined
+      joined.close()
+      channel = leaveChannel = undefined
     }
     const lead = () => {
       isLeader = true
-      own.postMessage({ event: 'leads', path: self } satisfies Note)
+      joined.postMessage({ event: 'leads', path: tabName } satisfies Message)
       void connect()
       return new Promise((resolve) => {
         signal.addEventListener('abort', resolve)
@@ -320,52 +318,56 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     locks.request(name, { signal }, lead).catch(() => 0)
   }
 
-  /** Who signs in or out is somebody else; tabs that say nothing any more are gone. */
+  /** Forgets closed tabs and unused queries, and changes the channel after a sign-in or sign-out. */
   const tick = () => {
-    const wanted = new Set<string>()
-    for (const [tab, { wants, at }] of others) {
-      if (Date.now() - at > longSilence) others.delete(tab)
-      else for (const path of wants) wanted.add(path)
+    const usedPaths = new Set<string>()
+    for (const [tab, { paths, at }] of otherTabs) {
+      if (Date.now() - at > tabTimeout) otherTabs.delete(tab)
+      else for (const path of paths) usedPaths.add(path)
     }
-    for (const [path, { listeners }] of asks) {
-      if (!listeners.size && !wanted.has(path)) asks.delete(path)
+    for (const [path, { listeners }] of queries) {
+      if (!listeners.size && !usedPaths.has(path)) queries.delete(path)
     }
-    if (!asks.size) {
-      clearInterval(ticking)
-      ticking = undefined
+    if (!queries.size) {
+      clearInterval(ticker)
+      ticker = undefined
     }
-    join(asks.size ? `filigree ${client.configure({}).baseUrl} ${whose(token())}` : undefined)
-    want()
+    joinChannel(
+      queries.size
+        ? `filigree ${client.configure({}).baseUrl} ${signInOf(readToken())}`
+        : undefined,
+    )
+    announce()
   }
 
   return (path, draw, { onClosed: closed } = {}) => {
     const listener = { draw, closed }
-    const ask = askFor(path)
-    ask.listeners.add(listener)
-    ticking ??= setInterval(tick, everySecond)
-    // First who asks: what is known may be another's.
+    const query = queryOf(path)
+    query.listeners.add(listener)
+    ticker ??= setInterval(tick, tickInterval)
+    // Notices a changed sign-in first, because the current result can be another user's.
     tick()
-    if (ask.id) tell(ask, [listener])
+    if (query.id) notify(query, [listener])
     return () => {
-      ask.listeners.delete(listener)
+      query.listeners.delete(listener)
     }
   }
 }
 
-/** Longer each time, up to half a minute, and not all at once. */
-const again = (of: Tried, seconds?: number) => {
-  of.due =
+/** Sets the time of the next attempt. Waits double up to 30 seconds, and are random, so that clients do not reconnect together. */
+const retryLater = (attempts: Attempts, seconds?: number) => {
+  attempts.due =
     Date.now() +
-    (seconds || Math.min(30, 2 ** of.tries++ / 2) * (0.5 + Math.random())) * everySecond
+    (seconds || Math.min(30, 2 ** attempts.tries++ / 2) * (0.5 + Math.random())) * tickInterval
 }
 
-const versionOf = (id = ''): [life: string | undefined, version: number] => {
+const parseId = (id = ''): [life: string | undefined, version: number] => {
   const [life, version] = id.split(':')
   return [life, Number(version)]
 }
 
-/** One who fails does not keep it from the others. */
-const safely = (run: () => void) => {
+/** Logs errors of a listener, so that the other listeners are called too. */
+const runSafely = (run: () => void) => {
   try {
     run()
   } catch (error) {
@@ -373,8 +375,8 @@ const safely = (run: () => void) => {
   }
 }
 
-/** The same for all tokens of one sign-in. */
-const whose = (token: string | false | undefined) => {
+/** A text that all tokens of one sign-in have in common. */
+const signInOf = (token: string | false | undefined) => {
   try {
     const [, claims = ''] = (token as string).split('.')
     const text = atob(claims.replace(/-/g, '+').replace(/_/g, '/'))
@@ -384,6 +386,6 @@ const whose = (token: string | false | undefined) => {
   }
 }
 
-/** Of the client that all scripts of a page share. */
+/** The live queries of the client that all scripts of a page share. */
 export const live: Live = createLive(api)
 api.live = live

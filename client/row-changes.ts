@@ -1,19 +1,20 @@
-/** What has become of a list of rows with `id`, as live answers tell it. Source: docs/live.md, "What is sent". */
+/** Applies the changes of a live query to its rows. Format: docs/live.md. */
 
 interface Row {
   id: unknown
 }
 
 export interface RowChanges {
-  /** Whole rows: in the places of those with their key, new ones at the end. */
+  /** Complete rows. They replace the rows with their keys, and new rows are added at the end. */
   set?: Row[]
+  /** Keys of removed rows. */
   gone?: unknown[]
-  /** All keys, where that is not the order. */
+  /** The keys of all rows, if their order is another one. */
   order?: unknown[]
 }
 
-/** The list as it is now; the one before stays as it is. */
-export const applied = (
+/** @returns the changed list. The old list is not changed */
+export const applyChanges = (
   before: readonly Row[],
   { set = [], gone = [], order }: RowChanges,
 ): unknown[] => {
