@@ -19,8 +19,8 @@ import {
 } from 'filigree'
 import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
-import { answerQuery } from '../../src/cli/mcp/application-queries.js'
-import { createOffer } from '../../src/cli/commands/mcp.js'
+import { runQuery } from '../../src/cli/mcp/application-queries.js'
+import { createServerDefinition } from '../../src/cli/commands/mcp.js'
 import { serveLines } from '../../src/cli/mcp/stdio-server.js'
 import type { QueryApplication } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'
@@ -31,12 +31,12 @@ const failures: unknown[] = []
 
 const askHere: QueryApplication = (question) => {
   const nothing = (): Promise<void> => Promise.resolve()
-  return answerQuery(question, desk, { out: nothing, err: nothing, cwd: folder })
+  return runQuery(question, desk, { out: nothing, err: nothing, cwd: folder })
 }
 
 /** Sends lines as they are. @returns the answers, as they came */
 async function send(lines: readonly string[], ask = askHere) {
-  const offer = await createOffer(
+  const offer = await createServerDefinition(
     { cwd: folder, module: undefined, queryApplication: ask },
     (error) => failures.push(error),
   )
@@ -206,7 +206,7 @@ describe('the documentation', () => {
     const page = await call('read_doc', { page: 'docs/jobs.md' })
     expect(page.content[0].text).toMatch(/^# /)
     const long = (await call('read_doc', { page: 'errors' })).content[0].text
-    expect(long).toContain('Sections to ask for:\n- Errors and what to do\n')
+    expect(long).toContain('Sections:\n- Errors and what to do\n')
     const section = await call('read_doc', { page: 'records/model', section: 'queries that scan' })
     expect(section.content[0].text).toMatch(/^### Queries that scan\n/)
     const whole = await call('read_doc', { page: 'commands', section: 'The development page' })
@@ -314,7 +314,7 @@ describe('a running dev', () => {
     await announce({ ...here, pid: 2 ** 22 + 1, url: app.url })
     expect(await refused('requests')).toContain('npx filigree dev')
     await announce({ ...here, url: 'http://example.com:3000' })
-    expect(await refused('requests')).toContain('is not this machine')
+    expect(await refused('requests')).toContain('is not on this machine')
   })
 
   it('tells why it did not start', async () => {

@@ -7,19 +7,20 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import {
   type Command,
   exitCodes,
-  UsageError,
-  type Terminal,
   readArguments,
+  type Terminal,
+  toJson,
   toTable,
+  UsageError,
 } from '../command.js'
 
-/** @returns the names of all pages for users, `README.md` by the name of its folder. Pages for maintainers are not in the package */
+/** @returns the names of all pages for users. A `README.md` has the name of its folder */
 export async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
     .map((name) => name.split(sep).join('/'))
     .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
-    .map(pageCalled)
+    .map(pageNameOf)
     .sort()
 }
 
@@ -30,7 +31,7 @@ export function readPage(page: string): Promise<string> {
 }
 
 /** @returns the page's name: `docs/jobs.md` is `jobs`, and `docs/records/README.md` is `records` */
-export function pageCalled(name: string): string {
+export function pageNameOf(name: string): string {
   return name.replace(/^docs\//, '').replace(/(?:\/README)?(?:\.md)?$/, '')
 }
 
@@ -38,14 +39,26 @@ function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? ''
 }
 
-const usage = `filigree docs [page] [--json]
-  Prints a page of this version's documentation: filigree docs records. Without a page it lists them.
-  --json            the list as [{ page, title }], a page as { page, title, text }`
+const flags = {
+  json: {
+    type: 'boolean',
+    help: 'prints the list as [{ page, title }], a page as { page, title, text }',
+  },
+} as const
 
-export const docsCommand: Command = { usage, summary: 'a page of the documentation', run }
+export const docsCommand: Command = {
+  group: 'Develop',
+  usage: 'filigree docs [page]',
+  summary: 'prints a page of the documentation',
+  description:
+    'Prints a page of the documentation of the installed version. Without a page it lists all pages.',
+  options: flags,
+  examples: ['filigree docs', 'filigree docs records/queries'],
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, { json: 'switch' }, 1)
+  const { values, positionals } = readArguments(args, flags)
   const [name] = positionals
   const pages = await findPages()
   if (name === undefined) {
@@ -53,17 +66,17 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
     )
     const rows = list.map(({ page, title }) => [page, title])
-    await terminal.out(values.json ? `${JSON.stringify(list, null, 2)}\n` : toTable(rows))
+    await terminal.out(values.json ? toJson(list) : toTable(rows))
     return exitCodes.done
   }
-  const page = pageCalled(name)
+  const page = pageNameOf(name)
   if (!pages.includes(page)) {
-    const near = didYouMean(page, pages)
-    const hint = near === '' ? 'filigree docs lists all.' : near
+    const suggestion = didYouMean(page, pages)
+    const hint = suggestion === '' ? 'filigree docs lists all pages.' : suggestion
     throw new UsageError(`there is no page "${name}". ${hint}`)
   }
   const text = await readPage(page)
   const value = { page, title: titleOf(text), text }
-  await terminal.out(values.json ? `${JSON.stringify(value, null, 2)}\n` : text)
+  await terminal.out(values.json ? toJson(value) : text)
   return exitCodes.done
 }

@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { Field } from '../../fields/field.js'
-import { findPages, pageCalled, readPage } from '../commands/docs.js'
+import { findPages, pageNameOf, readPage } from '../commands/docs.js'
 import { tool, ToolError, type Tool } from './tool.js'
 
 interface Section {
@@ -58,7 +58,7 @@ class PageSearch {
     }))
   }
 
-  /** @param limit how many are answered */
+  /** @param limit the maximum number of results */
   find(query: string, limit: number): SearchResult[] {
     const queryWords = [...new Set(tokenize(query))].slice(0, maxQueryWords)
     const counted = queryWords.map((word) => ({ word, occurrences: this.#occurrencesOf(word) }))
@@ -86,10 +86,10 @@ class PageSearch {
   /** Counts a word, and words that begin with it, in each section. */
   #occurrencesOf(word: string): ReadonlyMap<number, number> {
     const occurrences = new Map<number, number>()
-    for (const [index, { wordCounts: words }] of this.#sections.entries()) {
-      let times = words.get(word) ?? 0
+    for (const [index, { wordCounts }] of this.#sections.entries()) {
+      let times = wordCounts.get(word) ?? 0
       if (word.length >= 4)
-        for (const [other, count] of words)
+        for (const [other, count] of wordCounts)
           if (other !== word && other.startsWith(word)) times += count / 2
       if (times > 0) occurrences.set(index, Math.max(1, times))
     }
@@ -157,17 +157,17 @@ class SearchInput {
   @Field('string', {
     maxLength: 200,
     minLength: 1,
-    description: 'Words to look for: "softDelete restore", "rows by tenant".',
+    description: 'Words to search for: "softDelete restore", "rows by tenant".',
   })
   query!: string
-  @Field('integer', { min: 1, max: 20, default: 8, description: 'How many sections at most.' })
+  @Field('integer', { min: 1, max: 20, default: 8, description: 'The maximum number of sections.' })
   limit!: number
 }
 
 class ReadInput {
   @Field('string', {
     maxLength: 100,
-    description: 'Its name: "records", "tutorial/01-first-route".',
+    description: 'The name: "records", "tutorial/01-first-route".',
   })
   page!: string
   @Field('string', {
@@ -210,7 +210,7 @@ export const documentationTools: readonly Tool[] = [
     name: 'search_docs',
     title: 'Search the documentation',
     description:
-      'Searches the documentation of the installed version of Filigree by words, and answers the sections that fit best. Ask it before guessing the name of a decorator, option or function.',
+      'Searches the documentation of the installed version of Filigree by words, and returns the sections that fit best. Use it before guessing the name of a decorator, option or function.',
     input: SearchInput,
     run: async ({ query, limit }) => {
       const { search } = await loadPages()
@@ -221,22 +221,22 @@ export const documentationTools: readonly Tool[] = [
     name: 'read_doc',
     title: 'Read a page of the documentation',
     description:
-      'Answers a page as Markdown, or one section of it. Of a long page without a section it answers the beginning and the list of its sections.',
+      'Returns a page as Markdown, or one section of it. For a long page without a section it returns the beginning and the list of its sections.',
     input: ReadInput,
     run: async ({ page: name, section }) => {
       const { pages } = await loadPages()
-      const page = pageCalled(name)
+      const page = pageNameOf(name)
       if (!pages.includes(page)) {
-        const near = didYouMean(page, pages)
+        const suggestion = didYouMean(page, pages)
         throw new ToolError(
-          `There is no page ${JSON.stringify(name)}. ${near} Pages: ${pages.join(', ')}.`,
+          `There is no page ${JSON.stringify(name)}. ${suggestion} Pages: ${pages.join(', ')}.`,
         )
       }
       const text = await readPage(page)
       const sections = toSections(page, text)
       if (section !== undefined) return { text: cut(textOf(page, sections, section)) }
       if (text.length <= maxLength) return { text }
-      return { text: `${cut(text)}\n\nSections to ask for:\n${listOf(sections)}` }
+      return { text: `${cut(text)}\n\nSections:\n${listOf(sections)}` }
     },
   }),
 ]

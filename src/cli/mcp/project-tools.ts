@@ -1,14 +1,13 @@
 /** Tools that describe the application: its routes, records, requests and configuration. Each call reads the current sources. */
 import { isMap } from '../../core/json.js'
 import { Field } from '../../fields/field.js'
-import type { DescribedRecord } from '../describe-application.js'
-import type { ListedRoute } from '../describe-application.js'
+import type { DescribedRecord, ListedRoute } from '../describe-application.js'
 import { tool, ToolError, type Tool } from './tool.js'
 
 class RoutesInput {
   @Field('string', {
     ...{ maxLength: 200, optional: true },
-    description: 'Only those whose method, path or handler contains this.',
+    description: 'Only routes whose method, path or handler contains this text.',
   })
   contains?: string
   @Field('integer', { min: 1, max: 1000, default: 200 }) limit!: number
@@ -19,12 +18,13 @@ class RecordsInput {
   name?: string
 }
 
-const claims = 'Claims of the caller, {"sub":"7","roles":["admin"]}. Default: nobody is signed in.'
+const claims =
+  'Claims of the caller, {"sub":"7","roles":["admin"]}. Default: a caller without a token.'
 
 class RouteInput {
   @Field('string', {
     ...{ default: 'GET', maxLength: 10 },
-    description: 'The method of HTTP.',
+    description: 'The HTTP method.',
   })
   method!: string
   @Field('string', { maxLength: 4000, pattern: /^\//, description: 'The path: /tickets/7.' })
@@ -44,7 +44,7 @@ class OperationInput {
 class DoctorInput {
   @Field('boolean', {
     default: false,
-    description: 'Hold it against the list for production, without its database.',
+    description: 'Checks the settings that production requires, without the database.',
   })
   production!: boolean
 }
@@ -54,7 +54,7 @@ export const projectTools: readonly Tool[] = [
     name: 'routes',
     title: 'Routes',
     description:
-      'What the application answers: method, path, handler and who may call it, its own routes first.',
+      "Lists the routes: method, path, handler and who may call them, the application's own routes first.",
     input: RoutesInput,
     run: async ({ contains, limit }, { queryApplication }, signal) => {
       const all = (await queryApplication({ about: 'routes' }, signal)) as readonly ListedRoute[]
@@ -69,7 +69,7 @@ export const projectTools: readonly Tool[] = [
     name: 'records',
     title: 'Records',
     description:
-      'The tables: fields with their kinds and marks, relations, by which doors clients reach them, and who may read and write.',
+      'Lists the tables: fields with their kinds and attributes, relations, the interfaces through which clients reach them, and who may read and write.',
     input: RecordsInput,
     run: async ({ name }, { queryApplication }, signal) => {
       const all = (await queryApplication(
@@ -81,9 +81,9 @@ export const projectTools: readonly Tool[] = [
   }),
   tool({
     name: 'explain_request',
-    title: 'Why a request is answered so',
+    title: 'Explain a request',
     description:
-      'Which route answers a method and path, why others near it do not, and what stands between the request and its handler: gate, checks, interceptors, rights and rows of this caller. Nothing is run.',
+      'Shows which route matches a method and path, why similar routes do not, and the steps before the handler: gate, checks, interceptors, rights and rows of this caller. Nothing is run.',
     input: RouteInput,
     run: async ({ method, path, as }, { queryApplication }, signal) => {
       const request = { about: 'route', method, path, as: toClaims(as) } as const
@@ -92,9 +92,9 @@ export const projectTools: readonly Tool[] = [
   }),
   tool({
     name: 'explain_graphql',
-    title: 'What an operation of GraphQL costs',
+    title: 'Explain a GraphQL operation',
     description:
-      "What an operation costs, who may ask its fields, and the SQL of a query with the database's plan: it is run for that as this caller in a read-only transaction, which is rolled back, with the resolvers that the application has of its own. Mutations are not run.",
+      "Shows the cost of an operation, who may query its fields, and the SQL of a query with the database's plan. The query runs as this caller with the application's resolvers in a read-only transaction, which is rolled back. Mutations are not run.",
     input: OperationInput,
     run: async ({ query, as }, { queryApplication }, signal) => {
       const request = { about: 'operation', query, as: toClaims(as) } as const
@@ -103,9 +103,9 @@ export const projectTools: readonly Tool[] = [
   }),
   tool({
     name: 'doctor',
-    title: 'What is in order, and what is not',
+    title: 'Check the project',
     description:
-      'Looks at Node.js, the compiler, the declarations, keys, migrations, the database with its slow queries, and what is open to everybody. Changes nothing.',
+      'Checks Node.js, the compiler, the declarations, keys, migrations, the database with its slow queries, and what is open to everybody. Changes nothing.',
     input: DoctorInput,
     run: async ({ production }, { queryApplication }, signal) => ({
       value: { findings: await queryApplication({ about: 'doctor', production }, signal) },
@@ -118,12 +118,12 @@ type Claims = Readonly<Record<string, unknown>>
 /** Reads claims. Some clients send an object as JSON text. */
 function toClaims(input: unknown): Claims | undefined {
   if (input === undefined || input === null) return undefined
-  const value = typeof input === 'string' ? parsed(input) : input
+  const value = typeof input === 'string' ? parseJson(input) : input
   if (isMap(value)) return value
-  throw new ToolError('as: send an object of claims, {"sub":"7","roles":["admin"]}.')
+  throw new ToolError('as must be an object of claims: {"sub":"7","roles":["admin"]}.')
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -30,10 +30,10 @@ export interface LineStreams {
 
 /** Serves until the input ends and all responses are sent. */
 export async function serveLines(
-  offer: ServerDefinition<undefined>,
+  definition: ServerDefinition<undefined>,
   { input, output }: LineStreams,
 ): Promise<void> {
-  const server = new LineServer(offer, output)
+  const server = new LineServer(definition, output)
   // The client does not read any more.
   output.on('error', () => {
     input.destroy()
@@ -62,13 +62,13 @@ function waitForDrain(output: Writable): Promise<void> {
 }
 
 class LineServer {
-  readonly #offer: ServerDefinition<undefined>
+  readonly #definition: ServerDefinition<undefined>
   readonly #output: Writable
   readonly #running = new Map<MessageId, AbortController>()
   readonly #pending = new Set<Promise<void>>()
 
-  constructor(offer: ServerDefinition<undefined>, output: Writable) {
-    this.#offer = offer
+  constructor(definition: ServerDefinition<undefined>, output: Writable) {
+    this.#definition = definition
     this.#output = output
   }
 
@@ -83,7 +83,7 @@ class LineServer {
     try {
       value = JSON.parse(line)
     } catch {
-      this.#send(errorResponse(new ProtocolError(codes.parse, 'That is no JSON')).text)
+      this.#send(errorResponse(new ProtocolError(codes.parse, 'The line is not JSON')).text)
       return
     }
     // The server sends no requests, so responses of the client are ignored.
@@ -102,19 +102,20 @@ class LineServer {
       if (method === 'notifications/cancelled') this.#cancel(params.requestId)
       return
     }
-    if (this.#running.has(id)) throw new ProtocolError(codes.request, 'This id is being answered')
+    if (this.#running.has(id))
+      throw new ProtocolError(codes.request, 'A request with this id is still running')
     if (this.#running.size >= maxRunning)
       throw new ProtocolError(codes.request, `At most ${maxRunning} requests at a time`)
     const controller = new AbortController()
     this.#running.set(id, controller)
-    const answered = this.#answer(message, controller.signal).finally(() => {
+    const finished = this.#respond(message, controller.signal).finally(() => {
       this.#running.delete(id)
-      this.#pending.delete(answered)
+      this.#pending.delete(finished)
     })
-    this.#pending.add(answered)
+    this.#pending.add(finished)
   }
 
-  async #answer(message: Message, signal: AbortSignal): Promise<void> {
+  async #respond(message: Message, signal: AbortSignal): Promise<void> {
     const { id } = message
     try {
       const exchange = openExchange(message, {
@@ -123,9 +124,9 @@ class LineServer {
           this.#send(notification(method, params))
         },
       })
-      const answered = await respond(this.#offer, message, exchange)
+      const response = await respond(this.#definition, message, exchange)
       // A cancelled request gets no response.
-      if (answered !== undefined && !signal.aborted) this.#send(answered.text)
+      if (response !== undefined && !signal.aborted) this.#send(response.text)
     } catch (error) {
       this.#send(errorResponse(error, id).text)
     }
