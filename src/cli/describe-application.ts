@@ -203,6 +203,31 @@ export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
   ]
 }
 
+/** A page for people that the application serves. */
+export interface ListedPage {
+  readonly title: string
+  /** The path with the application's prefix. */
+  readonly path: string
+}
+
+/** Lists the pages of the documentation, of the GraphQL IDE and of the admin module, as far as they exist. */
+export function listPages({ routes, graphql, settings }: ApplicationPlan): ListedPage[] {
+  const { docs, basePath } = settings
+  const ides = graphql.instances.filter(({ ide }) => ide).flatMap((one) => one.routes)
+  const adminPages = routes.filter(
+    ({ route: { controller, pattern } }) =>
+      // The bundler adds numbers to names that occur more than once.
+      isOfPackage(controller) &&
+      /^AdminPage\d*$/.test(controller.name) &&
+      pattern.names.length === 0,
+  )
+  return [
+    ...(docs === undefined ? [] : [{ title: 'API documentation', path: basePath + docs.path }]),
+    ...ides.map(({ path }) => ({ title: 'GraphQL', path: basePath + path })),
+    ...adminPages.map(({ route }) => ({ title: 'Admin', path: route.pattern.text })),
+  ]
+}
+
 function listedGraphql(
   method: string,
   path: string,

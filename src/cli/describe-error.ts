@@ -1,9 +1,12 @@
-/** Describes an error of the application to its developer: as text, or with the source lines where it was thrown. */
+/** Describes errors of the application to its developer, with the source lines that they are about. */
 import { existsSync, readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
+import { DeclarationError, isDebugged, type Problem } from '../errors/declaration-error.js'
 import { findImportCycle } from '../errors/import-cycle.js'
+import { toPosix } from './package-files.js'
+import { SourceIndex, type SourceLocation } from './problem-location.js'
+import { filesInFolder, importedFiles } from './source-files.js'
 
 export interface ErrorReport {
   readonly name: string
@@ -48,12 +51,9 @@ export function reportError(error: unknown, show: (text: string) => string): Err
   }
 }
 
-interface SourceLocation {
-  readonly file: string
-  readonly line: number
-}
+type StackLocation = Pick<SourceLocation, 'file' | 'line'>
 
-function findLocation(stack: string): SourceLocation | undefined {
+function findLocation(stack: string): StackLocation | undefined {
   for (const [, at = '', line] of stack.matchAll(
     /\(?((?:file:\/\/|\/|[A-Z]:\\)[^()\n]+?):(\d+):\d+\)?$/gm,
   )) {
@@ -65,7 +65,7 @@ function findLocation(stack: string): SourceLocation | undefined {
 
 /** Reads the lines around a location. Lines with quotes can contain secrets, so these are redacted. */
 function readSource(
-  { file, line }: SourceLocation,
+  { file, line }: StackLocation,
   show: (text: string) => string,
 ): ErrorReport['source'] {
   try {
@@ -85,15 +85,91 @@ function showSource(text: string, show: (text: string) => string): string {
   return /["'`]/.test(text) ? show(text) : text
 }
 
-/** @returns the report of a DeclarationError, or the message and the stack of another error */
-export function describeError(prefix: string, error: unknown): string {
-  if (error instanceof DeclarationError)
-    return error.message.replace(/^Filigree cannot start:/, `${prefix}:`)
+export interface DescribeOptions {
+  /** The folder of the application's sources. Default: the working folder. */
+  readonly cwd?: string
+  /** The TypeScript source that was loaded. Default: all sources of the folder are searched. */
+  readonly entry?: string | undefined
+}
+
+/** @returns a report of configuration problems with their source lines, or the message and the stack of another error */
+export function describeError(
+  prefix: string,
+  error: unknown,
+  options: DescribeOptions = {},
+): string {
+  if (error instanceof DeclarationError) return describeProblems(prefix, error.problems, options)
   if (!(error instanceof Error)) return `${prefix}: ${String(error)}`
   const { message, stack = message } = error
   const cycle = findImportCycle(error)
   const explanation = cycle === undefined ? '' : `\n${cycle.message} ${cycle.remedy}`
   return `${prefix}: ${isDebugged() ? stack : withoutPackageFrames(stack)}${explanation}`
+}
+
+function describeProblems(
+  prefix: string,
+  problems: readonly Problem[],
+  { cwd = process.cwd(), entry }: DescribeOptions,
+): string {
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  const sources = indexSources(cwd, entry)
+  const texts = problems.map((problem) => describeProblem(problem, sources?.locate(problem), cwd))
+  const code = problems[0]?.code ?? ''
+  return `${prefix}: ${count}\n\n${texts.join('\n')}\nMore about a code: filigree explain ${code}`
+}
+
+/** @returns undefined if the sources cannot be read, because a report without them is better than none */
+export function indexSources(cwd: string, entry: string | undefined): SourceIndex | undefined {
+  try {
+    if (entry !== undefined) return new SourceIndex(importedFiles(entry))
+    // Other folders can be large, and are not the application.
+    return existsSync(join(cwd, 'package.json')) ? new SourceIndex(filesInFolder(cwd)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Maximum length of a source line in a report. */
+const maxLineLength = 120
+
+/**
+ * ```
+ * error[UNKNOWN_PATH_TYPE]: ItemController.show: unknown type "integer".
+ *   --> src/items.ts:12:14
+ *    |
+ * 12 |   @Get('/<id:integer>')
+ *    |              ^^^^^^^
+ *    = Did you mean "int"?
+ * ```
+ */
+function describeProblem(
+  { code, message, remedy }: Problem,
+  location: SourceLocation | undefined,
+  cwd: string,
+): string {
+  const head = `error[${code}]: ${message}`
+  if (location === undefined)
+    return [head, ...(remedy === '' ? [] : [`  = ${remedy}`]), ''].join('\n')
+  const { line, column, length, lines } = location
+  const width = String(line + 1).length
+  const margin = ' '.repeat(width)
+  const show = (number: number): string[] => {
+    const text = lines[number - 1]
+    if (text === undefined) return []
+    return [`${String(number).padStart(width)} | ${text.slice(0, maxLineLength)}`.trimEnd()]
+  }
+  const isMarkVisible = column + length < maxLineLength
+  return [
+    head,
+    `${margin}--> ${toPosix(relative(cwd, location.file))}:${line}:${column}`,
+    `${margin} |`,
+    ...show(line - 1),
+    ...show(line),
+    ...(isMarkVisible ? [`${margin} | ${' '.repeat(column - 1)}${'^'.repeat(length)}`] : []),
+    ...show(line + 1),
+    ...(remedy === '' ? [] : [`${margin} = ${remedy}`]),
+    '',
+  ].join('\n')
 }
 
 /** Removes the frames of Node.js and of installed packages from a stack. */

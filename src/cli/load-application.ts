@@ -1,4 +1,4 @@
-/** Loads an application's module without starting the application. The file exports the module, or calls `bootstrap` with it. */
+/** Loads an application's module without starting it. The file exports the module, or calls `bootstrap` with it. */
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { existsSync } from 'node:fs'
@@ -7,15 +7,16 @@ import type { BootstrapOptions } from '../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { installCommand } from '../errors/missing-package.js'
 import { UsageError, type Terminal } from './command.js'
-import { captureBootstrap } from '../bootstrap/captured-call.js'
+import { captureBootstrap, wasBootstrapCalled } from '../bootstrap/captured-call.js'
 import { isModule } from '../bootstrap/module.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { pathInPackage } from './package-files.js'
+import { isSource } from './source-files.js'
 
 /**
  * Plans the application for commands that only need its records and its database. Only the environment variables of the
- * database are read, because keys and other settings can be missing on the machine that runs migrations.
+ * database are read, because keys, other settings and static folders can be missing on the machine that runs migrations.
  *
  * @throws {DeclarationError} with every problem of the declarations
  */
@@ -26,14 +27,10 @@ export function planForDatabase({
   const env = Object.fromEntries(
     Object.entries(options.env ?? process.env).filter(([name]) => name.startsWith('DATABASE_')),
   )
-  const databaseOptions: BootstrapOptions = { ...options, env, logger: false }
+  const databaseOptions: BootstrapOptions = { ...options, env, logger: false, client: false }
   delete databaseOptions.auth
+  delete databaseOptions.static
   return planApplication(module, databaseOptions)
-}
-
-/** @returns true for the path of a TypeScript file */
-export function isSource(path: string): boolean {
-  return /\.[cm]?tsx?$/.test(path)
 }
 
 let canLoadSources =
@@ -89,31 +86,44 @@ export async function loadApplication(
   const named = path ?? (await pathInPackage(cwd))
   if (named === undefined) {
     throw new UsageError(
-      'no application is given. Name the built file of its module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
+      'the application is unknown. Name its file with --module, or write it into package.json: "filigree": { "module": "dist/app-module.js" }.',
     )
   }
   const file = resolve(cwd, named)
   if (!existsSync(file))
     throw new UsageError(
-      `the file ${named} does not exist. Build the application first, or name the built one: --module dist/main.js.`,
+      `the file ${named} does not exist. Build the application first, or name another file: --module dist/main.js.`,
     )
   if (isSource(file)) await loadSources?.(file)
   const found = await captureBootstrap(() => importFile(file, named))
   if ('call' in found) return { ...found.call, path: file }
-  const exported = found.loaded
-  const module = exported.AppModule ?? exported.default ?? onlyModule(exported)
-  if (!isClass(module)) {
+  const { loaded } = found
+  const module = exportedModule(loaded)
+  if (module === undefined) {
+    const names = Object.keys(loaded).join(', ') || 'nothing'
     throw new UsageError(
-      `${named} exports no class as AppModule or default, nor a single one with @Module. It exports: ${Object.keys(exported).join(', ') || 'nothing'}.`,
+      `${named} does not call bootstrap, and exports no module as AppModule, as default or as its only class with @Module. It exports ${names}.`,
     )
   }
-  return { module, options: exported.options ?? {}, path: file }
+  return { module, options: loaded.options ?? {}, path: file }
 }
 
-/** @returns the only export with `@Module`, or undefined if there are several or none */
-function onlyModule(exported: Record<string, unknown>): unknown {
-  const modules = Object.values(exported).filter((value) => isClass(value) && isModule(value))
+/** @returns the application's module among the exports of a file: `AppModule`, the default, or the only class with `@Module` */
+export function exportedModule(exported: Readonly<Record<string, unknown>>): Class | undefined {
+  const named = exported.AppModule ?? exported.default
+  if (named !== undefined) return isClass(named) ? named : undefined
+  const modules = Object.values(exported).filter(isClass).filter(isModule)
   return modules.length === 1 ? modules[0] : undefined
+}
+
+/** Starts the module that a file exports, unless the file has called `bootstrap` itself. */
+export async function startExportedModule(
+  exported: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const module = exportedModule(exported)
+  if (module === undefined || wasBootstrapCalled()) return
+  const { bootstrap } = await import('../bootstrap/bootstrap.js')
+  await bootstrap(module, exported.options ?? {})
 }
 
 async function importFile(path: string, named: string): Promise<Record<string, unknown>> {

@@ -1,17 +1,20 @@
 #!/usr/bin/env node
 /** The entry point of the `filigree` command. */
 import { createInterface } from 'node:readline/promises'
+import { showsColours } from './colours.js'
 import { loadSources } from './load-application.js'
 import { runCommand } from './run-command.js'
 
+const isInteractive = process.stdin.isTTY && process.stdout.isTTY
 const code = await runCommand(process.argv.slice(2), {
   out: (text) => write(process.stdout, text),
   err: (text) => write(process.stderr, text),
   cwd: process.cwd(),
-  // https://no-color.org
-  hasColours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
+  hasColours: showsColours(process.stdout),
+  hasErrorColours: showsColours(process.stderr),
   loadSources,
-  prompt: process.stdin.isTTY && process.stdout.isTTY ? prompt : undefined,
+  prompt: isInteractive ? prompt : undefined,
+  progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${text}\n`) : undefined,
 })
 // Modules of the application can have opened handles that would keep the process running.
 process.exit(code)

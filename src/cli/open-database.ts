@@ -21,10 +21,10 @@ import {
  * @throws {UsageError} the application does not import `jobs()`
  */
 export function findJobRecord(records: readonly Class[]): Class {
-  const found = records.find(isJobRecord)
-  if (found !== undefined) return found
+  const record = records.find(isJobRecord)
+  if (record !== undefined) return record
   throw new UsageError(
-    "the application has no jobs. Import them: imports: [jobs()], from 'filigree/jobs'.",
+    "the application has no jobs. Add imports: [jobs()] from 'filigree/jobs' to its module.",
   )
 }
 
@@ -44,7 +44,7 @@ export async function openDatabase(
   terminal: Terminal,
 ): Promise<Database> {
   const database = databaseOption ?? environment.databaseUrl
-  const open =
+  const opened =
     database instanceof Database
       ? database
       : await createDatabase({
@@ -53,8 +53,8 @@ export async function openDatabase(
           direct: environment.databaseDirectUrl,
           log: warningsTo(terminal),
         })
-  for (const record of records) open.table(record)
-  return open
+  for (const record of records) opened.table(record)
+  return opened
 }
 
 /**

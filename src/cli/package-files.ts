@@ -1,6 +1,6 @@
 /** Reads package.json: the settings of the user's project, and the version and origin of the installed filigree package. */
 import { readFile } from 'node:fs/promises'
-import { join, basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from './command.js'
@@ -20,7 +20,7 @@ export async function readEngines(cwd: string): Promise<readonly string[] | unde
   if (engines === undefined) return undefined
   const isList = Array.isArray(engines) && engines.length > 0
   if (isList && engines.every((name): name is string => typeof name === 'string')) return engines
-  throw new UsageError("package.json: filigree.engines is a list of the engines' names.")
+  throw new UsageError('package.json: filigree.engines must be a list of names of engines.')
 }
 
 async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: unknown }> {
@@ -49,7 +49,7 @@ export async function readOwnPackage(): Promise<PackageFile> {
   return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as PackageFile
 }
 
-/** The place that the package was installed from. */
+/** The origin of the installed package. */
 export type PackageOrigin =
   | { readonly from: 'tarball' | 'folder'; readonly path: string }
   | { readonly from: 'registry'; readonly version: string }
@@ -68,6 +68,11 @@ export async function findOrigin(
     if (existsSync(path)) return { from: statSync(path).isFile() ? 'tarball' : 'folder', path }
   }
   return { from: 'registry', version }
+}
+
+/** @returns the path with slashes, as imports and reports show it on every platform */
+export function toPosix(path: string): string {
+  return path.split(sep).join('/')
 }
 
 /** npm writes the origin of each package into `.package-lock.json`. */

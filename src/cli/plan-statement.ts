@@ -16,7 +16,7 @@ export interface PlannedStatement {
 const noPlan: PlannedStatement = { scans: [], plan: [], advice: [] }
 const maxPlanLines = 60
 
-/** @returns true if the statement reads, or can read, and only tables of the application. Others are not planned */
+/** @returns true if the statement can read, and uses only tables of the application. Other statements are not planned */
 export function readsApplicationTables({
   kind,
   tables,

@@ -1,12 +1,16 @@
 /** Finds the requested command, runs it, and turns errors into a message and an exit code. */
 import { didYouMean } from '../errors/did-you-mean.js'
-import { type Command, exitCodes, UsageError, type Terminal, toTable } from './command.js'
+import { createPaint, paintReport } from './colours.js'
+import { type Command, exitCodes, UsageError, type Terminal } from './command.js'
 import { describeError } from './describe-error.js'
+import { describeCommand, listCommands } from './help.js'
+import { backupCommand } from './commands/backup.js'
+import { createCompletionCommand } from './commands/completion.js'
 import { devCommand } from './commands/dev.js'
 import { docsCommand } from './commands/docs.js'
-import { backupCommand } from './commands/backup.js'
 import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
+import { fixCommand } from './commands/fix.js'
 import { jobsCommand } from './commands/jobs.js'
 import { keysCommand } from './commands/keys.js'
 import { mcpCommand } from './commands/mcp.js'
@@ -25,28 +29,33 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['routes', routesCommand],
   ['explain', explainCommand],
   ['token', tokenCommand],
-  ['keys', keysCommand],
-  ['migrate', migrateCommand],
-  ['doctor', doctorCommand],
-  ['backup', backupCommand],
-  ['openapi', openapiCommand],
-  ['types', typesCommand],
-  ['work', workCommand],
-  ['jobs', jobsCommand],
   ['docs', docsCommand],
   ['mcp', mcpCommand],
+  ['doctor', doctorCommand],
+  ['fix', fixCommand],
+  ['openapi', openapiCommand],
+  ['types', typesCommand],
+  ['keys', keysCommand],
+  ['migrate', migrateCommand],
+  ['backup', backupCommand],
+  ['work', workCommand],
+  ['jobs', jobsCommand],
+  ['completion', createCompletionCommand(() => commands)],
 ])
 
 /** @returns the exit code: 0 done, 1 failed, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args
+  const paint = createPaint(terminal.hasColours)
   if (name === undefined) {
     const names = [...commands.keys()].join(', ')
-    await terminal.err(`filigree: say what to do: ${names}.\n  filigree --help lists them.\n`)
+    await terminal.err(
+      `filigree: the command is missing. Commands: ${names}.\n  filigree --help describes them.\n`,
+    )
     return exitCodes.usage
   }
   if (name === '--help' || name === '-h') {
-    await terminal.out(listCommands())
+    await terminal.out(listCommands(commands, paint))
     return exitCodes.done
   }
   if (name === '--version' || name === '-v') {
@@ -55,31 +64,42 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
   const command = commands.get(name)
   if (command === undefined) {
-    const near = didYouMean(name, commands.keys())
-    const hint = near === '' ? 'filigree --help lists all.' : near
+    const suggestion = didYouMean(name, commands.keys())
+    const hint = suggestion === '' ? 'filigree --help lists all commands.' : suggestion
     await terminal.err(`filigree: unknown command "${name}". ${hint}\n`)
     return exitCodes.usage
   }
   if (rest.includes('--help') || rest.includes('-h')) {
-    await terminal.out(`${command.usage}\n`)
+    await terminal.out(describeCommand(command, paint))
     return exitCodes.done
   }
+  return runWithErrors(name, command, rest, terminal)
+}
+
+async function runWithErrors(
+  name: string,
+  { usage, run }: Command,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const paint = createPaint(terminal.hasErrorColours)
+  // The loaded source, to show the lines of configuration problems.
+  let entry: string | undefined
+  const loadSources = async (file: string): Promise<void> => {
+    entry = file
+    await terminal.loadSources?.(file)
+  }
   try {
-    return await command.run(rest, terminal)
+    return await run(args, { ...terminal, loadSources })
   } catch (error) {
     if (error instanceof UsageError) {
-      const [form = ''] = command.usage.split('\n')
       await terminal.err(
-        `filigree ${name}: ${error.message}\n  ${form}\n  filigree ${name} --help says more.\n`,
+        `${paint('red', `filigree ${name}:`)} ${error.message}\n  Usage: ${usage} [options]\n  filigree ${name} --help shows options and examples.\n`,
       )
       return exitCodes.usage
     }
-    await terminal.err(`${describeError(`filigree ${name}`, error)}\n`)
+    const report = describeError(`filigree ${name}`, error, { cwd: terminal.cwd, entry })
+    await terminal.err(`${paintReport(report, paint)}\n`)
     return exitCodes.failed
   }
-}
-
-function listCommands(): string {
-  const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
-  return `${toTable(rows)}\nfiligree <command> --help says more of each. filigree --version\n`
 }

@@ -44,7 +44,7 @@ describe('filigree backup', () => {
     expect(done).toMatchObject({
       code: 0,
       err: '',
-      out: expect.stringMatching(/to\.db: \d+ bytes/),
+      out: expect.stringMatching(/to\.db: [\d.]+ kB, copied and checked in [\d.]+ m?s\./),
     })
     expect(await readdir(join(folder, 'copies'))).toEqual(['to.db'])
     await notes.create({ text: 'later' })

@@ -276,9 +276,9 @@ describe('filigree token', () => {
   })
 
   it.each([
-    [[], 'say whose token'],
-    [['--claims', '[1]'], '--claims is no JSON object'],
-    [['--claims', '{}', '--for', 'soon'], '--for soon is no time'],
+    [[], 'the claims are missing'],
+    [['--claims', '[1]'], '--claims is not a JSON object'],
+    [['--claims', '{}', '--for', 'soon'], '--for soon is not a time'],
   ])('refuses %j', async (args, message) => {
     const { code, out, err } = await run('token', ...args, '--module', desk)
     expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -315,7 +315,7 @@ describe('filigree keys', () => {
     const before = await readFile(file, 'utf8')
     const again = await run('keys', '--out', 'keys')
     expect(again).toMatchObject({ code: 2, out: '' })
-    expect(again.err).toContain('private-key.pem is there already')
+    expect(again.err).toContain('private-key.pem exists')
     expect(await readFile(file, 'utf8')).toBe(before)
   })
 })

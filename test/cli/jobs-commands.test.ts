@@ -65,7 +65,7 @@ describe('filigree jobs', () => {
     const other = await queue.add(Work, 'plain', {}, { unique: 'a' })
     expect(await run('jobs', file, '--retry', String(id))).toMatchObject({
       code: 1,
-      out: `Job ${id} stays: another one with its unique key waits or runs.\n0 jobs wait to run again.\n`,
+      out: `Job ${id} is not retried: a job with its unique key waits or runs.\n0 jobs wait to run again.\n`,
     })
     await queue.cancel(other.id)
     expect(await run('jobs', file, '--state', 'cancelled', '--retry', 'all')).toMatchObject({
@@ -76,9 +76,9 @@ describe('filigree jobs', () => {
   })
 
   it.each([
-    [['--state', 'old'], 'there is no state "old"'],
-    [['--retry', 'x'], '--retry x is no number'],
-    [['--limit', '0'], '--limit 0 is no number'],
+    [['--state', 'old'], 'unknown state "old"'],
+    [['--retry', 'x'], '--retry x is not a number'],
+    [['--limit', '0'], '--limit 0 is not a number'],
     [['--stat', 'a'], 'Did you mean "--state"?'],
   ])('refuses %j', async (args, message) => {
     const { code, err } = await run('jobs', file, ...args)
@@ -89,7 +89,7 @@ describe('filigree jobs', () => {
   it('says so where an application has none', async () => {
     const { code, err } = await run('jobs', join(root, 'test/cli/desk.ts'))
     expect(code).toBe(2)
-    expect(err).toContain("imports: [jobs()], from 'filigree/jobs'")
+    expect(err).toContain("imports: [jobs()] from 'filigree/jobs'")
   })
 })
 
@@ -107,8 +107,8 @@ it('filigree doctor names jobs whose class is gone', async () => {
 
 describe('filigree work', () => {
   it.each([
-    [['--concurrency', '0'], '--concurrency 0 is no number from 1'],
-    [['--port', 'x'], '--port x is no number from 0'],
+    [['--concurrency', '0'], '--concurrency 0 is not a number from 1'],
+    [['--port', 'x'], '--port x is not a number from 0'],
     [['--onyl', 'a'], 'Did you mean "--only"?'],
   ])('refuses %j', async (args, message) => {
     const { code, err } = await run('work', file, ...args)

@@ -22,6 +22,9 @@ afterAll(async () => {
 
 const run = (...args: string[]): Promise<Outcome> => runIn(folder, ['migrate', ...args])
 
+/** Removes the time of each migration, which differs between runs. */
+const withoutTimes = (text: string): string => text.replace(/ \([\d.]+ m?s\)/g, '')
+
 describe('filigree migrate', () => {
   it('makes a migration, runs it, lists it and takes it back', async () => {
     const made = await run('make', 'first lamps', '--module', shop)
@@ -49,7 +52,7 @@ describe('filigree migrate', () => {
       out: `pending ${name}\n`,
       err: '',
     })
-    expect((await run('up', '--module', shop)).out).toBe(`ran: ${name}\n`)
+    expect(withoutTimes((await run('up', '--module', shop)).out)).toBe(`ran: ${name}\n`)
     expect((await run('up', '--module', shop)).out).toBe('Nothing to do.\n')
     const asJson = async (...args: string[]): Promise<unknown> =>
       JSON.parse((await run(...args, '--json', '--module', shop)).out)
@@ -63,9 +66,9 @@ describe('filigree migrate', () => {
       err: '',
     })
     expect((await run('make', 'again', '--module', shop)).out).toBe(
-      'The migrations already fit the records: no new one is needed.\nFor statements of your own: --empty.\n',
+      'The migrations already fit the records: no new one is needed.\nFor your own statements use --empty.\n',
     )
-    expect((await run('down', '--module', shop)).out).toBe(`taken back: ${name}\n`)
+    expect((await run('down', '--module', shop)).out).toBe(`undone: ${name}\n`)
     expect((await run('status', '--module', shop)).code).toBe(1)
   })
 
@@ -86,10 +89,10 @@ describe('filigree migrate', () => {
     })
     const text = await readFile(join(others, `${name}.sqlite.sql`), 'utf8')
     expect(text).toBe('-- Statements of your own, each with its semicolon.\n\n-- down\n')
-    expect((await inOwn('up', '--module', shop)).out).toBe(
+    expect(withoutTimes((await inOwn('up', '--module', shop)).out)).toBe(
       `ran: 20991231235959_lamps\nran: ${name}\n`,
     )
-    expect((await inOwn('up', '--empty')).err).toContain('--empty belongs to make.')
+    expect((await inOwn('up', '--empty')).err).toContain('--empty is only for make.')
   })
 
   it('takes what the application has made by itself for applied', async () => {
@@ -97,7 +100,7 @@ describe('filigree migrate', () => {
     await database.sync()
     await database.close()
     const { out } = await run('make', 'lamps', '--module', shop, '--folder', 'others')
-    expect(out).toMatch(/\nalready in this database: \d{14}_lamps\n$/)
+    expect(out).toMatch(/\nalready applied to this database: \d{14}_lamps\n$/)
   })
 
   it('needs nothing of production but the database', async () => {
@@ -157,8 +160,8 @@ describe('filigree migrate', () => {
     await run('up', '--module', shop, '--folder', 'halfway')
     expect(await run('down', '--module', shop, '--folder', 'halfway')).toEqual({
       code: 0,
-      out: 'taken back: 22000101000000_split\n',
-      err: 'not taken back: A row was split.\n',
+      out: 'undone: 22000101000000_split\n',
+      err: 'not undone: A row was split.\n',
     })
   })
 
@@ -168,20 +171,20 @@ describe('filigree migrate', () => {
     const { code, err } = await run('up', '--module', shop, '--folder', 'faulty')
     expect(code).toBe(1)
     expect(err).toBe(
-      'filigree migrate: 1 problem\n 1 Migration 1_x: near "nonsense": syntax error.  Correct it.\n',
+      'filigree migrate: 1 problem\n\nerror[MIGRATION_FAILED]: Migration 1_x: near "nonsense": syntax error.\n  = Correct it.\n\nMore about a code: filigree explain MIGRATION_FAILED\n',
     )
   })
 
   it.each([
-    [[], 'say what: make, up, down, status, check.'],
-    [['make'], 'make needs a name'],
-    [['up', 'twice'], 'too many arguments.'],
-    [['down', '--steps', 'x'], '--steps is a number from 1.'],
+    [[], 'the action is missing. Actions: make, up, down, status, check.'],
+    [['make'], 'the name is missing'],
+    [['up', 'twice'], 'unexpected argument "twice"'],
+    [['down', '--steps', 'x'], '--steps x is not a number from 1.'],
     [['up', '--fodler', 'x'], 'unknown option --fodler. Did you mean "--folder"?'],
   ])('refuses %j with its usage', async (args, message) => {
     const { code, err } = await run(...args)
     expect(code).toBe(2)
     expect(err).toContain(message)
-    expect(err).toContain('filigree migrate make <name> | up | down | status')
+    expect(err).toContain('Usage: filigree migrate make <name> | up | down | status')
   })
 })

@@ -92,16 +92,16 @@ describe('filigree openapi', () => {
   })
 
   it.each([
-    ['no module', [], 'no application is given.'],
+    ['no module', [], 'the application is unknown.'],
     ['a module that is not there', ['none.js'], 'the file none.js does not exist'],
-    ['two modules', [first, second], 'does not know what to do with'],
+    ['two modules', [first, second], 'unexpected argument'],
     ['an unknown option', [first, '--outt', 'x'], 'unknown option --outt. Did you mean "--out"?'],
     ['an old document that is not there', [first, '--against', 'none.json'], 'cannot be read'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
     const { code, out, err } = await run('openapi', ...args)
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toContain(message)
-    expect(err).toContain('filigree openapi [module.js]')
+    expect(err).toContain('Usage: filigree openapi [file] [options]')
   })
 
   it.each(['x.exe', 'x', 'x.json.txt', 'x.ts'])('does not write a document to %s', async (name) => {
@@ -113,10 +113,10 @@ describe('filigree openapi', () => {
   it('refuses files that are no document and no application', async () => {
     await writeFile(join(folder, 'list.json'), '[]')
     const noDocument = await run('openapi', first, '--against', 'list.json')
-    expect(noDocument.err).toContain('list.json is no OpenAPI document.')
+    expect(noDocument.err).toContain('list.json is not an OpenAPI document.')
     const noModule = await run('openapi', join(root, 'test/openapi/command.ts'))
-    expect(noModule.err).toContain('exports no class as AppModule or default')
-    expect(noModule.err).toContain('It exports: root')
+    expect(noModule.err).toContain('exports no module as AppModule, as default')
+    expect(noModule.err).toContain('It exports root')
   })
 
   it('asks for tsx, or for the built file, where it is given a source and finds none', async () => {
@@ -153,7 +153,7 @@ describe('filigree', () => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     expect(await run('--version')).toEqual({ code: 0, out: `${version}\n`, err: '' })
     const help = await run('openapi', '--help')
-    expect(help.out).toContain('--against old')
+    expect(help.out).toContain('--against <file>')
   })
 
   it('runs as a process', async () => {

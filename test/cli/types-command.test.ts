@@ -236,16 +236,16 @@ describe('filigree types', () => {
   })
 
   it.each([
-    ['two modules', ['a.js', 'b.js'], 'does not know what to do with'],
+    ['two modules', ['a.js', 'b.js'], 'unexpected argument'],
     ['an unknown option', ['--outt', 'x'], 'unknown option --outt. Did you mean "--out"?'],
     ['--check without a file', ['--check'], '--check needs --out'],
-    ['--source alone', ['--source', 'src'], '--source and --built go together'],
-    ['no module', [], 'no application is given.'],
+    ['--source alone', ['--source', 'src'], '--source and --built require each other'],
+    ['no module', [], 'the application is unknown.'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
     const { code, err } = await typesIn(folder, ...args)
     expect(code).toBe(2)
     expect(err).toContain(message)
-    expect(err).toContain('filigree types [module.js]')
+    expect(err).toContain('Usage: filigree types [file] [options]')
   })
 
   it('runs as a process', async () => {

@@ -4,27 +4,47 @@ import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { backupProgram, defaultUrl, readOnlyAddress } from '../../engines/engine-for-url.js'
 import { createDatabase } from '../../records/database.js'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  describeSize,
+  describeTime,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  type Terminal,
+  toJson,
+  UsageError,
+} from '../command.js'
 import { loadApplication, planForDatabase } from '../load-application.js'
 import { fileOf } from '../open-database.js'
 import { pathInPackage } from '../package-files.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
 
-const usage = `filigree backup <file> [--module module.js]
-  Writes a copy of the application's database (its option \`database\`, else DATABASE_URL) as it is at one moment, while it
-  is in use, and opens the copy to see that it is sound. An earlier file of this name is replaced when the copy is whole.
-  Other servers have a program of their own for that: the command exits with 1 and names it`
+const flags = {
+  module: moduleOption,
+  json: { type: 'boolean', help: 'prints { file, bytes, milliseconds }' },
+} as const
 
 export const backupCommand: Command = {
-  usage,
-  summary: 'a copy of its embedded database, while it is in use',
+  group: 'Data',
+  usage: 'filigree backup <file>',
+  summary: 'copies the embedded database into a file while it is in use',
+  description: `Copies the application's database (its option "database", otherwise DATABASE_URL) in one consistent state, and opens the
+copy to check it. The file is replaced only after the copy is complete. Database servers have their own backup programs:
+for them the command exits with 1 and prints the command to run.`,
+  options: flags,
+  examples: [
+    'filigree backup backups/today.db',
+    'DATABASE_URL=sqlite:./data/app.db filigree backup copy.db',
+  ],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, { module: 'text' })
+  const { values, positionals } = readArguments(args, flags)
   const [name] = positionals
-  if (name === undefined) throw new UsageError('say where to: filigree backup to.db.')
+  if (name === undefined)
+    throw new UsageError('name the file of the copy: filigree backup copy.db.')
   const target = resolve(terminal.cwd, name)
   if (existsSync(target) && (await stat(target)).isDirectory())
     throw new UsageError(`${name} is a folder. Name a file in it.`)
@@ -34,7 +54,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     const { title, command } = program
     const where = withoutPasswords(address)
     await terminal.err(
-      `filigree backup: ${where} is ${title}, which has a program of its own for that:\n  ${command}\n`,
+      `filigree backup: ${where} is ${title}, which has its own backup program. Run:\n  ${command}\n`,
     )
     return exitCodes.failed
   }
@@ -43,6 +63,9 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     await terminal.err(`filigree backup: ${name} is the database itself. Name another file.\n`)
     return exitCodes.failed
   }
+  const start = performance.now()
+  const sourceSize = source === undefined ? 0 : (await stat(source)).size
+  terminal.progress?.(`Copying ${describeSize(sourceSize)} …`)
   const database = await createDatabase({ url: readOnlyAddress(address) })
   try {
     const { engine } = database.context
@@ -53,7 +76,12 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     await database.close()
   }
   const { size } = await stat(target)
-  await terminal.out(`${name}: ${size} bytes, opened and found sound.\n`)
+  const milliseconds = Math.round(performance.now() - start)
+  await terminal.out(
+    values.json
+      ? toJson({ file: target, bytes: size, milliseconds })
+      : `${name}: ${describeSize(size)}, copied and checked in ${describeTime(milliseconds)}.\n`,
+  )
   return exitCodes.done
 }
 
@@ -83,14 +111,14 @@ async function findAddress(module: string | undefined, terminal: Terminal): Prom
   const fallback = process.env.DATABASE_URL?.trim()
   if (named === undefined) {
     if (fallback !== undefined && fallback !== '') return fallback
-    throw new UsageError('nothing names a database. Set DATABASE_URL, or give --module.')
+    throw new UsageError('the database is unknown. Set DATABASE_URL, or name --module.')
   }
   const application = await loadApplication(module, terminal)
   const { database } = application.options
   if (typeof database === 'string') return database
   if (database !== undefined) {
     throw new UsageError(
-      'the application opens its database itself. Set DATABASE_URL and leave --module out.',
+      'the application opens its database itself. Set DATABASE_URL and omit --module.',
     )
   }
   const { environment } = await planForDatabase(application)

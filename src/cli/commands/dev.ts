@@ -3,7 +3,17 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Terminal, type Command, exitCodes, UsageError, readArguments } from '../command.js'
+import { createPaint, paintReport, type Colour, type Paint } from '../colours.js'
+import {
+  type Command,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  readModuleArgument,
+  type Terminal,
+  toTable,
+  UsageError,
+} from '../command.js'
 import type { DevEvent, LogText, TypeCheckError } from '../dev/child-process.js'
 import { Redactor } from '../dev/redactor.js'
 import { StatusFile } from '../dev/status-file.js'
@@ -11,11 +21,12 @@ import { createSecret } from '../dev/page-access.js'
 import { Supervisor } from '../dev/supervisor.js'
 import { installCommand } from '../../errors/missing-package.js'
 import { withoutPackageFrames } from '../describe-error.js'
-import { findLoader, isSource } from '../load-application.js'
+import { findLoader } from '../load-application.js'
 import { pathInPackage } from '../package-files.js'
+import { isSource } from '../source-files.js'
 
 /** Maximum number of lines of an error report. */
-const maxReportLines = 20
+const maxReportLines = 60
 const maxTypeErrors = 6
 
 type Show = (event: DevEvent) => void
@@ -28,8 +39,7 @@ export function createReport(
 ): Show {
   if (redactor !== undefined)
     return (event) => void out(`${JSON.stringify(withoutSecrets(event, redactor))}\n`)
-  const paint = (code: number, text: string): string =>
-    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text
+  const paint = createPaint(hasColours)
   return (event) => {
     const text = toText(event, paint)
     if (text !== '') void out(`${text}\n`)
@@ -50,31 +60,24 @@ function withoutSecrets(event: DevEvent, redactor: Redactor): DevEvent {
   }
 }
 
-type Paint = (code: number, text: string) => string
-const [red, green, yellow, cyan, dim] = [31, 32, 33, 36, 2]
-
 function toText(event: DevEvent, paint: Paint): string {
   switch (event.event) {
     case 'starting':
       return ''
-    case 'ready': {
-      const { url, page, routes, took } = event
-      const summary = `${paint(green, 'ready')} ${paint(dim, `in ${took} ms, ${routes} routes`)}`
-      if (url === undefined) return summary
-      return `${summary}\n  ${paint(cyan, url)}\n  ${paint(cyan, page ?? '')} ${paint(dim, 'what happens')}`
-    }
+    case 'ready':
+      return toAddresses(event, paint)
     case 'failed':
-      return `${paint(red, shorten(event.report))}\n${paint(dim, 'Waiting for a change.')}`
+      return `${paintReport(shorten(event.report), paint)}\n${paint('dim', 'Waiting for a change.')}`
     case 'ended':
-      return paint(dim, `The program ended (${event.code ?? 'killed'}). Waiting for a change.`)
+      return paint('dim', `The program ended (${event.code ?? 'killed'}). Waiting for a change.`)
     case 'changed':
-      return paint(dim, `${event.files.join(', ')} changed`)
+      return paint('dim', `${event.files.join(', ')} changed`)
     case 'types':
       return toTypes(event.errors, paint)
     case 'port':
       return paint(
-        yellow,
-        `Port ${event.port} is used by ${event.by}. Starting once it is free, or with PORT=${event.port + 1}.`,
+        'yellow',
+        `Port ${event.port} is used by ${event.by}. The application starts when the port is free. Or set PORT=${event.port + 1}.`,
       )
     case 'output':
       return event.text
@@ -86,37 +89,53 @@ function toText(event: DevEvent, paint: Paint): string {
   }
 }
 
+/** The addresses of the application, of its pages for people, and of the development page. */
+function toAddresses(
+  { url, page, pages, routes, took }: Extract<DevEvent, { event: 'ready' }>,
+  paint: Paint,
+): string {
+  const summary = `${paint('green', 'ready')} ${paint('dim', `in ${took} ms, ${routes} routes`)}`
+  if (url === undefined || page === undefined) return summary
+  const rows = [
+    { title: 'Application', url },
+    ...pages,
+    { title: 'Development page', url: page },
+  ].map((one) => [`  ${paint('dim', one.title)}`, paint('cyan', one.url)])
+  return `${summary}\n${toTable(rows).trimEnd()}`
+}
+
 function toTypes(errors: readonly TypeCheckError[], paint: Paint): string {
-  if (errors.length === 0) return paint(dim, 'types: no faults')
-  const count = errors.length === 1 ? '1 fault' : `${errors.length} faults`
+  if (errors.length === 0) return paint('dim', 'types: no errors')
+  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`
   const lines = errors
     .slice(0, maxTypeErrors)
     .map(({ file, line, column, message }) => `  ${file}:${line}:${column} ${message}`)
   const more = errors.length > maxTypeErrors ? [`  and ${errors.length - maxTypeErrors} more`] : []
-  return [paint(yellow, `types: ${count}`), ...lines, ...more].join('\n')
+  return [paint('yellow', `types: ${count}`), ...lines, ...more].join('\n')
 }
 
-const levels: Readonly<Record<number, readonly [string, number]>> = {
-  10: ['trace', dim],
-  20: ['debug', dim],
-  30: ['info', green],
-  40: ['warn', yellow],
-  50: ['error', red],
-  60: ['fatal', red],
+const levels: Readonly<Record<number, readonly [string, Colour]>> = {
+  10: ['trace', 'dim'],
+  20: ['debug', 'dim'],
+  30: ['info', 'green'],
+  40: ['warn', 'yellow'],
+  50: ['error', 'red'],
+  60: ['fatal', 'red'],
 }
 
 function toLogLine(line: LogText, paint: Paint): string {
   const { level, time, msg = '', err, ...rest } = line
   // The event `ready` has the address.
   if (/^listening at /.test(msg)) return ''
-  const [name, colour] = levels[level] ?? ['log', dim]
+  const [name, colour] = levels[level] ?? ['log', 'dim']
   const clock = time === undefined ? '' : `${new Date(time).toTimeString().slice(0, 8)} `
   const fields = Object.entries(rest)
     .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
     .map(([key, value]) => `${key}=${String(value)}`)
     .join(' ')
   const cause = err?.stack ?? err?.message
-  const head = `${paint(dim, clock)}${paint(colour, name)} ${msg} ${paint(dim, fields)}`.trimEnd()
+  const head =
+    `${paint('dim', clock)}${paint(colour, name)} ${msg} ${paint('dim', fields)}`.trimEnd()
   return cause === undefined ? head : `${head}\n${indent(shortenStack(cause))}`
 }
 
@@ -138,40 +157,47 @@ function shorten(report: string): string {
   ].join('\n')
 }
 
-const usage = `filigree dev [main.ts] [--json]
-  Starts an application, and starts it again at each change of its sources. Types are checked beside it; what they
-  say holds nothing up. A start that failed waits for the next change. Reads .env.
-  It prints the address of the development page, /__filigree?secret=…, which shows requests with their SQL, routes, records and the log
-  main.ts           the program; default: "filigree": { "module": "src/main.ts" } in package.json
-  --json            what happens as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }`
+const flags = {
+  module: moduleOption,
+  json: {
+    type: 'boolean',
+    help: 'prints events as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }',
+  },
+} as const
 
 export const devCommand: Command = {
-  usage,
-  summary: 'runs it while it is written, and shows what happens',
+  group: 'Develop',
+  usage: 'filigree dev [file]',
+  summary: 'runs the application, and restarts it when a source changes',
+  description: `Starts an application and restarts it when a source changes. The file is a program that calls bootstrap, or exports the
+module. Types are checked in parallel. After a failed start the command waits for the next change. It reads .env.
+The development page, /__filigree, shows requests with their SQL, routes, records, jobs and the log.`,
+  options: flags,
+  examples: ['filigree dev', 'filigree dev src/app-module.ts', 'PORT=4000 filigree dev --json'],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, { json: 'switch' })
+  const { values, positionals } = readArguments(args, flags)
   const { cwd } = terminal
-  const named = positionals[0] ?? (await pathInPackage(cwd))
+  const named = readModuleArgument(values, positionals) ?? (await pathInPackage(cwd))
   if (named === undefined) {
     throw new UsageError(
-      'no program is given. Name it, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
+      'the program is unknown. Name its file, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
     )
   }
   const file = resolve(cwd, named)
   if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
   const redactor = new Redactor(process.env)
   const secret = createSecret()
-  const board = new StatusFile(cwd, redactor, secret)
+  const statusFile = new StatusFile(cwd, redactor, secret)
   const report = createReport(terminal, values.json ? redactor : undefined)
   const supervisor = new Supervisor({
     ...{ cwd, file, named, reportsEvents: values.json, redactor, secret },
     loader: isSource(file) ? loaderOf(file, named) : undefined,
     show: (event) => {
       report(event)
-      board.update(event)
+      statusFile.update(event)
     },
   })
   await new Promise<void>((end) => {
@@ -181,7 +207,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       })
   })
   await supervisor.close()
-  board.remove()
+  statusFile.remove()
   return exitCodes.done
 }
 

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { createPaint, type Paint } from '../colours.js'
 import { toTable, type Terminal } from '../command.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
 import { readOwnPackage, readEngines } from '../package-files.js'
@@ -39,16 +40,18 @@ export function hasErrors(findings: readonly Finding[]): boolean {
 /** The subject of findings about access without a token. */
 export const publicAccess = 'open to everybody'
 
+const stateColours = { ok: 'green', note: 'yellow', fault: 'red' } as const
+
 /** A table of findings, each with its fix in the next line, and a list of what is open to everybody. */
-export function findingsToText(findings: readonly Finding[]): string {
+export function findingsToText(findings: readonly Finding[], paint: Paint = createPaint()): string {
   const isOpen = ({ about, state }: Finding): boolean => about === publicAccess && state !== 'ok'
   const open = findings.filter(isOpen).map(({ what }) => `- ${what}\n`)
   const rest = findings.filter((one) => !isOpen(one))
   const rows = rest.flatMap(({ about, state, what, remedy }) => [
-    [state, about, what],
-    ...(remedy === undefined ? [] : [['', '', remedy]]),
+    [paint(stateColours[state], state), about, what],
+    ...(remedy === undefined ? [] : [['', '', paint('dim', remedy)]]),
   ])
-  const listed = open.length === 0 ? '' : `\nEverybody may, without a token:\n${open.join('')}`
+  const listed = open.length === 0 ? '' : `\nOpen without a token:\n${open.join('')}`
   return withoutPasswords(toTable(rows) + listed)
 }
 
@@ -96,7 +99,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
     return [{ about: 'TypeScript', state: 'note', what: 'is not installed', remedy }]
   }
   const { version, sys } = compiler
-  const found: Finding[] = [{ about: 'TypeScript', state: 'ok', what: version }]
+  const versionFinding: Finding = { about: 'TypeScript', state: 'ok', what: version }
   const read = compiler.readConfigFile?.(
     file,
     (sys as { readFile?: unknown } | undefined)?.readFile,
@@ -108,9 +111,9 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
   const options = parsed?.options ?? readShownConfig(cwd, require)
   if (options === undefined) {
     const what = 'tsconfig.json cannot be read by this compiler'
-    return [...found, { about: 'compiler options', state: 'note', what }]
+    return [versionFinding, { about: 'compiler options', state: 'note', what }]
   }
-  return [...found, ...examineOptions(options)]
+  return [versionFinding, ...examineOptions(options)]
 }
 
 /** Runs `tsc --showConfig`, for compilers without an API such as TypeScript 7. */
@@ -132,22 +135,22 @@ function readShownConfig(
 
 function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {
   const { experimentalDecorators, emitDecoratorMetadata, strict } = options
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const addWarning = (what: string, remedy: string): void => {
-    found.push({ about: 'compiler options', state: 'note', what, remedy })
+    findings.push({ about: 'compiler options', state: 'note', what, remedy })
   }
   if (experimentalDecorators !== true)
     addWarning(
-      'experimentalDecorators is off: decorators are the standard ones, which emit no types',
-      'Write kinds, body and static inject everywhere, or switch it on.',
+      'experimentalDecorators is off: standard decorators emit no types',
+      'Write kinds, { body: Class } and static inject everywhere, or switch it on.',
     )
   if (emitDecoratorMetadata === true)
     addWarning(
-      'emitDecoratorMetadata is on, which tsx and esbuild leave out',
-      'Where they compile, write { body: Class } and static inject.',
+      'emitDecoratorMetadata is on, but tsx and esbuild do not emit types',
+      'If they compile the sources, write { body: Class } and static inject.',
     )
   if (strict !== true) addWarning('strict is off', 'Switch it on: the types of records rely on it.')
-  if (found.length > 0) return found
+  if (findings.length > 0) return findings
   return [{ about: 'compiler options', state: 'ok', what: 'decorators and strict are on' }]
 }
 
@@ -199,14 +202,13 @@ function examineKeys({ authOptions }: ApplicationPlan): Finding {
     case 'given':
       return {
         ...{ about, state: 'ok' },
-        what:
-          keys.private === undefined ? 'tokens are checked only' : 'tokens are made and checked',
+        what: keys.private === undefined ? 'tokens are verified' : 'tokens are signed and verified',
       }
     case 'jwks':
-      return { about, state: 'ok', what: `tokens are checked by the keys of ${keys.url}` }
+      return { about, state: 'ok', what: `tokens are verified with the keys of ${keys.url}` }
     case 'folder': {
-      const what = `a pair for development, in ${keys.folder}`
-      return { about, state: 'note', what, remedy: 'Production needs its own: filigree keys.' }
+      const what = `a key pair for development, in ${keys.folder}`
+      return { about, state: 'note', what, remedy: 'Create keys for production: filigree keys.' }
     }
     case 'none':
       return { about, state: 'note', what: 'there are no tokens: auth.keys is false' }
@@ -223,18 +225,19 @@ export async function examineMigrations(
   const about = 'migrations'
   if (plan.records.length === 0) return []
   if (!existsSync(folder)) {
-    const remedy = 'Production runs nothing else: filigree migrate make first.'
+    const remedy =
+      'Production changes tables only with migrations. Run filigree migrate make first.'
     return [{ about, state: 'note', what: 'there are none', remedy }]
   }
   try {
     const engines = await readEngines(cwd)
-    const found = await checkMigrations(readTables(plan.records, []), { folder, engines })
+    const differences = await checkMigrations(readTables(plan.records, []), { folder, engines })
     const engine = engineInUse(plan, options.database)
     const uncovered =
       engine === undefined ? undefined : await findUncovered(folder, engine, engines)
-    const remedy = 'Write one: filigree migrate make <name>.'
+    const remedy = 'Write a migration: filigree migrate make <name>.'
     const problems = [
-      ...found.map((what) => ({ what, remedy })),
+      ...differences.map((what) => ({ what, remedy })),
       ...(uncovered === undefined ? [] : [uncovered]),
     ]
     if (problems.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
@@ -262,8 +265,8 @@ export async function examineDatabase(
   const { database, isMissing } = opened
   try {
     if (isMissing) {
-      const what = 'its file is not there yet'
-      return [{ about, state: 'note', what, remedy: 'The first start makes it.' }]
+      const what = 'its file does not exist yet'
+      return [{ about, state: 'note', what, remedy: 'The first start creates it.' }]
     }
     return [
       { about, state: 'ok', what: database.driverName },
@@ -285,6 +288,6 @@ async function examineScans(database: Database): Promise<Finding[]> {
   const scans = await findScans(database)
   if (scans.length > 0)
     return scans.map((what) => ({ about: 'indexes', state: 'note' as const, what }))
-  const what = 'no query of the last hour is known to have read a whole table'
+  const what = 'no query of the last hour is known to have read a complete table'
   return [{ about: 'indexes', state: 'ok', what }]
 }

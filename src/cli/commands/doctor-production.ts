@@ -55,7 +55,7 @@ function requirementsOf(
     (provider) =>
       typeof provider === 'function' && withoutNumber(provider.name) === 'DatabaseCounters',
   )
-  const ownDatabase = options.database !== undefined
+  const hasDatabaseOption = options.database !== undefined
   const apiKey = variables.APP_API_KEY?.trim() ?? ''
   return [
     {
@@ -63,7 +63,7 @@ function requirementsOf(
       met: 'production',
       missing: unless(
         variables.NODE_ENV === 'production',
-        `is ${variables.NODE_ENV ?? 'not set'}: errors are not masked, and the schema is changed at the start`,
+        `is ${variables.NODE_ENV ?? 'not set'}: clients see internal errors, and the start changes the schema`,
       ),
       remedy: 'Set NODE_ENV=production.',
     },
@@ -73,14 +73,14 @@ function requirementsOf(
             about: 'DATABASE_URL',
             met: 'set',
             missing:
-              databaseUrl === undefined && !ownDatabase
+              databaseUrl === undefined && !hasDatabaseOption
                 ? 'is not set: the database would be a file in the working directory'
                 : unless(
-                    workers === 1 || ownDatabase || !isLocalAddress(databaseUrl ?? ''),
+                    workers === 1 || hasDatabaseOption || !isLocalAddress(databaseUrl ?? ''),
                     `is a file, and ${workers} workers share it`,
                   ),
             remedy:
-              'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a disk that stays.',
+              'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a permanent disk.',
           },
         ]
       : []),
@@ -91,9 +91,9 @@ function requirementsOf(
             met: plan.settings.publicUrl ?? '',
             missing: unless(
               plan.settings.publicUrl !== undefined,
-              'is not set: links would lead to loopback, and production does not start',
+              'is not set: links would lead to this machine, and production does not start',
             ),
-            remedy: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the address that people type.',
+            remedy: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the public address.',
           },
         ]
       : []),
@@ -102,12 +102,13 @@ function requirementsOf(
       met: String(options.trustProxy),
       missing:
         options.trustProxy === true
-          ? 'is true: every client may write an address of its own, and escapes limits by address'
+          ? 'is true: clients can forge their address and so avoid limits by address'
           : unless(
               options.trustProxy !== undefined,
               'is not set: behind a proxy all clients have its address',
             ),
-      remedy: 'Give the number of proxies in front, or 0 where clients connect directly.',
+      remedy:
+        'Write the number of proxies in front of the application, or 0 if clients connect directly.',
     },
     ...(apiKey === ''
       ? []
@@ -117,15 +118,15 @@ function requirementsOf(
             met: 'long enough',
             missing: unless(
               apiKey.length >= minKeyLength,
-              `has ${apiKey.length} characters, which can be guessed, and opens everything`,
+              `has ${apiKey.length} characters, so it can be guessed, and it allows everything`,
             ),
-            remedy: `Give it ${minKeyLength} characters or more: openssl rand -hex 32.`,
+            remedy: `Use ${minKeyLength} characters or more: openssl rand -hex 32.`,
           },
         ]),
     {
       about: 'health',
       met: 'imported',
-      missing: unless(has('health'), 'nobody can probe it'),
+      missing: unless(has('health'), 'is not imported: platforms cannot probe the application'),
       remedy: "Import health() from 'filigree/health'.",
     },
     {
@@ -133,12 +134,12 @@ function requirementsOf(
       met: has('metrics') ? 'secured, or open on purpose' : 'not imported',
       missing: unless(isProtected, '/metrics is open to everybody'),
       remedy:
-        "Write metrics({ secured: 'operator' }), or secured: false where only insiders reach it.",
+        "Write metrics({ secured: 'operator' }), or secured: false if only your own network reaches it.",
     },
     {
       about: 'accessLog',
       met: 'imported',
-      missing: unless(has('accessLog'), 'requests leave no line'),
+      missing: unless(has('accessLog'), 'is not imported: requests are not logged'),
       remedy: "Import accessLog() from 'filigree/access-log'.",
     },
     {
@@ -164,12 +165,12 @@ function requirementsOf(
         'everybody can read the document of all routes',
       ),
       remedy:
-        'Write docs: { secured: true }, docs: false, or docs: { secured: false } where everybody may read it.',
+        'Write docs: { secured: true }, docs: false, or docs: { secured: false } if everybody may read it.',
     },
     ...signInsOf(open).map(({ name, isLimited }) => ({
       about: 'sign-in',
       met: `${name} is limited`,
-      missing: unless(isLimited, `${name} takes a secret and has no limit of its own`),
+      missing: unless(isLimited, `${name} accepts a secret and has no limit for guesses`),
       remedy:
         "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
     })),

@@ -3,7 +3,8 @@ import { openDoors } from '../../bootstrap/public-access.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { findScans } from '../../records/scans/scan-log.js'
-import { type Command, exitCodes, type Terminal, readArguments } from '../command.js'
+import { createPaint } from '../colours.js'
+import { type Command, exitCodes, moduleOption, readArguments, type Terminal } from '../command.js'
 import {
   examineDatabase,
   examineDeclarations,
@@ -20,29 +21,40 @@ import { examineProductionSettings } from './doctor-production.js'
 import { loadApplication, type LoadedApplication } from '../load-application.js'
 import { openForReading } from '../open-database.js'
 
-const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
-  Checks Node.js, the compiler options, the declarations, keys, migrations, the database and its slow queries, and lists
-  what is open to everybody. Changes and starts nothing. Exits with 1 if it finds an error.
-  --production      checks the list of docs/production.md, without the database, and lists what is open
-  --database        lists only the queries of the last hour that read complete tables, and an index for each
-  --json            a list of { about, state: "ok" | "note" | "fault", what, remedy } on standard output`
+const flags = {
+  production: {
+    type: 'boolean',
+    help: 'checks the settings that production requires, without the database',
+  },
+  database: {
+    type: 'boolean',
+    help: 'lists only queries of the last hour that read complete tables, with an index for each',
+  },
+  module: moduleOption,
+  json: {
+    type: 'boolean',
+    help: 'prints a list of { about, state: "ok" | "note" | "fault", what, remedy }',
+  },
+} as const
 
 export const doctorCommand: Command = {
-  usage,
-  summary: 'what is in order with an application, and what is not',
+  group: 'Check',
+  usage: 'filigree doctor',
+  summary: 'checks the configuration and lists what is public',
+  description: `Checks Node.js, the compiler options, the declarations, keys, migrations, the database and its slow queries, and lists what is
+open to everybody. It changes nothing. The exit code is 1 if something must be fixed.`,
+  options: flags,
+  examples: ['filigree doctor', 'filigree doctor --production --module dist/main.js'],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = readArguments(
-    args,
-    { database: 'switch', production: 'switch', module: 'text', json: 'switch' },
-    0,
-  )
+  const { values } = readArguments(args, flags, 0)
   const application = await loadApplication(values.module, terminal)
   if (values.database && !values.production) return await printScans(application, terminal)
   const findings = await diagnose(application, values.production, terminal)
-  await terminal.out(values.json ? findingsToJson(findings) : findingsToText(findings))
+  const paint = createPaint(terminal.hasColours)
+  await terminal.out(values.json ? findingsToJson(findings) : findingsToText(findings, paint))
   return hasErrors(findings) ? exitCodes.failed : exitCodes.done
 }
 
@@ -83,8 +95,9 @@ async function examineProduction({ module, options }: LoadedApplication): Promis
     ]
   } catch (error) {
     const errors = toFindings('settings', error)
-    const forgiving = { ...productionOptions, env: { ...env, NODE_ENV: 'development' } }
-    const plan = await planApplication(module, forgiving).catch(() => undefined)
+    // Development accepts missing settings, so that the other requirements can be checked.
+    const tolerant = { ...productionOptions, env: { ...env, NODE_ENV: 'development' } }
+    const plan = await planApplication(module, tolerant).catch(() => undefined)
     return plan === undefined
       ? errors
       : [...errors, ...examineProductionSettings(plan, options), ...findPublicAccess(plan, options)]
@@ -108,7 +121,7 @@ async function printScans(
     const found = await findScans(database)
     const lines =
       found.length === 0
-        ? ['No query of the last hour is known to have read a whole table.']
+        ? ['No query of the last hour is known to have read a complete table.']
         : found
     await terminal.out(`${lines.join('\n')}\n`)
     return exitCodes.done

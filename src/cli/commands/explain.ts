@@ -1,38 +1,55 @@
-/** `filigree explain`: explains how a request or a GraphQL operation is handled, without starting the application. */
+/** `filigree explain`: explains an error code, or how a request or a GraphQL operation is handled. */
 import { planApplication } from '../../bootstrap/plan-application.js'
 import { methods } from '../../routing/route-table.js'
 import {
   type Command,
   exitCodes,
-  UsageError,
-  type Terminal,
+  moduleOption,
   readArguments,
   readJsonObject,
+  type Terminal,
+  toJson,
   toTable,
+  UsageError,
 } from '../command.js'
+import { explainCode, isErrorCode } from './explain-code.js'
 import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
 import { explainRoute, type ExplainedRoute } from './explain-route.js'
 import { loadApplication } from '../load-application.js'
 import { openForReading, type ReadDatabase } from '../open-database.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
 
-const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
-  Shows which route matches, why similar routes do not, and the steps before the handler: gate, checks, interceptors,
-  rights. For a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan. Queries run
-  in a read-only transaction, which is rolled back. No provider is created.
-  --as claims       the claims of the caller; default: a caller without a token
-  --json            the same as one object on standard output`
+const flags = {
+  as: {
+    type: 'string',
+    value: '<json>',
+    help: 'the claims of the caller. Default: a caller without a token',
+  },
+  module: moduleOption,
+  json: { type: 'boolean', help: 'prints the same as one JSON object' },
+} as const
 
 export const explainCommand: Command = {
-  usage,
-  summary: 'which route matches a request, the steps before its handler, and the SQL of GraphQL',
+  group: 'Develop',
+  usage: "filigree explain GET /items/7 | '{ items { id } }' | CODE",
+  summary: 'explains a request, a GraphQL operation or an error code',
+  description: `Of a request it shows which route matches, why similar routes do not, and the steps before the handler: gate, checks,
+interceptors, rights. Of a GraphQL operation it shows the cost, the gate, and for queries the SQL with the database's plan. Queries
+run in a read-only transaction, which is rolled back. The application is not started. Of an error code it shows the cause and
+what to do.`,
+  options: flags,
+  examples: [
+    `filigree explain GET /items/7 --as '{"sub":"7","roles":["admin"]}'`,
+    "filigree explain '{ items { id } }'",
+    'filigree explain UNKNOWN_PATH_TYPE',
+  ],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const kinds = { as: 'text', module: 'text', json: 'switch' } as const
-  const { values, positionals } = readArguments(args, kinds, 2)
+  const { values, positionals } = readArguments(args, flags, 2)
   const [text = ''] = positionals
+  if (isErrorCode(text) && positionals.length === 1) return explainCode(text, values.json, terminal)
   const request = isDocument(text) ? undefined : readRequest(positionals)
   const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
   const { module, options } = await loadApplication(values.module, terminal)
@@ -40,9 +57,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   if (request === undefined) {
     const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
     const operation = await explainOperation(plan, text, claims, open)
-    const output = values.json
-      ? `${JSON.stringify(operation, null, 2)}\n`
-      : toOperationText(operation)
+    const output = values.json ? toJson(operation) : toOperationText(operation)
     // An invalid operation only has errors.
     if (operation.operation === 'none')
       await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
@@ -50,7 +65,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
   }
   const explained = explainRoute(plan, request.method, request.path, claims)
-  await terminal.out(values.json ? `${JSON.stringify(explained, null, 2)}\n` : toText(explained))
+  await terminal.out(values.json ? toJson(explained) : toText(explained))
   return explained.handler === null ? exitCodes.failed : exitCodes.done
 }
 
@@ -59,8 +74,9 @@ function readRequest(positionals: readonly string[]): { method: string; path: st
   // Without a method: GET.
   const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
   if (!['HEAD', ...methods].includes(method))
-    throw new UsageError(`${first} is no method. Methods: ${methods.join(', ')}.`)
-  if (!path.startsWith('/')) throw new UsageError('name a path: filigree explain GET /items/7.')
+    throw new UsageError(`${first} is not a method. Methods: ${methods.join(', ')}.`)
+  if (!path.startsWith('/'))
+    throw new UsageError('the path is missing. Write filigree explain GET /items/7.')
   return { method, path: path.replace(/[?#].*$/s, '') }
 }
 

@@ -2,32 +2,60 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../../records/database.js'
 import type { Repository } from '../../records/repository.js'
+import { createPaint } from '../colours.js'
 import {
   type Command,
   exitCodes,
-  UsageError,
-  type Terminal,
+  moduleOption,
   readArguments,
+  readInteger,
+  readModuleArgument,
+  type Terminal,
+  toHeading,
+  toJson,
   toTable,
+  UsageError,
 } from '../command.js'
 import { findJobRecord, openDatabase } from '../open-database.js'
 import { loadApplication, planForDatabase } from '../load-application.js'
 
-const usage = `filigree jobs [module.js] [--state failed] [--name Mail.welcome] [--limit 50] [--retry id] [--cancel id] [--json]
-  Lists jobs, the newest first, and how many there are of each state. Nothing is started.
-  --retry           lets a failed or cancelled job run again; "all" with --state failed: every one that is listed
-  --cancel          a waiting one never runs, a running one is told to stop
-  --json            { counts, jobs } on standard output`
+const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
+
+const flags = {
+  state: {
+    type: 'string',
+    value: '<state>',
+    help: `only jobs in this state: ${states.join(', ')}`,
+    choices: states,
+  },
+  name: { type: 'string', value: '<name>', help: 'only jobs of this name: Mail.welcome' },
+  limit: { type: 'string', value: '<number>', help: 'the maximum number of jobs. Default: 50' },
+  retry: {
+    type: 'string',
+    value: '<id>',
+    help: 'runs a failed or cancelled job again. "all" runs all listed jobs again',
+  },
+  cancel: {
+    type: 'string',
+    value: '<id>',
+    help: 'cancels a waiting job, or asks a running job to stop',
+  },
+  module: moduleOption,
+  json: { type: 'boolean', help: 'prints { counts, jobs }' },
+} as const
 
 export const jobsCommand: Command = {
-  usage,
-  summary: 'the jobs that wait, run and failed; runs failed ones again',
+  group: 'Operate',
+  usage: 'filigree jobs [file]',
+  summary: 'lists jobs, retries and cancels them',
+  description:
+    'Lists jobs, the newest first, and the number of jobs in each state. The application is not started.',
+  options: flags,
+  examples: ['filigree jobs --state failed', 'filigree jobs --state failed --retry all'],
   run,
 }
 
-const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
-
-/** A row of the table of jobs, without the columns that are not shown. */
+/** The columns of a job that the list shows. */
 interface Entry {
   readonly id: number
   readonly name: string
@@ -38,16 +66,12 @@ interface Entry {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const kinds = {
-    ...({ state: 'text', name: 'text', limit: 'text' } as const),
-    ...({ retry: 'text', cancel: 'text', json: 'switch' } as const),
-  }
-  const { values, positionals } = readArguments(args, kinds)
+  const { values, positionals } = readArguments(args, flags)
   const { state, name } = values
   if (state !== undefined && !states.includes(state))
-    throw new UsageError(`there is no state "${state}". States: ${states.join(', ')}.`)
-  const limit = readId('--limit', values.limit ?? '50')
-  const application = await loadApplication(positionals[0], terminal)
+    throw new UsageError(`unknown state "${state}". States: ${states.join(', ')}.`)
+  const limit = readInteger('--limit', values.limit ?? '50')
+  const application = await loadApplication(readModuleArgument(values, positionals), terminal)
   const plan = await planForDatabase(application)
   const type = findJobRecord(plan.records)
   const database = await openDatabase(plan, application.options.database, terminal)
@@ -62,13 +86,13 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     if (values.retry !== undefined)
       return await retry(await idsOf(values.retry, list), { records, database, terminal })
     if (values.cancel !== undefined)
-      return await cancel(readId('--cancel', values.cancel), { records, database, terminal })
+      return await cancel(readInteger('--cancel', values.cancel), { records, database, terminal })
     const counts = await countStates(records)
     const jobs = await list()
     await terminal.out(
       values.json
-        ? `${JSON.stringify({ counts, jobs: jobs.map(withoutSecretBody) }, null, 2)}\n`
-        : toLines(counts, jobs),
+        ? toJson({ counts, jobs: jobs.map(withoutSecretBody) })
+        : toLines(counts, jobs, terminal),
     )
     return exitCodes.done
   } finally {
@@ -76,7 +100,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
 }
 
-interface Changing {
+interface JobAccess {
   readonly records: Repository<Entry & object>
   readonly database: Database
   readonly terminal: Terminal
@@ -88,23 +112,29 @@ function withoutSecretBody(entry: Entry): object {
 }
 
 async function idsOf(text: string, list: () => Promise<Entry[]>): Promise<number[]> {
-  if (text !== 'all') return [readId('--retry', text)]
+  if (text !== 'all') return [readInteger('--retry', text)]
   return (await list()).map(({ id }) => id)
 }
 
 async function retry(
   ids: readonly number[],
-  { records, database, terminal }: Changing,
+  { records, database, terminal }: JobAccess,
 ): Promise<number> {
   let done = 0
   for (const id of ids) {
     const where = { id, state: { in: ['failed', 'cancelled'] }, emptiedAt: { isNull: true } }
     const now = new Date(database.now()).toISOString()
-    const none = { laterAt: null, cancelAt: null, startedAt: null, endedAt: null, keepUntil: null }
-    const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...none }
+    const cleared = {
+      laterAt: null,
+      cancelAt: null,
+      startedAt: null,
+      endedAt: null,
+      keepUntil: null,
+    }
+    const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...cleared }
     done += await records.updateWhere(where as never, change).catch(async (error: unknown) => {
       if (!(error instanceof HttpError) || error.status !== 409) throw error
-      await terminal.out(`Job ${id} stays: another one with its unique key waits or runs.\n`)
+      await terminal.out(`Job ${id} is not retried: a job with its unique key waits or runs.\n`)
       return 0
     })
   }
@@ -113,7 +143,7 @@ async function retry(
   return done === ids.length ? exitCodes.done : exitCodes.failed
 }
 
-async function cancel(id: number, { records, database, terminal }: Changing): Promise<number> {
+async function cancel(id: number, { records, database, terminal }: JobAccess): Promise<number> {
   const now = new Date(database.now()).toISOString()
   const waiting = { id, state: 'waiting' }
   const cancelled = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
@@ -124,7 +154,7 @@ async function cancel(id: number, { records, database, terminal }: Changing): Pr
   const running = { id, state: 'running' }
   const wasRunning =
     wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)
-  const result = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'is told to stop' : undefined
+  const result = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'was asked to stop' : undefined
   await terminal.out(`Job ${id} ${result ?? 'neither waits nor runs'}.\n`)
   return result === undefined ? exitCodes.failed : exitCodes.done
 }
@@ -139,7 +169,11 @@ async function countStates(records: Repository<Entry & object>): Promise<Record<
   )
 }
 
-function toLines(counts: Readonly<Record<string, number>>, jobs: readonly Entry[]): string {
+function toLines(
+  counts: Readonly<Record<string, number>>,
+  jobs: readonly Entry[],
+  { hasColours }: Terminal,
+): string {
   const head = Object.entries(counts)
     .map(([state, count]) => `${count} ${state}`)
     .join(', ')
@@ -152,10 +186,7 @@ function toLines(counts: Readonly<Record<string, number>>, jobs: readonly Entry[
     runAt,
     error?.split('\n')[0]?.slice(0, 100) ?? '',
   ])
-  return `${head}\n${toTable([['ID', 'JOB', 'STATE', 'ATTEMPT', 'RUNS AT', 'FAULT'], ...rows])}`
-}
-
-function readId(option: string, text: string): number {
-  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text)
-  throw new UsageError(`${option} ${text} is no number from 1.`)
+  const paint = createPaint(hasColours)
+  const headings = toHeading(paint, 'ID', 'JOB', 'STATE', 'ATTEMPT', 'RUNS AT', 'ERROR')
+  return `${head}\n${toTable([headings, ...rows])}`
 }

@@ -1,17 +1,36 @@
-/** `filigree keys`: makes the keys that an application needs in production. */
+/** `filigree keys`: creates the keys that an application needs in production. */
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  exitCodes,
+  readArguments,
+  type Terminal,
+  toJson,
+  UsageError,
+} from '../command.js'
 
-const usage = `filigree keys [--out folder] [--json]
-  Makes an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY).
-  --out folder      writes private-key.pem (mode 0600) and public-key.pem there; never over files that are there.
-                    Default: prints lines for an environment file, keys in one line each
-  --json            { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY } on standard output`
+const flags = {
+  out: {
+    type: 'string',
+    value: '<folder>',
+    help: 'writes private-key.pem (mode 0600) and public-key.pem there. Existing files are not replaced',
+  },
+  json: { type: 'boolean', help: 'prints { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY }' },
+} as const
 
-export const keysCommand: Command = { usage, summary: 'keys for production', run }
+export const keysCommand: Command = {
+  group: 'Generate',
+  usage: 'filigree keys',
+  summary: 'creates keys for production',
+  description: `Creates an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY). Without --out it prints
+lines for an environment file.`,
+  options: flags,
+  examples: ['filigree keys > production.env', 'filigree keys --out keys'],
+  run,
+}
 
 const generate = promisify(generateKeyPair)
 
@@ -22,17 +41,16 @@ interface Keys {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = readArguments(args, { out: 'text', json: 'switch' }, 0)
+  const { values } = readArguments(args, flags, 0)
   if (values.out !== undefined && values.json)
-    throw new UsageError('--out writes files and --json prints: choose one.')
-  const keys = await makeKeys()
+    throw new UsageError('--out writes files and --json prints. Choose one of them.')
+  const keys = await createKeys()
   if (values.out !== undefined) return await writeKeys(keys, values.out, terminal)
-  const text = values.json ? JSON.stringify(keys, null, 2) : toLines(keys)
-  await terminal.out(`${text}\n`)
+  await terminal.out(values.json ? toJson(keys) : `${toLines(keys)}\n`)
   return exitCodes.done
 }
 
-async function makeKeys(): Promise<Keys> {
+async function createKeys(): Promise<Keys> {
   const { privateKey, publicKey } = await generate('rsa', { modulusLength: 2048 })
   return {
     APP_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
@@ -62,9 +80,7 @@ async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promis
     } catch (error) {
       if (!isExistsError(error)) throw error
       const relativePath = relative(terminal.cwd, path)
-      throw new UsageError(
-        `${relativePath} is there already. Move it away first, or name another folder.`,
-      )
+      throw new UsageError(`${relativePath} exists. Move it first, or name another folder.`)
     }
   }
   const relativePath = relative(terminal.cwd, target)

@@ -1,4 +1,4 @@
-/** `filigree migrate`: writes, runs, undoes and lists the migrations of an application's records. */
+/** `filigree migrate`: writes, runs, undoes, lists and checks the migrations of an application's records. */
 import { relative, resolve } from 'node:path'
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -15,27 +15,58 @@ import { makeEmptyMigration, makeMigration } from '../../records/migrations/make
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
 import { loadApplication, planForDatabase } from '../load-application.js'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  describeTime,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  readInteger,
+  type Terminal,
+  toJson,
+  UsageError,
+} from '../command.js'
 import { engineInUse, openDatabase } from '../open-database.js'
 import { readEngines } from '../package-files.js'
 
-const usage = `filigree migrate make <name> | up | down | status | check  [--module module.js] [--folder migrations] [--json]
-  Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;
-  DATABASE_DIRECT_URL where a pooler stands before it), which is not started.
-  make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
-                    where the earlier ones lead to what the records want; --empty for statements of your own
-  up                runs what has not run yet, each in a transaction, one process at a time
-  down              takes the last one back; --steps 2 the last two; names what it cannot take back
-  status            lists all, and exits with 1 where one has not run
-  check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
-  --json            what was made, run, taken back or found, as one value on standard output
-  "filigree": { "engines": […] } in package.json says for which engines files are written and checked;
-  make and status name the engine of the database in use if it has no files`
+const actions = {
+  make: 'writes a migration for every engine: <stamp>_<name>.<engine>.sql. Read the file before it runs',
+  up: 'runs new migrations, each in a transaction. Other processes wait meanwhile',
+  down: 'undoes the last migration, and names what cannot be undone',
+  status: 'lists all migrations. The exit code is 1 if one has not run',
+  check:
+    'compares the files with the records, without a database. The exit code is 1 if they differ',
+} as const
+type Action = keyof typeof actions
 
-export const migrateCommand: Command = { usage, summary: 'the migrations of its records', run }
+const flags = {
+  empty: { type: 'boolean', help: 'make: writes an empty migration for your own statements' },
+  steps: { type: 'string', value: '<number>', help: 'down: the number of migrations. Default: 1' },
+  folder: {
+    type: 'string',
+    value: '<folder>',
+    help: 'the folder of the migrations. Default: migrations',
+  },
+  module: moduleOption,
+  json: { type: 'boolean', help: 'prints one JSON value' },
+} as const
 
-const actions = ['make', 'up', 'down', 'status', 'check'] as const
-type Action = (typeof actions)[number]
+export const migrateCommand: Command = {
+  group: 'Data',
+  usage: 'filigree migrate make <name> | up | down | status | check',
+  summary: "writes and runs the migrations of the application's records",
+  description: `Changes the schema of the application's database: its option "database", otherwise DATABASE_URL. Behind a pooler set
+DATABASE_DIRECT_URL. The application is not started. "filigree": { "engines": […] } in package.json names the engines that files
+are written and checked for.`,
+  actions,
+  options: flags,
+  examples: [
+    'filigree migrate make add-price',
+    'filigree migrate up',
+    'filigree migrate down --steps 2',
+  ],
+  run,
+}
 
 interface Arguments {
   readonly action: Action
@@ -137,83 +168,94 @@ async function runAction(
         migration === undefined
           ? [
               'The migrations already fit the records: no new one is needed.',
-              'For statements of your own: --empty.',
+              'For your own statements use --empty.',
             ]
           : files
-      migration?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
+      migration?.applied.forEach((name) => lines.push(`already applied to this database: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
       if (migration !== undefined && migration.warnings.length > 0)
         await terminal.err(migration.warnings.map((warning) => `warning: ${warning}\n`).join(''))
       return exitCodes.done
     }
     case 'up':
-      return printNames(await migrateUp(database, { folder }), 'ran', options, terminal)
-    case 'down': {
-      const undone = await migrateDown(database, { folder, steps: options.steps })
-      const notUndone = await findNotUndone(database, undone, { folder })
-      if (options.json) {
-        await terminal.out(toJson({ takenBack: undone, notTakenBack: notUndone }))
-        return exitCodes.done
-      }
-      const code = await printNames(undone, 'taken back', options, terminal)
-      await terminal.err(notUndone.map((message) => `not taken back: ${message}\n`).join(''))
-      return code
-    }
-    case 'status': {
-      const all = await migrationStatus(database, { folder })
-      if (options.json) await terminal.out(toJson(all))
-      const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
-      if (!options.json)
-        await terminal.out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
-      return all.every(({ state }) => state === 'applied') ? exitCodes.done : exitCodes.failed
-    }
+      return up(database, folder, options, terminal)
+    case 'down':
+      return down(database, folder, options, terminal)
+    case 'status':
+      return status(database, folder, options, terminal)
   }
 }
 
-async function printNames(
-  names: readonly string[],
-  verb: string,
+/** Prints each migration with its time as soon as it has run. */
+async function up(
+  database: Database,
+  folder: string,
   { json }: Arguments,
-  terminal: Terminal,
+  { out, progress }: Terminal,
 ): Promise<number> {
-  if (json) {
-    await terminal.out(toJson({ ran: names }))
-    return exitCodes.done
-  }
-  await terminal.out(
-    names.length === 0 ? 'Nothing to do.\n' : names.map((name) => `${verb}: ${name}\n`).join(''),
-  )
+  const ran = await migrateUp(database, {
+    folder,
+    onStart: (name) => progress?.(`running: ${name} …`),
+    onDone: (name, milliseconds) => {
+      if (!json) void out(`ran: ${name} (${describeTime(milliseconds)})\n`)
+    },
+  })
+  if (json) await out(toJson({ ran }))
+  else if (ran.length === 0) await out('Nothing to do.\n')
   return exitCodes.done
 }
 
-function toJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`
+async function down(
+  database: Database,
+  folder: string,
+  { steps, json }: Arguments,
+  { out, err }: Terminal,
+): Promise<number> {
+  const undone = await migrateDown(database, { folder, steps })
+  const notUndone = await findNotUndone(database, undone, { folder })
+  if (json) {
+    await out(toJson({ takenBack: undone, notTakenBack: notUndone }))
+    return exitCodes.done
+  }
+  const lines = undone.map((name) => `undone: ${name}\n`)
+  await out(lines.length === 0 ? 'Nothing to do.\n' : lines.join(''))
+  await err(notUndone.map((message) => `not undone: ${message}\n`).join(''))
+  return exitCodes.done
+}
+
+async function status(
+  database: Database,
+  folder: string,
+  { json }: Arguments,
+  { out }: Terminal,
+): Promise<number> {
+  const all = await migrationStatus(database, { folder })
+  const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
+  if (json) await out(toJson(all))
+  else await out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
+  return all.every(({ state }) => state === 'applied') ? exitCodes.done : exitCodes.failed
 }
 
 function toArguments(args: readonly string[]): Arguments {
-  const kinds = {
-    module: 'text',
-    folder: 'text',
-    steps: 'text',
-    empty: 'switch',
-    json: 'switch',
-  } as const
-  const { values, positionals } = readArguments(args, kinds, 'any')
-  const [action, name = '', ...rest] = positionals
+  const { values, positionals } = readArguments(args, flags, 2)
+  const [action, name = ''] = positionals
   if (!isAction(action)) {
-    const near = action === undefined ? '' : didYouMean(action, actions)
-    throw new UsageError(near === '' ? `say what: ${actions.join(', ')}.` : near)
+    const names = Object.keys(actions)
+    const suggestion = action === undefined ? '' : didYouMean(action, names)
+    throw new UsageError(
+      suggestion === '' ? `the action is missing. Actions: ${names.join(', ')}.` : suggestion,
+    )
   }
-  if (action === 'make' && name === '') throw new UsageError('make needs a name: make add-price.')
-  if (rest.length > 0 || (action !== 'make' && name !== ''))
-    throw new UsageError('too many arguments.')
+  if (action === 'make' && name === '')
+    throw new UsageError('the name is missing. Write make add-price.')
+  if (action !== 'make' && name !== '')
+    throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
   const { module, folder = 'migrations', empty, json } = values
-  if (empty && action !== 'make') throw new UsageError('--empty belongs to make.')
-  const steps = Number(values.steps ?? '1')
-  if (!Number.isSafeInteger(steps) || steps < 1) throw new UsageError('--steps is a number from 1.')
+  if (empty && action !== 'make') throw new UsageError('--empty is only for make.')
+  const steps = readInteger('--steps', values.steps ?? '1')
   return { action, name, module, folder, steps, empty, json }
 }
 
-function isAction(word: string | undefined): word is Action {
-  return actions.some((action) => action === word)
+function isAction(text: string | undefined): text is Action {
+  return text !== undefined && Object.hasOwn(actions, text)
 }

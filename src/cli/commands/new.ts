@@ -5,7 +5,15 @@ import { readdir } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { basename, isAbsolute, relative, resolve } from 'node:path'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  describeTime,
+  exitCodes,
+  readArguments,
+  type Terminal,
+  toJson,
+  UsageError,
+} from '../command.js'
 import {
   readChoices,
   toPackageName,
@@ -49,25 +57,39 @@ function installPackages(manager: PackageManager, cwd: string): Promise<boolean>
   })
 }
 
-const usage = `filigree new <folder> [--records <choice>] [--tests <choice>] [--page] [--yes] [--no-install] [--json]
-  Makes a project: two records, routes, a login, tests, a migration, a Dockerfile, and a README with the next steps.
-  Installs the very package that the command was run from. A folder that is not empty is left as it is.
-  --records name    the database; a wrong name lists them
-  --tests name      what runs the tests; a wrong name lists them
-  --page            with a page that uses the browser client
-  --yes             asks nothing; without a terminal nothing is asked either
-  --no-install      only writes the files
-  --json            { folder, records, tests, page, installed, next } on standard output
-  npm create filigree <folder> is the same`
+const flags = {
+  records: {
+    type: 'string',
+    value: '<database>',
+    help: 'sqlite or postgres. Default: sqlite',
+    choices: ['sqlite', 'postgres'],
+  },
+  tests: {
+    type: 'string',
+    value: '<runner>',
+    help: 'node, vitest or jest. Default: node',
+    choices: ['node', 'vitest', 'jest'],
+  },
+  page: { type: 'boolean', help: 'adds a page that uses the browser client' },
+  yes: { type: 'boolean', help: 'uses the defaults without asking, as without a terminal' },
+  'no-install': { type: 'boolean', help: 'writes the files only' },
+  json: { type: 'boolean', help: 'prints { folder, records, tests, page, installed, next }' },
+} as const
 
-export const newCommand: Command = { usage, summary: 'a project that runs', run }
+export const newCommand: Command = {
+  group: 'Develop',
+  usage: 'filigree new <folder>',
+  summary: 'creates a project that runs',
+  description: `Creates a project with two records, routes, a sign-in, an admin page, tests, a migration, a Dockerfile, and a README with the next
+steps. It installs the package that the command was run from. A folder that is not empty is not changed. "npm create filigree
+<folder>" does the same.`,
+  options: flags,
+  examples: ['filigree new desk', 'filigree new desk --records postgres --tests vitest --page'],
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const kinds = {
-    ...({ records: 'text', tests: 'text', page: 'switch' } as const),
-    ...({ yes: 'switch', 'no-install': 'switch', json: 'switch' } as const),
-  }
-  const { values, positionals } = readArguments(args, kinds)
+  const { values, positionals } = readArguments(args, flags)
   const prompt = values.yes ? undefined : terminal.prompt
   const records = await readChoices('records')
   const tests = await readChoices('tests')
@@ -77,25 +99,35 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     tests: findChoice(tests, values.tests),
   }
   const name = positionals[0] ?? (await prompt?.('Folder of the project: '))?.trim() ?? ''
-  if (name === '') throw new UsageError('name the folder: filigree new desk.')
+  if (name === '') throw new UsageError('the folder is missing. Write filigree new desk.')
   checkProjectName(name, terminal.cwd)
   const folder = resolve(terminal.cwd, name)
   await checkFolderIsEmpty(folder, name)
   const parts: ProjectParts = {
-    records: chosen.records ?? (await choose('Records in', records, prompt)),
-    tests: chosen.tests ?? (await choose('Tests by', tests, prompt)),
-    page: values.page || (await confirm('With a page for browsers?', prompt)),
+    records: chosen.records ?? (await choose('Database', records, prompt)),
+    tests: chosen.tests ?? (await choose('Test runner', tests, prompt)),
+    page: values.page || (await confirm('Add a page for browsers?', prompt)),
   }
   await writeProject(folder, parts)
   const manager = findManager()
-  const installed = !values['no-install'] && (await installPackages(manager, folder))
+  const installed = !values['no-install'] && (await installWithProgress(manager, folder, terminal))
   const result = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
   const relativeFolder = relative(terminal.cwd, folder)
-  const text = values.json ? `${JSON.stringify(result, null, 2)}\n` : toText(result, relativeFolder)
-  if (!installed && !values['no-install'])
-    await terminal.err(`The packages could not be installed; the project is there all the same.\n`)
-  await terminal.out(text)
+  await terminal.out(values.json ? toJson(result) : toText(result, relativeFolder))
   return exitCodes.done
+}
+
+async function installWithProgress(
+  manager: PackageManager,
+  folder: string,
+  { err, progress }: Terminal,
+): Promise<boolean> {
+  progress?.(`Installing packages with ${manager} …`)
+  const start = performance.now()
+  const installed = await installPackages(manager, folder)
+  if (installed) progress?.(`Installed in ${describeTime(performance.now() - start)}.`)
+  else await err('The packages could not be installed. The files of the project are complete.\n')
+  return installed
 }
 
 function namesOf({ records, tests, page }: ProjectParts): object {
@@ -107,8 +139,8 @@ function findChoice(choices: readonly Choice[], name: string | undefined): Choic
   const choice = choices.find((one) => one.name === name)
   if (choice !== undefined) return choice
   const names = choices.map((one) => one.name)
-  const near = didYouMean(name, names)
-  throw new UsageError(`${name} is none of ${names.join(', ')}. ${near}`.trim())
+  const suggestion = didYouMean(name, names)
+  throw new UsageError(`unknown choice ${name}. Choices: ${names.join(', ')}. ${suggestion}`.trim())
 }
 
 /**
@@ -121,7 +153,7 @@ function checkProjectName(name: string, cwd: string): void {
   const folder = resolve(cwd, name)
   if (!isAbsolute(name) && relative(cwd, folder).startsWith('..'))
     throw new UsageError(
-      `${name} is outside of this folder. Go there first, or give the whole path.`,
+      `${name} is outside of this folder. Change to its folder first, or write the absolute path.`,
     )
   const last = basename(folder)
   if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(last))
@@ -131,7 +163,7 @@ function checkProjectName(name: string, cwd: string): void {
   const packageName = toPackageName(last)
   if (reservedNames.has(packageName))
     throw new UsageError(
-      `A project cannot be called ${packageName}: npm could not install its packages.`,
+      `a project cannot be called ${packageName}, because npm could not install its packages.`,
     )
 }
 
@@ -150,9 +182,9 @@ async function checkFolderIsEmpty(folder: string, name: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return
     if (code !== 'ENOTDIR') throw error
-    throw new UsageError(`${name} is a file. Name a folder that is not there yet.`)
+    throw new UsageError(`${name} is a file. Name a new folder.`)
   }
-  throw new UsageError(`${name} is not empty. Name a folder that is not there yet, or is empty.`)
+  throw new UsageError(`${name} is not empty. Name a new or an empty folder.`)
 }
 
 type Prompt = Terminal['prompt']
@@ -163,12 +195,12 @@ async function choose(
   prompt: Prompt,
 ): Promise<Choice> {
   const [first] = choices
-  if (first === undefined) throw new Error('There are no templates beside the command.')
+  if (first === undefined) throw new Error('The package has no templates.')
   const lines = choices.map(({ name, title }) => `  ${name}: ${title}\n`).join('')
   const answer = (await prompt?.(`${lines}${question} [${first.name}]: `))?.trim() ?? ''
   if (answer === '') return first
-  const near = choices.find(({ name }) => name.startsWith(answer.toLowerCase()))
-  return near ?? findChoice(choices, answer) ?? first
+  const byPrefix = choices.find(({ name }) => name.startsWith(answer.toLowerCase()))
+  return byPrefix ?? findChoice(choices, answer) ?? first
 }
 
 async function confirm(question: string, prompt: Prompt): Promise<boolean> {
@@ -186,5 +218,5 @@ interface Result {
 
 function toText({ next }: Result, folder: string): string {
   const lines = [...(folder === '' ? [] : [`cd ${folder}`]), ...next].map((line) => `  ${line}\n`)
-  return `${folder === '' ? 'The project' : folder} is there. Next:\n${lines.join('')}README.md has the five steps after that.\n`
+  return `${folder === '' ? 'The project' : folder} is created. Next:\n${lines.join('')}README.md describes the five steps after that.\n`
 }

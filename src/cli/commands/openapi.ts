@@ -5,34 +5,55 @@ import { describeApplication } from '../../bootstrap/plan-application.js'
 import { findBreakingChanges } from '../../openapi/breaking-changes.js'
 import { type OpenApiDocument, toYaml } from '../../openapi/document.js'
 import { loadApplication } from '../load-application.js'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  readModuleArgument,
+  type Terminal,
+  toJson,
+  UsageError,
+} from '../command.js'
 
-const usage = `filigree openapi [module.js] [--out file] [--against old.json]
-  Writes the OpenAPI document of an application, which is not started.
-  module.js         the built file that exports AppModule (or a default, or one class with @Module),
-                    and the options of bootstrap as \`options\` if it likes; default: "filigree": { "module": … } in package.json
-  --out file        where to: .json, .yaml or .yml; default: standard output
-  --against old     lists what breaks clients of an older document (JSON), and exits with 1 if anything
-                    does; then nothing is written`
+const flags = {
+  out: {
+    type: 'string',
+    value: '<file>',
+    help: 'writes a .json, .yaml or .yml file. Default: standard output',
+  },
+  against: {
+    type: 'string',
+    value: '<file>',
+    help: 'lists changes that break clients of an older document (JSON). With such a change the exit code is 1, and nothing is written',
+  },
+  module: moduleOption,
+} as const
 
 export const openapiCommand: Command = {
-  usage,
-  summary: 'the OpenAPI document, and what breaks its clients',
+  group: 'Generate',
+  usage: 'filigree openapi [file]',
+  summary: 'writes the OpenAPI document, and finds breaking changes',
+  description: `Writes the OpenAPI document of an application without starting it. The file calls bootstrap, or exports the module (as
+AppModule, as default, or as the only class with @Module) and optionally the options of bootstrap as "options".`,
+  options: flags,
+  examples: ['filigree openapi --out openapi.yaml', 'filigree openapi --against released.json'],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, { out: 'text', against: 'text' })
+  const { values, positionals } = readArguments(args, flags)
   const { out, against } = values
   if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
-    throw new UsageError(`--out ${basename(out)}: end the name with .json, .yaml or .yml.`)
+    throw new UsageError(`--out ${basename(out)} must end with .json, .yaml or .yml.`)
   // Read it first, because the new document can replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
-  const { module, options } = await loadApplication(positionals[0], terminal)
-  const document = await describeApplication(module, { ...options, logger: false })
+  const application = await loadApplication(readModuleArgument(values, positionals), terminal)
+  const planOptions = { ...application.options, logger: false as const }
+  const document = await describeApplication(application.module, planOptions)
   if (old !== undefined && (await reportChanges(old, document, terminal))) return exitCodes.failed
   if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
-  else if (old === undefined) await terminal.out(toText(document))
+  else if (old === undefined) await terminal.out(toJson(document))
   return exitCodes.done
 }
 
@@ -46,7 +67,7 @@ async function readDocument(path: string, { cwd }: Terminal): Promise<OpenApiDoc
     const reason = error instanceof Error ? error.message : String(error)
     throw new UsageError(`${path} cannot be read: ${reason}`)
   }
-  throw new UsageError(`${path} is no OpenAPI document.`)
+  throw new UsageError(`${path} is not an OpenAPI document.`)
 }
 
 /** @returns true if a change breaks clients */
@@ -67,11 +88,7 @@ async function reportChanges(
 }
 
 async function writeDocument(document: OpenApiDocument, path: string): Promise<void> {
-  const text = /\.ya?ml$/i.test(path) ? await toYaml(document) : toText(document)
+  const text = /\.ya?ml$/i.test(path) ? await toYaml(document) : toJson(document)
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, text)
-}
-
-function toText(document: OpenApiDocument): string {
-  return `${JSON.stringify(document, null, 2)}\n`
 }

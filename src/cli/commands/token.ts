@@ -6,40 +6,63 @@ import { readSeconds } from '../../core/duration.js'
 import {
   type Command,
   exitCodes,
-  UsageError,
-  type Terminal,
+  moduleOption,
   readArguments,
   readJsonObject,
+  type Terminal,
+  toJson,
+  UsageError,
 } from '../command.js'
 import { loadApplication } from '../load-application.js'
 
-const usage = `filigree token --claims '{"sub":"7","roles":["admin"]}' [--for 1h] [--module module.js] [--json]
-  Makes a token with the application's own keys and issuer, to try its routes with:
-  curl -H "Authorization: Bearer $(filigree token --claims '{"sub":"7"}')" http://localhost:3000/items
-  --for 15m         how long it lives; default: the application's own time, else 1h
-  --json            { token, claims } on standard output`
+const flags = {
+  claims: {
+    type: 'string',
+    value: '<json>',
+    help: 'the claims of the token, a JSON object. Required',
+  },
+  for: {
+    type: 'string',
+    value: '<time>',
+    help: 'its lifetime. Default: the lifetime in the application, or 1h',
+  },
+  module: moduleOption,
+  json: { type: 'boolean', help: 'prints { token, claims }' },
+} as const
 
-export const tokenCommand: Command = { usage, summary: 'a token to try routes with', run }
+export const tokenCommand: Command = {
+  group: 'Develop',
+  usage: 'filigree token --claims \'{"sub":"7"}\'',
+  summary: 'prints a token for trying routes',
+  description:
+    "Creates a token that is signed with the application's keys and has its issuer, for trying routes.",
+  options: flags,
+  examples: [
+    `filigree token --claims '{"sub":"7","roles":["admin"]}' --for 15m`,
+    `curl -H "Authorization: Bearer $(filigree token --claims '{"sub":"7"}')" http://localhost:3000/items`,
+  ],
+  run,
+}
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const kinds = { claims: 'text', for: 'text', module: 'text', json: 'switch' } as const
-  const { values } = readArguments(args, kinds, 0)
-  if (values.claims === undefined) throw new UsageError(`say whose token: --claims '{"sub":"7"}'.`)
+  const { values } = readArguments(args, flags, 0)
+  if (values.claims === undefined)
+    throw new UsageError(`the claims are missing. Write --claims '{"sub":"7"}'.`)
   const claims = readJsonObject('--claims', values.claims)
   if (values.for !== undefined && readSeconds(values.for) === undefined)
-    throw new UsageError(`--for ${values.for} is no time: write 15m, 1h or 7d.`)
-  const { module, options } = await loadApplication(values.module, terminal)
-  const { authOptions, log } = await planApplication(module, { ...options, logger: false })
+    throw new UsageError(`--for ${values.for} is not a time. Write 15m, 1h or 7d.`)
+  const application = await loadApplication(values.module, terminal)
+  const planOptions = { ...application.options, logger: false as const }
+  const { authOptions, log } = await planApplication(application.module, planOptions)
   const keys = createKeys({ origin: authOptions.keys, log })
   if (!keys.canSign)
-    throw new UsageError('this application makes no tokens: it has no private key of its own.')
+    throw new UsageError('the application has no private key, so it cannot sign tokens.')
   const auth = new Auth({ ...authOptions, keys, log })
   const token = await auth.getToken(
     claims,
     values.for === undefined ? {} : { expiresIn: values.for },
   )
-  const output = values.json ? JSON.stringify({ token, claims: claimsOf(token) }, null, 2) : token
-  await terminal.out(`${output}\n`)
+  await terminal.out(values.json ? toJson({ token, claims: claimsOf(token) }) : `${token}\n`)
   return exitCodes.done
 }
 

@@ -1,8 +1,6 @@
 /** `filigree types`: writes the routes of an application as TypeScript types for its client. */
-import { existsSync, statSync } from 'node:fs'
-import { readFile, mkdir, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join, isAbsolute, relative, resolve, sep } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Class } from '../../metadata/class-metadata.js'
 import { isOfPackage } from '../../bootstrap/module.js'
@@ -10,7 +8,17 @@ import { planApplication } from '../../bootstrap/plan-application.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { reachable } from '../../routing/route.js'
 import { loadApplication } from '../load-application.js'
-import { readArguments, type Command, exitCodes, UsageError, type Terminal } from '../command.js'
+import {
+  type Command,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  readModuleArgument,
+  type Terminal,
+  UsageError,
+} from '../command.js'
+import { toPosix } from '../package-files.js'
+import { importedFiles, resolvePackage } from '../source-files.js'
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
 
@@ -24,8 +32,7 @@ interface ExportLocation {
 }
 
 /**
- * Follows the static imports of a file, breadth first, and searches each module's exports for the given classes. The
- * modules are already loaded, so no code runs again. Dynamic imports are not followed, because loading them could have effects.
+ * Searches the exports of a file and of its imports for classes. The modules are already loaded, so no code runs again.
  *
  * @param entry absolute path of a built module, or of a source file if a loader compiles sources
  * @param required classes that are also searched in packages, if no file of the application exports them
@@ -39,22 +46,13 @@ async function findExports(
   const locations = new Map<Class, ExportLocation>()
   const missing = new Set<unknown>([...required, ...optional])
   const packages = new Map<string, string>()
-  const files = new Set([entry])
-  // The set grows during the loop.
-  for (const file of files) {
+  for (const file of importedFiles(entry, packages)) {
     if (missing.size === 0) return locations
     takeExports(await load(file), { from: file, isPackage: false }, missing, locations)
-    for (const specifier of staticImports(await readFile(file, 'utf8'))) {
-      const next = resolveFile(specifier, file)
-      if (next !== undefined) files.add(next)
-      else if (/^[^./#]/.test(specifier) && !specifier.startsWith('node:')) {
-        packages.set(specifier, file)
-      }
-    }
   }
   for (const [specifier, importer] of packages) {
     if ([...required].every((type) => !missing.has(type))) return locations
-    const file = resolveBare(specifier, importer)
+    const file = resolvePackage(specifier, importer)
     if (file === undefined) continue
     takeExports(await load(file), { from: specifier, isPackage: true }, missing, locations)
   }
@@ -78,68 +76,53 @@ function takeExports(
   }
 }
 
-/**
- * `import … from 'x'`, `import 'x'` and `export … from 'x'` at the beginning of a line or, in minified code, of a
- * statement, so that comments do not match. Imports of types do not count.
- */
-const statement =
-  /(?:^|[;}])[ \t]*(?:import|export)\b(?!\s+type\b)(?:[^'"`;()]*?\bfrom)?\s*(['"])([^'"\n]+)\1/gm
-
-function staticImports(text: string): string[] {
-  return [...text.matchAll(statement)].flatMap((match) => match[2] ?? [])
-}
-
-/** @returns `undefined` for packages, files without code, and missing files */
-function resolveFile(specifier: string, importer: string): string | undefined {
-  if (specifier.startsWith('#')) return resolveBare(specifier, importer)
-  if (!/^\.\.?\//.test(specifier)) return undefined
-  const path = join(dirname(importer), specifier)
-  return candidates(path).find((file) => isCode.test(file) && isFile(file))
-}
-
-const isCode = /\.[cm]?[jt]sx?$/
-
-/** Sources import each other by the names of the built files, or without an ending. */
-function candidates(path: string): string[] {
-  const source = path.replace(/\.([cm]?)js(x?)$/, '.$1ts$2')
-  const bare = ['.ts', '.tsx', '.js', '/index.ts', '/index.js'].map((end) => path + end)
-  return [path, source, path.replace(/\.js$/, '.tsx'), ...bare]
-}
-
-function isFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile()
-}
-
-function resolveBare(specifier: string, importer: string): string | undefined {
-  try {
-    const file = createRequire(importer).resolve(specifier)
-    return isCode.test(file) ? file : undefined
-  } catch {
-    // Modules that only the build tools know (an alias, say) cannot be imported by the types.
-    return undefined
-  }
-}
-
-const usage = `filigree types [module.js] [--out routes.d.ts] [--source src --built dist] [--tanstack] [--check]
-  Writes the routes of an application as an interface for createClient<Routes>(); nothing is started.
-  module.js         as for filigree openapi; the controllers of its application are exported
-  --out file        where to, and what the imports in it are relative to; default: standard output
-  --source, --built what lies in the folder --built is imported from where its source lies in --source;
-                    default: the built files, which need their declarations beside them
-  --tanstack        adds createQueries(client), options for TanStack Query; --out then names a .ts file
-  --check           writes nothing, and exits with 1 where the file is not what would be written`
+const flags = {
+  out: {
+    type: 'string',
+    value: '<file>',
+    help: 'the file to write. Its imports are relative to it. Default: standard output',
+  },
+  source: {
+    type: 'string',
+    value: '<folder>',
+    help: 'imports sources of this folder in place of the built files in --built',
+  },
+  built: {
+    type: 'string',
+    value: '<folder>',
+    help: 'the folder of the built files. Requires --source',
+  },
+  tanstack: {
+    type: 'boolean',
+    help: 'adds createQueries(client) with options for TanStack Query. --out must name a .ts file',
+  },
+  check: {
+    type: 'boolean',
+    help: 'writes nothing. The exit code is 1 if the file in --out is out of date',
+  },
+  module: moduleOption,
+} as const
 
 export const typesCommand: Command = {
-  usage,
-  summary: "the routes' types, for its client",
+  group: 'Generate',
+  usage: 'filigree types [file]',
+  summary: 'writes the types of the routes for the client',
+  description: `Writes the routes of an application as an interface for createClient<Routes>(). The application is not started. Its
+controllers must be exported. Without --source the types refer to the built files, which need declarations.`,
+  options: flags,
+  examples: [
+    'filigree types --out web/routes.d.ts',
+    'filigree types dist/main.js --source src --built dist --out web/routes.d.ts --check',
+  ],
   run,
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const commandOptions = toArguments(args)
-  const { module, options, path } = await loadApplication(commandOptions.path, terminal)
+  const application = await loadApplication(commandOptions.path, terminal)
+  const { module, path } = application
   // Clients have the prefix in their baseUrl.
-  const planOptions = { ...options, basePath: '', logger: false as const }
+  const planOptions = { ...application.options, basePath: '', logger: false as const }
   const { routes: all } = await planApplication(module, planOptions)
   // Routes of packages, such as /metrics, are not for clients.
   const routes = reachable(all).filter(({ route }) => !isOfPackage(route.controller))
@@ -178,22 +161,17 @@ interface Arguments {
 }
 
 function toArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = readArguments(args, {
-    out: 'text',
-    source: 'text',
-    built: 'text',
-    tanstack: 'switch',
-    check: 'switch',
-  })
+  const { values, positionals } = readArguments(args, flags)
   const { out, source, built, tanstack, check } = values
   if (check && out === undefined) throw new UsageError('--check needs --out, the file to compare.')
   if ((source === undefined) !== (built === undefined)) {
-    throw new UsageError('--source and --built go together: --source src --built dist.')
+    throw new UsageError('--source and --built require each other: --source src --built dist.')
   }
   if (tanstack && out?.endsWith('.d.ts') === true) {
-    throw new UsageError('--tanstack writes code: name a .ts file, --out queries.ts.')
+    throw new UsageError('--tanstack writes code. Name a .ts file: --out queries.ts.')
   }
-  return { path: positionals[0], out, source, built, tanstack, check }
+  const path = readModuleArgument(values, positionals)
+  return { path, out, source, built, tanstack, check }
 }
 
 function reportMissing(missing: readonly [Class, string][], entry: string): string {
@@ -213,15 +191,15 @@ interface RoutesText {
   readonly cwd: string
 }
 
-function toText({ routes, locations: places, path, options: given, cwd }: RoutesText): string {
-  const folder = given.out === undefined ? cwd : dirname(resolve(cwd, given.out))
+function toText({ routes, locations, path, options, cwd }: RoutesText): string {
+  const { out, tanstack } = options
+  const folder = out === undefined ? cwd : dirname(resolve(cwd, out))
   const imports = new Map<Class, NamedImport>()
-  for (const [type, { from, isPackage, name }] of places) {
-    const file = isPackage ? from : toSpecifier(folder, toSource(from, given, cwd))
+  for (const [type, { from, isPackage, name }] of locations) {
+    const file = isPackage ? from : toSpecifier(folder, toSource(from, options, cwd))
     imports.set(type, { from: file, name })
   }
-  const { tanstack } = given
-  return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports, tanstack })
+  return writeRoutesFile({ command: toCommand(path, options, cwd), routes, imports, tanstack })
 }
 
 /** The command line with normalised paths, so that the generated file does not depend on their spelling. */
@@ -249,10 +227,6 @@ function toSource(file: string, { source, built }: Arguments, cwd: string): stri
 function toSpecifier(folder: string, file: string): string {
   const path = toPosix(relative(folder, file)).replace(/\.([cm]?)tsx?$/, '.$1js')
   return path.startsWith('../') ? path : `./${path}`
-}
-
-function toPosix(path: string): string {
-  return path.split(sep).join('/')
 }
 
 async function check(text: string, out: string, terminal: Terminal): Promise<number> {

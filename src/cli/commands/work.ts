@@ -1,4 +1,4 @@
-/** `filigree work`: runs the jobs of an application in a process of its own. */
+/** `filigree work`: runs the jobs of an application in a separate process. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -7,19 +7,45 @@ import { bootstrap } from '../../bootstrap/bootstrap.js'
 import { collectParts } from '../../bootstrap/module.js'
 import { closeWithProcess } from '../../bootstrap/signals.js'
 import { ApplicationState } from '../../serving/application-state.js'
-import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import {
+  type Command,
+  exitCodes,
+  moduleOption,
+  readArguments,
+  readInteger,
+  readModuleArgument,
+  type Terminal,
+} from '../command.js'
 import { findJobRecord } from '../open-database.js'
 import { loadApplication } from '../load-application.js'
 
-const usage = `filigree work [module.js] [--only Mail,Reports] [--concurrency 10] [--port 9400] [--host 127.0.0.1]
-  Runs the jobs of the application until it is told to stop (SIGTERM, Ctrl+C); running ones may finish.
-  --only            classes or names of jobs, separated by commas; all others wait for other processes
-  --concurrency     how many run at once; default: what jobs() says, else 10
-  --port            serves /health and /metrics, as the application's modules do; 0 takes any. Default: none`
+const flags = {
+  only: {
+    type: 'string',
+    value: '<names>',
+    help: 'classes or names of jobs, separated by commas. Other jobs wait for other processes',
+  },
+  concurrency: {
+    type: 'string',
+    value: '<number>',
+    help: 'the number of jobs that run at the same time. Default: the option of jobs(), or 10',
+  },
+  port: {
+    type: 'string',
+    value: '<number>',
+    help: 'serves /health and /metrics on this port. 0 uses any free port. Default: none',
+  },
+  host: { type: 'string', value: '<address>', help: 'the address of --port. Default: 127.0.0.1' },
+  module: moduleOption,
+} as const
 
 export const workCommand: Command = {
-  usage,
-  summary: 'runs the jobs of the application, in a process of its own',
+  group: 'Operate',
+  usage: 'filigree work [file]',
+  summary: 'runs the jobs in a separate process',
+  description: `Runs the jobs of the application until the process gets SIGTERM or Ctrl+C. Jobs that are running can finish.`,
+  options: flags,
+  examples: ['filigree work', 'filigree work --only Mail,Reports --concurrency 4 --port 9400'],
   run,
 }
 
@@ -27,15 +53,16 @@ export const workCommand: Command = {
 const shutdownTimeout = 15_000
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const kinds = { only: 'text', concurrency: 'text', port: 'text', host: 'text' } as const
-  const { values, positionals } = readArguments(args, kinds)
-  const concurrency = readNumber('--concurrency', values.concurrency, 1)
-  const port = readNumber('--port', values.port, 0)
+  const { values, positionals } = readArguments(args, flags)
+  const concurrency =
+    values.concurrency === undefined ? undefined : readInteger('--concurrency', values.concurrency)
+  const port = values.port === undefined ? undefined : readInteger('--port', values.port, 0)
   const only = values.only
     ?.split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
-  const { module, options } = await loadApplication(positionals[0], terminal)
+  const file = readModuleArgument(values, positionals)
+  const { module, options } = await loadApplication(file, terminal)
   findJobRecord(collectParts(module, []).records)
   const jobOptions = {
     work: true,
@@ -67,12 +94,6 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   log.info({ only, concurrency }, `working${at}`)
   await ended
   return exitCodes.done
-}
-
-function readNumber(option: string, text: string | undefined, min: number): number | undefined {
-  if (text === undefined) return undefined
-  if (/^\d{1,6}$/.test(text) && Number(text) >= min) return Number(text)
-  throw new UsageError(`${option} ${text} is no number from ${min}.`)
 }
 
 /** Serves only the operational routes, such as /metrics, and /health. */

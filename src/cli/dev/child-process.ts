@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
+import type { ListedPage } from '../describe-application.js'
 
 export interface SpawnOptions {
   readonly cwd: string
@@ -101,6 +102,8 @@ export type DevEvent =
       readonly url: string | undefined
       /** The address of the development page, with its secret. */
       readonly page: string | undefined
+      /** The application's pages for people, such as its documentation. */
+      readonly pages: readonly { readonly title: string; readonly url: string }[]
       readonly routes: number
       /** Milliseconds since the change, or since the start. */
       readonly took: number
@@ -139,6 +142,8 @@ export type ChildMessage =
       readonly url: string | undefined
       /** It listens on the shared socket. */
       readonly usesSharedSocket: boolean
+      /** Pages for people, such as the documentation. */
+      readonly pages: readonly ListedPage[]
       readonly routes: number
       /** Folders of static files. Changes in them need no restart. */
       readonly served: readonly string[]

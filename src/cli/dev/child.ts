@@ -8,7 +8,10 @@ import { setDevelopmentHost } from '../../bootstrap/development-host.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
+import { listPages } from '../describe-application.js'
 import { describeError } from '../describe-error.js'
+import { startExportedModule } from '../load-application.js'
+import { isSource } from '../source-files.js'
 import { ChildPort, type ListeningSocket } from './shared-port.js'
 import type { BeginMessage, ChildMessage, ExplainMessage } from './child-process.js'
 import { DevelopmentMonitor } from './development-monitor.js'
@@ -33,7 +36,8 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
   // Programs see the arguments as if they had been started directly.
   process.argv.splice(1, process.argv.length, file)
   const fail = (error: unknown): void => {
-    const report = describeError(`${named} cannot start`, error)
+    const entry = isSource(file) ? file : undefined
+    const report = describeError(`${named} cannot start`, error, { entry })
     send({ is: 'failed', report, port: takenPort(error) })
   }
   process.on('uncaughtExceptionMonitor', fail)
@@ -49,6 +53,7 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
         is: 'started',
         url,
         usesSharedSocket,
+        pages: listPages(plan),
         routes: reachable(plan.routes).length,
         served,
         secrets,
@@ -64,12 +69,19 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
     }),
   })
   setDevelopmentHost(monitor)
-  try {
-    await import(pathToFileURL(file).href)
-  } catch (error) {
+  const end = (error: unknown): void => {
     fail(error)
     // Wait until the message is sent.
     setTimeout(() => process.exit(1), 50)
+  }
+  try {
+    const exported = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    // A file that only exports the module has nothing more to do.
+    process.once('beforeExit', () => {
+      startExportedModule(exported).catch(end)
+    })
+  } catch (error) {
+    end(error)
   }
 }
 

@@ -148,14 +148,15 @@ export class Supervisor {
         this.#port.hold(message.address, handle as unknown as ListeningSocket)
       } else {
         clearTimeout(this.#waitTimer)
-        const { url, usesSharedSocket, routes, served, secrets } = message
+        const { url, usesSharedSocket, pages, routes, served, secrets } = message
         if (this.#standby === undefined) this.#standby = this.#spawn()
         else this.#port.explain(this.#standby, { report: undefined, secret })
         if (!usesSharedSocket) this.#port.release()
         this.#options.redactor.learnNames(secrets)
         const page = url === undefined ? undefined : pageAddress(url, secret)
         const took = Math.round(performance.now() - startedAt)
-        show({ event: 'ready', url, page, routes, took })
+        const addresses = pages.map(({ title, path }) => ({ title, url: `${url ?? ''}${path}` }))
+        show({ event: 'ready', url, page, pages: addresses, routes, took })
         this.#fileWatcher.ignoreFolders(served)
       }
     })

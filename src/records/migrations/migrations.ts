@@ -115,6 +115,13 @@ export interface MigrationOptions {
   now?: () => number
 }
 
+export interface MigrateUpOptions extends MigrationOptions {
+  /** Called before a migration runs. */
+  onStart?: (name: string) => void
+  /** Called after a migration is committed. */
+  onDone?: (name: string, milliseconds: number) => void
+}
+
 export interface MigrationStatus {
   /** The file's name without engine and ending: `20261121103000_add-price`. */
   readonly name: string
@@ -140,7 +147,7 @@ export const defaultFolder = './migrations'
  */
 export async function migrateUp(
   database: Database,
-  { folder = defaultFolder, now = Date.now }: MigrationOptions = {},
+  { folder = defaultFolder, now = Date.now, onStart, onDone }: MigrateUpOptions = {},
 ): Promise<string[]> {
   const { files, missing } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
@@ -149,6 +156,7 @@ export async function migrateUp(
   if (lacking !== undefined) throw missingFor(database, lacking, files.length === 0)
   const ran: string[] = []
   for (const file of files) {
+    let startedAt = 0
     const isNew = await database.context.engine.changeSchema(
       async (transaction) => {
         // Read under the lock: another process may have been faster.
@@ -157,13 +165,17 @@ export async function migrateUp(
           if (known.hash !== file.hash) throw changed(file)
           return false
         }
+        onStart?.(file.name)
+        startedAt = performance.now()
         await run(database, transaction, file, file.up)
         await recordMigration(database, transaction, file, now())
         return true
       },
       { atomic: file.inTransaction || before.has(file.name) },
     )
-    if (isNew) ran.push(file.name)
+    if (!isNew) continue
+    ran.push(file.name)
+    onDone?.(file.name, performance.now() - startedAt)
   }
   return ran
 }

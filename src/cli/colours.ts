@@ -1,0 +1,41 @@
+/** Colours of terminal output. Source: https://no-color.org, and `FORCE_COLOR` of Node.js. */
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
+
+export type Colour = keyof typeof codes
+
+/** Colours a text, or returns it unchanged if the terminal shows no colours. */
+export type Paint = (colour: Colour, text: string) => string
+
+export function createPaint(isEnabled = false): Paint {
+  return (colour, text) =>
+    isEnabled && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+}
+
+/** True for a terminal, unless `NO_COLOR` is set. `FORCE_COLOR` also colours output to a pipe or file. */
+export function showsColours(stream: NodeJS.WriteStream): boolean {
+  const { NO_COLOR = '', FORCE_COLOR = '' } = process.env
+  if (NO_COLOR !== '') return false
+  if (FORCE_COLOR !== '') return FORCE_COLOR !== '0'
+  return stream.isTTY && stream.hasColors()
+}
+
+/** Colours the report of configuration problems that `describeError` writes. */
+export function paintReport(report: string, paint: Paint): string {
+  return report
+    .split('\n')
+    .map((line, index) => {
+      const [, code, message] = /^(error\[\w+\]:)(.*)$/.exec(line) ?? []
+      if (code !== undefined) return `${paint('red', code)}${paint('bold', message ?? '')}`
+      const [, arrow, location] = /^( +--> )(.+)$/.exec(line) ?? []
+      if (arrow !== undefined) return paint('dim', arrow) + paint('cyan', location ?? '')
+      const [, gutter, marks] = /^( +\| +)(\^+)$/.exec(line) ?? []
+      if (gutter !== undefined) return paint('dim', gutter) + paint('red', marks ?? '')
+      const [, number, source] = /^( *\d* +\|)(.*)$/.exec(line) ?? []
+      if (number !== undefined) return paint('dim', number) + (source ?? '')
+      const [, equals, fix] = /^( += )(.*)$/.exec(line) ?? []
+      if (equals !== undefined) return paint('dim', equals) + paint('green', fix ?? '')
+      return index === 0 ? paint('red', line) : line
+    })
+    .join('\n')
+}
