@@ -1,14 +1,14 @@
-/** Negotiates how results are sent. Source: GraphQL over HTTP, "Media types"; decisions, GraphQL. */
+/** Content negotiation: reads the media types of an `Accept` header. Source: GraphQL over HTTP, "Media types". */
 
 /** The media types that a client accepts. */
 export interface AcceptedMedia {
-  /** One result: `json` is the older type, `response` is `application/graphql-response+json`; undefined: neither. */
+  /** The type of a single result: `json` is `application/json`, `response` is `application/graphql-response+json`. */
   readonly result: 'json' | 'response' | undefined
-  /** `text/event-stream`, for results that come one after the other. */
+  /** Whether the client accepts `text/event-stream`, which subscriptions and live queries need. */
   readonly stream: boolean
 }
 
-/** As sent in `Content-Type`. */
+/** The values of `Content-Type`. */
 export const resultTypes = {
   json: 'application/json; charset=utf-8',
   response: 'application/graphql-response+json; charset=utf-8',
@@ -17,14 +17,14 @@ export const resultTypes = {
 const anyMedia: AcceptedMedia = Object.freeze({ result: 'json', stream: false })
 const json: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*'])
 
-/** Clients send few different headers, each very often. */
+/** Results by header. Clients send few different headers, each very often. */
 const cachedMedia = new Map<string, AcceptedMedia>()
 const maxCachedMedia = 100
 
 /**
- * Reads `Accept`. The newer type is used if it is listed with a weight of at least JSON's.
+ * Reads `Accept`. `application/graphql-response+json` wins if its weight is at least the weight of JSON.
  *
- * @param accept `undefined` takes anything
+ * @param accept `undefined` accepts every type
  */
 export function acceptedMedia(accept: string | undefined): AcceptedMedia {
   if (accept === undefined || accept === '*/*') return anyMedia

@@ -1,4 +1,6 @@
-/** Turns declarations into a schema of graphql-js. What does not fit together becomes a problem. */
+/**
+ * Builds the schema of graphql-js from declarations, and reports declarations that contradict each other as problems.
+ */
 
 import type {
   GraphQLArgumentConfig,
@@ -39,9 +41,11 @@ import { liveDirective } from './live-directive.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
 
-/** Finds generated inputs, scalars and enums that nothing names: filters of kinds that no field has. */
-
-/** @returns the names of the types that may be left out; hand-written declarations stay */
+/**
+ * Finds generated inputs, scalars and enums that nothing refers to, such as filters of kinds that no field has.
+ *
+ * @returns the names of types that can be removed; hand-written declarations are never among them
+ */
 function unusedTypes(
   { types, queries, mutations, subscriptions, added }: SchemaParts,
   generated: GeneratedPart | undefined,
@@ -72,13 +76,13 @@ function ofField(field: string | Pick<FieldDeclaration, 'type' | 'args'>): strin
   return [field.type, ...Object.values(field.args ?? {}).flatMap(ofField)]
 }
 
-/** Everything that was declared for one schema. */
+/** All declarations of one schema. */
 export interface SchemaParts {
   readonly types: Map<string, TypeDeclaration>
   readonly queries: Map<string, FieldDeclaration>
   readonly mutations: Map<string, FieldDeclaration>
   readonly subscriptions: Map<string, FieldDeclaration>
-  /** Fields added to types, by type and field. */
+  /** Fields of `schema.addField`, by type and field name. */
   readonly added: Map<string, Map<string, FieldDeclaration>>
   readonly classes: Set<Class>
 }
@@ -87,16 +91,16 @@ export interface BuiltSchema {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
   readonly fieldCosts?: FieldCosts | undefined
-  /** Names that suggestions in messages leave out. */
+  /** Names of secured fields. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string> | undefined
 }
 
-/** Where the rule of a root field stands among its `extensions`. */
+/** The key of a root field's access rule in its `extensions`. */
 const accessExtension = 'filigreeAccess'
 
 /**
- * @param generated what record classes gave; `undefined` where there are none
- * @returns `undefined` where there are problems
+ * @param generated the declarations of record classes; `undefined` if there are none
+ * @returns `undefined` if there are problems
  */
 export function buildSchema(
   parts: SchemaParts,
@@ -116,7 +120,7 @@ export function buildSchema(
   return { schema, planner, fieldCosts, securedNames }
 }
 
-/** graphql-js throws at some mistakes and takes others; what was reported already needs no second telling. */
+/** graphql-js throws for some mistakes. Its error is reported only if no problem explains it already. */
 function buildOrReport(builder: SchemaBuilder, problems: Problem[]): GraphQLSchema | undefined {
   try {
     return builder.build()
@@ -175,7 +179,7 @@ class SchemaBuilder {
     const { types, queries, mutations, subscriptions, added } = this.#parts
     for (const [name, declared] of types) this.#named.set(name, this.#toNamed(name, declared))
     for (const type of added.keys()) this.#checkAdded(type)
-    // Records that were refused have left no query behind.
+    // Without the check for problems, rejected records would be reported a second time here.
     if (queries.size === 0 && this.#problems.length === 0) {
       this.#report('NO_QUERIES', 'GraphQL: the schema has no query.', 'Add one: schema.addQuery.')
     }
@@ -323,7 +327,7 @@ class SchemaBuilder {
     return this.#library.GraphQLString
   }
 
-  /** A faulty notation was reported where it was declared; only an unknown name is news here. */
+  /** Reports unknown names only. An invalid notation was reported when it was declared. */
   #toType(
     where: string,
     text: string,
@@ -345,8 +349,10 @@ class SchemaBuilder {
   }
 }
 
-/** The rule that a root field was declared with. */
-/** A mutation written by hand: what it writes and the client did not send is its own fault. */
+/**
+ * Wraps the resolver of a hand-written mutation: a validation error about a value that the client did not send becomes
+ * an internal error, because the resolver itself wrote that value.
+ */
 function attributingErrors(where: string, field: FieldDeclaration): FieldDeclaration {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract it needs no `this`
   const { resolve } = field
@@ -364,6 +370,7 @@ function attributingErrors(where: string, field: FieldDeclaration): FieldDeclara
   }
 }
 
+/** The access rule that a root field was declared with. */
 export function accessOf(extensions: Readonly<Record<string, unknown>>): AccessRule | undefined {
   return extensions[accessExtension] as AccessRule | undefined
 }

@@ -1,6 +1,4 @@
-/**
- * Who runs an operation, read from the context that it was given. Source: decisions, GraphQL.
- */
+/** Reads the caller of an operation from the context passed to `execute`. Source: decisions, GraphQL. */
 
 import type { Database } from '../records/database.js'
 import { hasReplicas, readAsOf } from '../records/request-caller.js'
@@ -10,21 +8,23 @@ import type { Claims, HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Caller } from '../records/rights/caller.js'
 
-/** Where operations read, of a database with replicas: queries alone may see what is some moments old. */
-
-/** @returns a function that is called before each operation; `undefined` if all reads use the same database */
+/**
+ * Decides which operations may read from replicas, which lag behind the primary: only queries.
+ *
+ * @returns a function to call before each operation; `undefined` if the database has no replicas
+ */
 export function createReplicaPolicy(database: Database | undefined): ExecutorOptions['onRun'] {
   if (database === undefined || !hasReplicas(database)) return undefined
   return (type: string, context) => {
-    // A mutation shows what it wrote, a subscription what has just happened.
+    // A mutation returns the rows that it wrote, and a subscription the latest change.
     readAsOf(type === 'query' ? 'soon' : 'now', callerOf(context).request, database)
   }
 }
 
-/** The context of operations that come through the endpoint. */
+/** The context of operations that the endpoint runs. */
 export interface RequestContext {
   readonly request: HttpRequest
-  /** Claims of the verified token; null for anonymous callers and for the operator's static key. */
+  /** Claims of the verified token. Null for anonymous callers and for the static key of the operator. */
   readonly user: Claims | null
 }
 
@@ -35,7 +35,7 @@ const trustedProgram: Caller = Object.freeze({
   request: undefined,
 })
 
-/** Reads the caller from what was given to `execute`. */
+/** @param context the context of `execute`; without `user` and `request` the caller is the program itself */
 export function callerOf(context: unknown): Caller {
   if (typeof context !== 'object' || context === null) return trustedProgram
   const { user, request } = context as { user?: Claims | null; request?: HttpRequest }
@@ -45,13 +45,15 @@ export function callerOf(context: unknown): Caller {
   return { trusted: false, auth, user: claims, request }
 }
 
-/** The request that an operation came in; undefined for the program's. */
+/** The HTTP request of an operation. `undefined` if the program runs it. */
 export function requestOf(context: unknown): HttpRequest | undefined {
   if (typeof context !== 'object' || context === null) return undefined
   return (context as { request?: HttpRequest }).request
 }
 
-/** The request whose time ends what its caller writes; undefined for the program, and for requests that others made. */
+/**
+ * The request whose time limit applies to writes. `undefined` for the program and for requests that it creates itself.
+ */
 export function writingOf({ request }: Caller): ClientWriting | undefined {
   return request instanceof ServerRequest ? request : undefined
 }

@@ -1,4 +1,7 @@
-/** Gathers a selection's fields by response key, fragments expanded. Source: GraphQL specification, 6.3.2 Field Collection. */
+/**
+ * Collects selected fields by response key and expands fragments. Source: GraphQL specification, 6.3.2 Field
+ * Collection.
+ */
 import type {
   DirectiveNode,
   FieldNode,
@@ -8,18 +11,18 @@ import type {
 } from 'graphql'
 import { graphqlLibrary } from './library.js'
 
-/** What decides which parts of a document count. */
+/** The input for evaluating fragments and directives. */
 export interface Collecting {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** Values of the variables that `@skip` and `@include` name. */
+  /** Values of the variables in `@skip` and `@include`. */
   readonly conditions: Readonly<Record<string, boolean>>
 }
 
 export type FieldGroups = Map<string, [FieldNode, ...FieldNode[]]>
 
 /**
- * @param nodes the fields whose selections are merged
- * @param typeNames the object type and its interfaces; fragments on others do not count
+ * @param nodes fields with the same response key, whose selections are merged
+ * @param typeNames the object type and its interfaces; fragments on other types are skipped
  */
 export function collectFields(
   nodes: readonly FieldNode[],

@@ -1,6 +1,6 @@
 /**
- * What a schema is declared with, by hand and by generation alike: plain data whose types are written in the type
- * notation. Source: specification, Hand-built GraphQL schema; public API, GraphQL.
+ * The declarations that a schema is built from, hand-written or generated: plain data, with types in the type notation
+ * (`[Int!]!`). Source: public API, GraphQL.
  */
 
 import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'
@@ -11,12 +11,7 @@ import type { FieldCosts } from './field-costs.js'
 import type { Planner } from './planner-contract.js'
 import type { AccessRule } from '../auth/access.js'
 
-/**
- * The contract between a schema and the generation from records: classes go in, declarations come out. The generator
- * loads nothing of the package `graphql` to make them.
- */
-
-/** Where the extensions of a generated field say what it is. */
+/** The key of `GeneratedField` in the `extensions` of a generated field. */
 export const generatedKey = 'filigree'
 
 export function isGenerated(field: {
@@ -25,39 +20,39 @@ export function isGenerated(field: {
   return field.extensions?.[generatedKey] !== undefined
 }
 
-/** The options of a schema for the generator. */
+/** The input of `generateRecords` in addition to the record classes. */
 interface GenerateContext {
   /**
-   * The instance's database. Ask when a resolver runs, not while generating: an instance of a module is bound to the
-   * application's database after its schema is built.
+   * Returns the database. Call it in resolvers only: an instance in a module gets the application's database after its
+   * schema is built.
    *
-   * @throws {Error} when the instance has none
+   * @throws {Error} if the instance has no database
    */
   readonly database: () => Database
-  /** Records get subscriptions. */
+  /** Whether records get subscriptions. */
   readonly subscriptions: boolean
   /**
-   * The exposed records, regardless of relations; true: clients may write them. Default: all records, and the records
-   * that they lead to.
+   * Exposes only these records, without the records that relations lead to. The value says whether clients may write
+   * them. Default: all records of the schema and all records that relations lead to.
    */
   readonly only?: ReadonlyMap<Class, boolean> | undefined
-  /** Ids are global, as Relay's clients want them. */
+  /** Whether ids are global, as Relay clients require. */
   readonly relay: boolean
-  /** The largest `limit` and `first` that a list takes; more is refused. */
+  /** The maximum of `limit` and `first`. Larger numbers are rejected. */
   readonly listMax: number
-  /** Changes that may wait for a subscriber. Ask when one is told something, as for the database. */
+  /** The maximum number of changes that wait for one subscriber. Call it in resolvers only, as `database`. */
   readonly maxEvents: () => number
   readonly now: () => number
-  /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */
+  /** Receives the developer's mistakes, such as names that collide. */
   readonly problems: Problem[]
   /**
-   * Fields that were added by hand to types (`schema.addField`), by type and field. The schema merges them itself; they
-   * are here so that the generator knows their `extensions.needs` and refuses names that collide.
+   * Fields of `schema.addField`, by type and field name. The schema merges them itself. The generator reads them to
+   * avoid names that collide.
    */
   readonly added: ReadonlyMap<string, ReadonlyMap<string, FieldDeclaration>>
 }
 
-/** What comes out. Type names in it may also be those of types declared by hand. */
+/** The declarations generated from records. They may refer to hand-written types. */
 export interface GeneratedPart {
   /** Objects, inputs and enums by name: `Product`, `ProductInput`, `ProductWhere`, `Color`. */
   readonly types: ReadonlyMap<string, TypeDeclaration>
@@ -65,39 +60,39 @@ export interface GeneratedPart {
   readonly mutations: ReadonlyMap<string, FieldDeclaration>
   readonly subscriptions: ReadonlyMap<string, FieldDeclaration>
   /**
-   * Makes what compiles root fields to statements. Called once, with the built schema, whose fields carry the
-   * `extensions` of their declarations. Absent: everything goes through resolvers.
+   * Creates the planner, which compiles root fields to SQL statements. Called once with the built schema, whose fields
+   * have the `extensions` of their declarations. Without it, every field is resolved by its resolver.
    */
   readonly createPlanner?: (schema: GraphQLSchema) => Planner
-  /** Names of fields and relations with `@Secured`, which suggestions in messages leave out. */
+  /** Names of fields and relations with `@Secured`. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string>
-  /** What fields make the database do; absent: nothing. */
+  /** The database costs of generated fields. */
   readonly fieldCosts?: FieldCosts
 }
 
-/** Makes the declarations of record classes; called once for a schema, with every class of `fromOrm`. */
+/** Called once for each schema with all classes of `fromOrm`. It must not load the package `graphql`. */
 export type GenerateRecords = (classes: readonly Class[], context: GenerateContext) => GeneratedPart
 
-/** Where the decorators of a root field stand among its `extensions`. */
+/** The key of a root field's decorators in its `extensions`. */
 export const interceptorsExtension = 'filigreeInterceptors'
 
-/** Values of a field's arguments: variables are filled in, defaults are applied. */
+/** Values of a field's arguments, with variables replaced and defaults applied. */
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** An argument, or a field of an input type. */
+/** An argument of a field, or a field of an input type. */
 export interface ArgumentDeclaration {
   /** `ID!`, `[Int!]`, `ProductWhere`. */
   readonly type: string
-  /** The value, not its text: `10`, `['a']`. Absent: none. */
+  /** The default as a value, not as text: `10`, `['a']`. */
   readonly default?: unknown
   readonly description?: string
-  /** Why it should not be used any more. */
+  /** Why clients should stop using it. */
   readonly deprecated?: string
-  /** Found again as `extensions` of the built argument. */
+  /** Become the `extensions` of the built argument. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** The names that may stand in one. */
+/** The keys of `ArgumentDeclaration`, to reject unknown ones. */
 export const argumentNames: Readonly<Record<keyof ArgumentDeclaration, true>> = {
   type: true,
   default: true,
@@ -110,39 +105,39 @@ export const argumentNames: Readonly<Record<keyof ArgumentDeclaration, true>> = 
 export interface FieldDeclaration {
   /** `Quote`, `[Quote!]!`. */
   readonly type: string
-  /** By name; text is the type alone. */
+  /** Arguments by name. A string is the type. */
   readonly args?: Readonly<Record<string, string | ArgumentDeclaration>>
   readonly description?: string
-  /** Why it should not be used any more; shown by the IDE. */
+  /** Why clients should stop using it. The IDE shows the text. */
   readonly deprecated?: string
   /**
-   * Gives the value, at once or as a promise. Absent: the key of the parent value; a key that is not there is null and
-   * an error entry. Must not need `this`.
+   * Returns the value or a promise of it. Default: the property of the parent value. If the parent has no such
+   * property, the field is null and the result has an error. Called without `this`.
    *
    * @param root the parent value; undefined for root fields
-   * @param context what was given to `execute`; through the endpoint a `RequestContext` (`caller.ts`)
+   * @param context the context of `execute`; the endpoint passes a `RequestContext` (`caller.ts`)
    */
   resolve?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
   /**
-   * Subscriptions only: gives an async iterable of the values that `resolve` gets as root. Without `resolve` an event
+   * Subscriptions only. Returns an async iterable of events, which `resolve` gets as root. Without `resolve` an event
    * is an object with the field's name as its key.
    */
   subscribe?(root: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo): unknown
-  /** Root fields only: who may call it. Default: the instance's rule for its kind (queries public, mutations by token). */
+  /** Root fields only: who may call it. Default: queries are open, mutations require a token. */
   readonly access?: AccessRule
-  /** Found again as `extensions` of the built field. Names beginning with `filigree` belong to the framework. */
+  /** Become the `extensions` of the built field. Keys that begin with `filigree` are reserved for the framework. */
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** Fields of an object type by name; text is the type alone. */
+/** Fields of an object type by name. A string is the type. */
 export type FieldDeclarations = Readonly<Record<string, string | FieldDeclaration>>
 
-/** A named type. `kind` says which. */
+/** A named type. */
 export type TypeDeclaration =
   | {
       readonly kind: 'object'
       readonly fields: FieldDeclarations
-      /** Names of those that it has all fields of. */
+      /** Names of the interfaces that it implements. */
       readonly interfaces?: readonly string[]
       readonly description?: string
       readonly extensions?: Readonly<Record<string, unknown>>
@@ -157,11 +152,11 @@ export type TypeDeclaration =
       readonly kind: 'interface'
       readonly fields: FieldDeclarations
       readonly description?: string
-      /** The name of a value's object type. */
+      /** Returns the name of a value's object type. */
       readonly typeOf: (value: unknown) => string | undefined
     }
   | {
-      /** Any value, as it is, or what these make of it; they throw for what is none. */
+      /** `read` converts input values, `write` output values. Both throw for invalid values. Default: no conversion. */
       readonly kind: 'scalar'
       readonly read?: (value: unknown) => unknown
       readonly write?: (value: unknown) => unknown
@@ -169,9 +164,9 @@ export type TypeDeclaration =
     }
   | {
       readonly kind: 'enum'
-      /** Names as clients write them, and the values that resolvers see. */
+      /** The values that resolvers get, by the names that clients write. */
       readonly values: Readonly<Record<string, unknown>>
-      /** The description of each value, by its name. */
+      /** Descriptions of the values by name. */
       readonly meanings?: Readonly<Record<string, string>>
       readonly description?: string
     }

@@ -1,4 +1,6 @@
-/** Descriptions for what is declared without one: made of its type. Editors and other tools show them. */
+/**
+ * Default descriptions, made from the type, for declarations without a description. Editors and other tools show them.
+ */
 import type { ArgumentDeclaration, TypeDeclaration } from './declarations.js'
 import { readTypeNotation } from './type-notation.js'
 
@@ -10,16 +12,16 @@ const scalarLabels: Readonly<Record<string, string>> = {
   Boolean: 'true or false',
 }
 
-/** `[Tag!]` is "A list: each a Tag. May be null." */
+/** `[Tag!]` gives "A list: each of the type Tag. May be null." */
 export function describeOutput(notation: string): string {
   return `${labelOf(notation)}.${isRequired(notation) ? '' : ' May be null.'}`
 }
 
-/** `Int!` is "An integer. Must be given." */
+/** `Int!` gives "An integer. Required." */
 export function describeInput({ type, default: standard }: ArgumentDeclaration): string {
   if (standard !== undefined)
-    return `${labelOf(type)}; ${JSON.stringify(standard)} where it is left out.`
-  return `${labelOf(type)}.${isRequired(type) ? ' Must be given.' : ' May be left out.'}`
+    return `${labelOf(type)}. Default: ${JSON.stringify(standard)}.`
+  return `${labelOf(type)}.${isRequired(type) ? ' Required.' : ' Optional.'}`
 }
 
 export function describeValue(name: string, value: unknown): string {
@@ -38,11 +40,11 @@ const typeLabels: Readonly<Record<TypeDeclaration['kind'], string>> = {
   enum: 'The enum',
 }
 
-/** Of `Query`, `Mutation` and `Subscription`. */
+/** Descriptions of the three root types. */
 export const rootDescriptions: Readonly<Record<string, string>> = {
-  Query: 'What can be asked.',
-  Mutation: 'What can be changed. The fields run one after the other.',
-  Subscription: 'What can be followed: an event for each change, until the client leaves.',
+  Query: 'The queries.',
+  Mutation: 'The mutations. Several mutations of one operation run one after the other.',
+  Subscription: 'The subscriptions. Each sends an event for every change until the client disconnects.',
 }
 
 export function titled(text: string): string {

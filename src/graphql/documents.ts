@@ -1,4 +1,8 @@
-/** Persisted documents: clients send a document's id in the place of its text. Source: GraphQL over HTTP, "Persisted documents". */
+/**
+ * Persisted documents: clients send the id of a document instead of its text. Source: GraphQL over HTTP, "Persisted
+ * documents". Automatic persisted queries: a client sends the hash of a document, and its text only if the server does
+ * not have it yet. Source: Apollo, Automatic persisted queries, version 1 of the protocol.
+ */
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,17 +12,12 @@ import { isMap } from '../core/json.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
 
-/**
- * Automatic persisted queries: a client sends a document's hash, and its text only where the server does not know it.
- * Source: Apollo, Automatic persisted queries, version 1 of the protocol.
- */
-
-/** Most documents that are kept; what was used longest ago goes first. */
+/** The maximum number of automatic documents. The least recently used one is removed first. */
 const maxDocuments = 1000
-/** Most characters of all of them. */
+/** The maximum total length of automatic documents in characters. */
 const maxCharacters = 4_194_304
 
-/** The documents that clients have sent with their hashes, of one endpoint, until the process ends. */
+/** The documents that clients have sent with their hashes. Stored in memory, for one endpoint. */
 class AutomaticDocuments {
   readonly #texts = new Map<string, string>()
   #characters = 0
@@ -26,16 +25,16 @@ class AutomaticDocuments {
   find(hash: string): string | undefined {
     const text = this.#texts.get(hash)
     if (text === undefined) return undefined
-    // Behind all others again.
+    // Moves it to the end: the map is ordered by the last use.
     this.#texts.delete(hash)
     this.#texts.set(hash, text)
     return text
   }
 
-  /** @throws {HttpError} 400 where the hash is another text's: nothing is kept then */
+  /** @throws {HttpError} 400 if the hash does not fit the text */
   store(hash: string, text: string): void {
     if (createHash('sha256').update(text).digest('hex') !== hash) {
-      throw new HttpError(400, 'The hash is not that of the document.', {
+      throw new HttpError(400, 'The hash does not match the document.', {
         code: graphqlCodes.request,
       })
     }
@@ -50,22 +49,22 @@ class AutomaticDocuments {
   }
 }
 
-/** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */
+/** Documents by id, as an object or a path to a JSON file. With `only: true` no other document runs. */
 export type DocumentsOption =
   | string
   | Readonly<Record<string, string>>
   | { readonly from: string | Readonly<Record<string, string>>; readonly only?: boolean }
 
 export interface PersistedDocuments {
-  /** True where nothing else runs through the endpoint. */
+  /** Whether the endpoint rejects all other documents. */
   readonly only: boolean
   find(id: string): string | undefined
   has(text: string): boolean
-  /** What clients have sent with its hash; undefined where only persisted documents run. */
+  /** Documents sent by clients with their hashes. `undefined` if only persisted documents run. */
   readonly automatic: AutomaticDocuments | undefined
 }
 
-/** @param problems takes a file that cannot be read or holds something else */
+/** @param problems receives a file that cannot be read or is not a JSON object of strings */
 export function readDocuments(
   option: DocumentsOption | undefined,
   problems: Problem[],
@@ -76,7 +75,7 @@ export function readDocuments(
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
     if (typeof text === 'string') byId.set(id.replace(/^sha256:/, ''), text)
-    else problems.push(invalidDocuments(`GraphQL documents: "${id}" is no text.`))
+    else problems.push(invalidDocuments(`GraphQL documents: "${id}" is not a string.`))
   }
   const texts = new Set(byId.values())
   return {
@@ -89,7 +88,7 @@ export function readDocuments(
 
 type Source = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
 
-/** Programs without types may leave `from` out. */
+/** JavaScript programs may omit `from`. */
 function toSource(option: DocumentsOption): Partial<Source> {
   return isSource(option) ? option : { from: option }
 }
@@ -98,7 +97,10 @@ function isSource(option: DocumentsOption): option is Source {
   return typeof option === 'object' && isSourceLike(option)
 }
 
-/** A document whose id is `from` is text too, so a source is known by what is beside it or by what `from` holds. */
+/**
+ * Distinguishes `{ from, only }` from documents by id, one of which may have the id `from`: a source has a boolean
+ * option, or an object as `from`, or nothing except `from`.
+ */
 function isSourceLike(option: object): boolean {
   const { from, ...otherOptions } = option as Readonly<Record<string, unknown>>
   const values = Object.values(otherOptions).filter((value) => value !== undefined)
@@ -111,7 +113,7 @@ function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
   return from !== undefined && otherOptions.length === 0
 }
 
-/** @param documents the option, whatever it holds */
+/** @param documents the option, not yet checked */
 export function refuseUnknownSource(documents: unknown, problems: Problem[]): void {
   if (!isMap(documents) || !isSourceLike(documents)) return
   problems.push(...rejectUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
@@ -121,7 +123,7 @@ function readFile(path: string, problems: Problem[]): Readonly<Record<string, un
   try {
     const read: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isMap(read)) return { ...read }
-    problems.push(invalidDocuments(`GraphQL documents: ${path} holds no object.`))
+    problems.push(invalidDocuments(`GraphQL documents: ${path} is not a JSON object.`))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     problems.push(invalidDocuments(`GraphQL documents: ${path} cannot be read: ${why}.`))
@@ -130,5 +132,5 @@ function readFile(path: string, problems: Problem[]): Readonly<Record<string, un
 }
 
 function invalidDocuments(message: string): Problem {
-  return { code: 'INVALID_DOCUMENTS', message, remedy: 'Give a JSON object of texts by id.' }
+  return { code: 'INVALID_DOCUMENTS', message, remedy: 'Use a JSON object of documents by id.' }
 }

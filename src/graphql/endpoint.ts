@@ -1,6 +1,6 @@
 /**
- * Answers GraphQL requests over HTTP, once, as finished text. What is sent by POST and takes a result is answered
- * straight away, the rest is negotiated by graphql-http. Source: GraphQL over HTTP; decisions, GraphQL.
+ * The HTTP endpoint of GraphQL. POST requests that accept JSON run directly. graphql-http negotiates all other
+ * requests, such as GET. Source: GraphQL over HTTP; decisions, GraphQL.
  */
 import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'
@@ -25,23 +25,23 @@ import { Refusal } from './operations.js'
 import { readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
 import { fieldsOf, isDebugged } from '../core/log.js'
 
-/** A request on its way through; graphql-http hands it on. */
+/** The state of one request. graphql-http passes it on as its context. */
 interface Exchange {
   readonly request: ServerRequest
   readonly media: AcceptedMedia
   readonly body: unknown
-  /** What is sent, in the place of what graphql-http would. */
+  /** The reply. It replaces the reply of graphql-http. */
   reply: Reply | undefined
-  /** Set where the operation was for token holders. */
+  /** Whether the operation requires a token. */
   secured: boolean
-  /** Set where the token that came is a bad one. */
+  /** Set if the request has an invalid token. */
   readonly refusal: HttpError | undefined
 }
 
 /**
- * Answers one request whose body was read; at once, where the operation is run at once.
+ * Handles one request whose body was read. Synchronous if the operation is.
  *
- * @param refusal why the token that came is refused; nothing runs then
+ * @param refusal the error of an invalid token; then operations that require a token do not run
  */
 export type RunRequest = (
   request: ServerRequest,
@@ -49,12 +49,12 @@ export type RunRequest = (
   refusal: HttpError | undefined,
 ) => MaybePromise<Reply>
 
-/** Sends a fresh token with the answer of an operation that was for token holders. */
+/** Adds a fresh token to the response of an operation that requires a token. */
 export type Rotate = (request: ServerRequest, response: Reply) => MaybePromise<Reply>
 
 type RequestHandler = Handler<ServerRequest, Exchange>
 
-/** @param access who may call where a root field says nothing */
+/** @param access the access rules of root fields without their own */
 export function createEndpoint(
   graphql: GraphQL,
   access: DefaultAccess,
@@ -64,10 +64,10 @@ export function createEndpoint(
   return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)
     const exchange: Exchange = { request, media, body, reply: undefined, secured: false, refusal }
-    // Nothing is left to negotiate: the package would only take the request through promises of its own.
+    // Nothing needs to be negotiated, and graphql-http would only add promises.
     if (request.method === 'POST' && media.result !== undefined) {
       const response = runPost(graphql, access, exchange)
-      // Known before the operation runs.
+      // `secured` is set synchronously, before the operation runs.
       return exchange.secured ? after(response, (reply) => rotate(request, reply)) : response
     }
     handler ??= createRequestHandler(graphql, access)
@@ -88,7 +88,7 @@ function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): M
   return runOperation(graphql, access, exchange, parts)
 }
 
-/** By graphql-http: GET, and who takes no JSON. */
+/** Runs a request through graphql-http: GET requests, and clients that do not accept JSON. */
 async function negotiate(handler: RequestHandler, exchange: Exchange): Promise<Reply> {
   const { request, media } = exchange
   const [, { status, headers }] = await handler({
@@ -100,17 +100,17 @@ async function negotiate(handler: RequestHandler, exchange: Exchange): Promise<R
     context: exchange,
   })
   if (exchange.reply !== undefined) return exchange.reply
-  // The package answers some requests with only a status; the framework's errors always have a text.
+  // graphql-http answers some requests with only a status. An error of the framework has a text too.
   throw new HttpError(status, undefined, { headers: withoutType(headers ?? {}) })
 }
 
-/** What is handed on says the negotiation's outcome. A stream alone is read like JSON and answered otherwise. */
+/** The `Accept` for graphql-http: the negotiated type alone. It does not know event streams, so they count as JSON. */
 function acceptFor({ result, stream }: AcceptedMedia): string {
   if (result === 'response') return 'application/graphql-response+json'
   return result === 'json' || stream ? 'application/json' : 'none/none'
 }
 
-/** Ends graphql-http's work where the reply is there. */
+/** Makes graphql-http return early, because `exchange.reply` is set. */
 const replied: HandlerResponse = [null, { status: 200, statusText: '' }]
 
 function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestHandler {
@@ -139,7 +139,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
   })
 }
 
-/** A hash that nobody knows yet is an ordinary answer of GraphQL: the client goes on by it. */
+/** An unknown hash is an ordinary GraphQL result, after which the client sends the document. */
 function replyToMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError): Reply {
   const { code, message } = error
   if (code !== graphqlCodes.unknownHash) return malformedReply(error)
@@ -147,7 +147,7 @@ function replyToMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError
   return write(graphql, exchange, notRun([new GraphQLError(message, { extensions: { code } })]))
 }
 
-/** A request that is no GraphQL request: in JSON whatever was accepted. */
+/** The reply to a request that is not a GraphQL request. Always JSON, whatever the client accepts. */
 export function malformedReply({ status, message, code, headers = {} }: HttpError): Reply {
   const text = JSON.stringify({
     error: message,
@@ -196,7 +196,7 @@ function runOperation(
   )
 }
 
-/** An error of the first run gets the same response as any query. */
+/** An error of the first run gets the response of an ordinary query. */
 async function openLiveQuery(
   graphql: GraphQL,
   exchange: Exchange,
@@ -233,7 +233,7 @@ function writeRun(
   )
 }
 
-/** @param cacheable the query, if the client may cache its response */
+/** @param cacheable the query of a GET request, whose response may be cached */
 function write(
   graphql: GraphQL,
   exchange: Exchange,
@@ -254,13 +254,13 @@ function write(
     : cacheableReply(text, status, type, { exchange, outcome, maxAge: graphql.maxAge })
 }
 
-/** An answer with errors names its request in the log. */
+/** With errors, the log lines name the request. */
 function entryOptions(graphql: GraphQL, { request }: Exchange, { errors }: Outcome): EntryOptions {
   const options = graphql.entryOptions
   return errors === undefined ? options : { ...options, request }
 }
 
-/** Straight into the reply: these are constants of ours, and every answer has them. */
+/** Sets the headers without the checks of `header()`, because they are constants and every response has them. */
 function textReply(text: string, status: number, type: string): Reply {
   const response = reply(text, status)
   response.mediaType = type
@@ -268,7 +268,7 @@ function textReply(text: string, status: number, type: string): Reply {
   return response
 }
 
-/** As in REST: the same request may succeed later. */
+/** 503 as in REST: the client may repeat the request later. */
 function outageReply(
   graphql: GraphQL,
   exchange: Exchange,
@@ -283,7 +283,7 @@ function outageReply(
   return response
 }
 
-/** The body has to be read to know the operation, so that this is no ordinary 401. */
+/** The 401 or 403 of an operation. The pipeline cannot send it, because only the body names the operation. */
 function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply {
   const { media, request } = exchange
   const isAnonymous = outcome.refused === 'unauthenticated'
@@ -331,7 +331,7 @@ interface Cacheable {
   readonly maxAge: number
 }
 
-/** The answer is the same for everybody only if no token was read and nothing failed. */
+/** A response may be shared between callers only if no token was read and nothing failed. */
 function cacheableReply(text: string, status: number, type: string, cacheable: Cacheable): Reply {
   const { exchange, outcome, maxAge } = cacheable
   const { request } = exchange
@@ -348,7 +348,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
   const isUnchanged = matchesEntityTag(exchange.request.incoming.headers['if-none-match'], etag)
   const response: Reply = isUnchanged ? reply(null, 304) : reply(text, status)
   if (!isUnchanged) response.mediaType = type
-  // What a cache may keep depends on both; an answer to POST is not kept anyway.
+  // The stored response depends on Accept and on its entity tag.
   response.headers.push('Vary', 'Accept', 'ETag', etag)
   response.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
   return response

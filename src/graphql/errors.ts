@@ -1,4 +1,4 @@
-/** Writes the `errors` of a response. Source: decisions, GraphQL. */
+/** Converts errors to the `errors` of a response and logs them. Source: decisions, GraphQL. */
 
 import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'
@@ -7,9 +7,7 @@ import { HttpError } from '../errors/http-error.js'
 import { hasHiddenErrors, withoutHiddenErrors } from '../errors/field-errors.js'
 import { graphqlLibrary } from './library.js'
 
-/** The codes of error entries (`extensions.code`) that GraphQL adds to those of `HttpError`. */
-
-/** Stable; messages may change. */
+/** Error codes (`extensions.code`) in addition to the codes of `HttpError`. They are stable. Messages may change. */
 export const graphqlCodes = Object.freeze({
   /** The document is not valid GraphQL. */
   parse: 'GRAPHQL_PARSE_FAILED',
@@ -17,25 +15,25 @@ export const graphqlCodes = Object.freeze({
   validation: 'GRAPHQL_VALIDATION_FAILED',
   /** Variables do not fit their declared types. */
   variables: 'BAD_VARIABLES',
-  /** No operation of that name, or several and none named. */
+  /** The document has no operation of that name, or it has several and the request names none. */
   operation: 'OPERATION_NOT_FOUND',
-  /** The request itself is not a GraphQL request: no `query`, a list, wrong parts. */
+  /** The request is not a GraphQL request: it has no `query`, is a list, or has parts of wrong types. */
   request: 'BAD_REQUEST',
-  /** A token is needed. */
+  /** The operation requires a token. */
   unauthenticated: 'UNAUTHENTICATED',
-  /** The caller's token does not allow it. */
+  /** The access rule does not admit the caller's token. */
   forbidden: 'FORBIDDEN',
-  /** A mutation came by GET. */
+  /** A GET request contains a mutation. */
   method: 'METHOD_NOT_ALLOWED',
-  /** A key that the parent value does not have. */
+  /** A field has no resolver, and the parent value has no property of its name. */
   unresolved: 'FIELD_NOT_RESOLVED',
-  /** A resolver threw a `GraphQLError` without a code, or a value does not fit its scalar. */
+  /** A resolver threw a `GraphQLError` without a code, or a value is not valid for its scalar. */
   failed: 'EXECUTION_FAILED',
-  /** A resolver failed, or gave what its type cannot show. */
+  /** A resolver threw an unexpected error, or returned a value that its type cannot represent. */
   internal: 'INTERNAL_SERVER_ERROR',
-  /** No persisted document has this id, or only persisted ones run. */
+  /** There is no persisted document with this id, or the endpoint runs only persisted documents. */
   persisted: 'PERSISTED_DOCUMENT_NOT_FOUND',
-  /** No document with this hash was sent yet: the client is to send the text along. Apollo's name for it. */
+  /** The server has no document with this hash, so that the client must send the text. The name is Apollo's. */
   unknownHash: 'PERSISTED_QUERY_NOT_FOUND',
   /** A subscriber missed changes. */
   lost: 'EVENTS_LOST',
@@ -48,21 +46,20 @@ export const graphqlCodes = Object.freeze({
   cost: 'TOO_COSTLY',
 })
 
-/** A value that GraphQL's `Int` cannot hold: the client gets this code, and the log says what to do. */
-
-/** A field of a record, as messages name it: `Product.price`. */
+/** A field of a record for messages: `Product.price`. */
 interface NamedField {
   readonly where: string
 }
 
-/** The fields that the log has named. */
+/** The fields for which a warning was logged. */
 const loggedFields = new WeakSet<NamedField>()
 
+/** A value that does not fit into the 32 bits of GraphQL's `Int`. */
 export class IntOverflow extends Error {
   readonly #field: NamedField
   readonly #value: string
 
-  /** @param about details for the client, in addition to the message */
+  /** @param about a text for the client, appended to the message */
   constructor(field: NamedField, value: unknown, about: string) {
     const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value)
     super(`Int cannot represent non 32-bit signed integer value: ${text}${about}`)
@@ -70,25 +67,23 @@ export class IntOverflow extends Error {
     this.#value = text
   }
 
-  /** Names the field and the remedy, once in the life of a process; afterwards at debug. */
+  /** Logs the field and what to do: the first time as a warning, afterwards at level debug. */
   log(log: Log): void {
     const field = this.#field
     const level = loggedFields.has(field) ? 'debug' : 'warn'
     loggedFields.add(field)
     log[level](
       { code: 'INT_OVERFLOW' },
-      `${field.where} is ${this.#value}, which GraphQL's Int cannot hold: the answer has an error. Give the field max (or min) beyond 32 bits, @Field('integer', { max: Number.MAX_SAFE_INTEGER }), and it is Integer.`,
+      `${field.where} is ${this.#value}, which GraphQL's Int cannot hold, so the response has an error. To make the field an Integer, set a max (or min) beyond 32 bits: @Field('integer', { max: Number.MAX_SAFE_INTEGER }).`,
     )
   }
 }
 
-/** Messages of graphql-js, which repeat what the client sent and suggest names of the schema. */
-
-/** A message with at most `mostRepeated` quoted characters may have as many others. */
+/** The maximum length of a message of graphql-js, which may quote long input: half of it may be quoted. */
 const longestMessage = 2 * maxRepeatedLength
 const longestEnd = 50
 
-/** Shortens what a message repeats: names in quotation marks, and values, which may have none. */
+/** Shortens the input that a message of graphql-js quotes. */
 function clipMessage(message: string): string {
   if (message.length <= maxRepeatedLength) return message
   let remaining = maxRepeatedLength
@@ -105,7 +100,7 @@ function clipMessage(message: string): string {
   return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
 }
 
-/** The message without its suggestion, if the suggestion names one of the fields. */
+/** Removes the suggestion ("Did you mean …?") from a message if it names one of the fields. */
 export function withoutSuggestion(message: string, fields: ReadonlySet<string>): string {
   if (fields.size === 0) return message
   const suggestion = / Did you mean [^?]*\?$/.exec(message)?.[0]
@@ -118,25 +113,25 @@ function withoutHalfCharacter(text: string): string {
   return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** One of a response's `errors`. */
+/** An element of a response's `errors`. */
 export interface ErrorEntry {
   readonly message: string
   readonly locations?: readonly { readonly line: number; readonly column: number }[]
-  /** Response keys as text, places in lists as integers. Execution errors only. */
+  /** Response keys, and indexes in lists. Only errors of execution have a path. */
   readonly path?: readonly (string | number)[]
-  /** `code` is always there; `errors` are the fields of a refused input, as in REST. */
+  /** Always has a `code`. `errors` are the validation errors of an input by field, as in REST. */
   readonly extensions: Readonly<Record<string, unknown>>
 }
 
 export interface EntryOptions {
-  /** Send what resolvers throw as `Internal server error`; `HttpError` and `GraphQLError` are meant for clients. */
+  /** Hide the messages of unexpected errors from clients. `HttpError` and `GraphQLError` are never hidden. */
   readonly mask: boolean
   readonly log: Log
-  /** What the lines of the log are about. */
+  /** The request for the lines of the log. */
   readonly request?: { readonly id: string }
 }
 
-/** The entries of an answer. The log gets one line for all of them, whatever the number of fields that failed. */
+/** Converts the errors of a response and logs them all in one line. */
 export function toErrorEntries(
   errors: readonly GraphQLError[],
   options: EntryOptions,
@@ -177,7 +172,7 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
 
 const maxLogged = 10
 
-/** The first fault whole, of others their messages. */
+/** Logs the first internal error with its stack, and only the messages of the next ones. */
 function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptions): void {
   const failures = new Map<unknown, GraphQLError>()
   const refusals = new Map<string, GraphQLError>()
@@ -185,7 +180,7 @@ function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptio
   for (const error of errors) {
     const thrown = thrownIn(error)
     if (thrown instanceof HttpError && hasHiddenErrors(thrown)) {
-      log.warn({ err: thrown }, 'a fault of hidden fields was not told')
+      log.warn({ err: thrown }, 'a validation error of hidden fields was not reported to the client')
     }
     if (thrown instanceof IntOverflow) thrown.log(log)
     else if (isInternalError(thrown)) {
@@ -220,13 +215,13 @@ function requestFields(request: EntryOptions['request']): object {
   return request === undefined ? {} : { ...fieldsOf(request), requestId: request.id }
 }
 
-/** What is no answer to the client, but a fault of the program or of what it needs. */
+/** Whether the program or a system that it uses failed, rather than the client. */
 function isInternalError(thrown: Error | undefined): boolean {
   if (thrown === undefined || thrown instanceof graphqlLibrary().GraphQLError) return false
   return !(thrown instanceof HttpError) || thrown.status >= 500
 }
 
-/** What was thrown underneath the errors that only say where. */
+/** The error that a resolver threw, without the wrappers that add the location. */
 export function thrownIn(error: GraphQLError): Error | undefined {
   const { GraphQLError } = graphqlLibrary()
   let inner: Error | undefined = error.originalError
@@ -236,7 +231,7 @@ export function thrownIn(error: GraphQLError): Error | undefined {
   return inner
 }
 
-/** Only for instances outside an application, which have no other setting. */
+/** For instances outside an application. */
 export function isProduction(): boolean {
   return process.env.NODE_ENV === 'production'
 }

@@ -1,6 +1,6 @@
 /**
- * Runs operations: root fields with a plan by their plan, the others by graphql-js, in one response. Results that are
- * available at once are answered at once.
+ * Runs operations: checks access and costs, runs root fields that have a plan with their plan and all other root fields
+ * with graphql-js. Synchronous if every resolver and the database are.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import {
@@ -28,31 +28,33 @@ import { excessCost, Operations, Refusal } from './operations.js'
 import { notRun, type Outcome, type Variables } from './outcome.js'
 import { resolveKey, runRoots } from './run-roots.js'
 
-/** The access rules for root fields without their own. */
+/** The access rules of root fields that have no rule of their own. */
 export interface DefaultAccess {
   /** Queries and subscriptions. */
   readonly read: AccessRule
   readonly write: AccessRule
-  /** The access rules of the endpoint, which apply to every caller in addition to the rules of records. */
+  /** The access rule of the endpoint, which applies in addition to the rules of records. */
   readonly secured?: AccessRule
 }
 
 export const defaultAccess: DefaultAccess = Object.freeze({ read: openAccess, write: tokenAccess })
-/** Where everything needs a token. */
+/** Requires a token for queries too. */
 export const closedAccess: DefaultAccess = Object.freeze({ ...defaultAccess, read: tokenAccess })
 
 export interface ExecutorOptions {
   readonly built: BuiltSchema
   readonly limits: GraphqlLimits
-  /** Bytes of kept documents. */
+  /** The maximum size of cached documents in bytes. */
   readonly cacheBytes: number
-  /** Gets the subscriptions that are opened. */
+  /** Tracks open subscriptions. */
   readonly streams?: OpenStreams
-  /** Whose operations these are, for those who listen. */
+  /** The `GraphQL` of `GraphqlEvent`. */
   readonly owner?: object
-  /** Called before each operation runs; absent if it is not needed. */
+  /** Called before each operation runs. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
-  /** Runs a request's work so that its changes end with the request's time; absent without a database. */
+  /**
+   * Runs a resolver so that its writes stop when the time limit of the request is over. Undefined without a database.
+   */
   readonly runWithin?: Database['runForRequest'] | undefined
 }
 
@@ -71,7 +73,7 @@ export class Executor {
   readonly #owner: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
   readonly #runWithin: ExecutorOptions['runWithin']
-  /** The root fields of an operation that need a check of the caller; one list for each pair of default rules. */
+  /** Cached root fields that require a check of the caller. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
@@ -89,7 +91,11 @@ export class Executor {
     return this.#operations.find(text, name)
   }
 
-  /** Runs a query or a mutation; what is wrong with it is in the outcome. @param isLive it is asked again and again */
+  /**
+   * Runs a query or a mutation. Errors are in the outcome.
+   *
+   * @param isLive true for a live query, which runs repeatedly
+   */
   run(
     operation: Operation,
     variables: Variables,
@@ -103,7 +109,7 @@ export class Executor {
     return this.#publish(operation, () => this.#run(operation, variables, context, access))
   }
 
-  /** Each of its root fields has a plan, so that records alone are read, by their rules. */
+  /** Whether every root field has a plan, so that the operation only reads records, by the rules of their policies. */
   isPlanned(operation: Operation, variables: Variables): boolean {
     if (!operation.canPlan) return false
     const coerced = this.#coerce(operation, variables)
@@ -124,7 +130,7 @@ export class Executor {
     return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))
   }
 
-  /** Opens a subscription: outcomes as they come, or the one that says why there are none. */
+  /** Opens a subscription. @returns an iterator of outcomes, or one outcome with errors */
   subscribe(
     operation: Operation,
     variables: Variables,
@@ -135,7 +141,7 @@ export class Executor {
     return this.#publish(operation, () => this.#subscribe(operation, variables, context, access))
   }
 
-  /** Tells of an operation. */
+  /** Runs an operation and publishes a diagnostics event about it. */
   #publish<T extends MaybePromise<Outcome | AsyncIterableIterator<Outcome>>>(
     operation: Operation,
     run: () => T,
@@ -181,7 +187,9 @@ export class Executor {
     return this.#streams.track(mapIterator(results, toOutcome))
   }
 
-  /** `undefined` if every caller may run it, otherwise the error for other callers. */
+  /**
+   * Checks the caller. @returns `undefined` if the caller may run the operation, otherwise the outcome with the error
+   */
   admit(
     operation: Operation,
     context: unknown,
@@ -200,7 +208,7 @@ export class Executor {
     return checkFrom(0)
   }
 
-  /** What stays open for a request ends when its caller's sign-in is too old for one of the root fields. */
+  /** Limits the stream of a request to the time for which the caller's sign-in is recent enough for all root fields. */
   boundStream(operation: Operation, context: unknown, access: DefaultAccess): void {
     const { request, user } = callerOf(context)
     if (!(request instanceof ServerRequest)) return
@@ -208,7 +216,7 @@ export class Executor {
       request.admittedUntil = Math.min(request.admittedUntil, endOfAccess(rule, user))
   }
 
-  /** The root fields that need a token, with their rules; skipped ones too. */
+  /** The root fields that are not open to every caller, with their rules, including skipped fields. */
   guardedRoots(operation: Operation, access: DefaultAccess): readonly GuardedRoot[] {
     let byOperation = this.#guarded.get(access)
     if (byOperation === undefined) this.#guarded.set(access, (byOperation = new WeakMap()))
@@ -264,7 +272,10 @@ export class Executor {
     )
   }
 
-  /** What resolvers of mutations write is not done any more once the request's time is over, whichever repository they use. */
+  /**
+   * Stops the writes of a mutation's resolvers when the time limit of the request is over, whichever repository they
+   * use.
+   */
   #runWithinRequestTime<T>({ node }: Operation, context: unknown, run: () => T): T {
     const isWrite = node.operation === graphqlLibrary().OperationTypeNode.MUTATION
     const writing = isWrite ? writingOf(callerOf(context)) : undefined
@@ -273,7 +284,7 @@ export class Executor {
       : this.#runWithin(writing, run)
   }
 
-  /** Variables as their types make them, their cost within the limit. */
+  /** Converts variables to the values of their types, and checks the cost of the operation with them. */
   #coerce(operation: Operation, input: Variables): { readonly variables: Variables } | Outcome {
     if (!operation.hasVariables) return this.#checkCost(operation, noVariables)
     const excess = findExcessValues(input, this.#limits)
@@ -323,7 +334,10 @@ const noVariables: { readonly variables: Variables } = Object.freeze({
   variables: Object.freeze({}),
 })
 
-/** Its own rule, if it has one. A field of a record cannot loosen what the endpoint asks for; one written by hand can. */
+/**
+ * The field's own rule. The rule of a generated field cannot weaken the rule of the endpoint, the rule of a
+ * hand-written field can.
+ */
 function ruleOf(
   field: ReturnType<Operation['definition']>,
   { secured }: DefaultAccess,
@@ -341,12 +355,12 @@ function isVariables(
 }
 
 function toOutcome({ data, errors }: ExecutionResult): Outcome {
-  // graphql-js gives no data where nothing ran, which past validation are faulty variables alone.
+  // After validation, graphql-js returns no data only if variables are invalid.
   if (data === undefined) return notRun(withVariableCode(errors ?? []))
   return { data, text: undefined, errors, refused: undefined }
 }
 
-/** Whole, as graphql-js words them: the fault underneath names no variable. What has a path was thrown by a field. */
+/** Adds the code to errors of variables. Errors with a path were thrown by a field and stay as they are. */
 function withVariableCode(
   errors: readonly GraphQLError[],
   securedNames: ReadonlySet<string> = noNames,

@@ -1,20 +1,21 @@
-/** The contract between the measure of operations and what knows the database: what a field makes it do. */
+/**
+ * The database costs of fields: the interface between the measurement of operations and the estimates of the database.
+ */
 import type { FieldNode, GraphQLField, ValueNode } from 'graphql'
 import { unknownValue } from '../records/budget/query-cost.js'
 import { graphqlLibrary } from './library.js'
 
 export interface FieldCosts {
   /**
-   * Another number once the database has changed so much that costs are to be counted anew.
-   *
-   * It may look at the database for that, without waiting.
+   * Changes when the database has changed so much that costs must be computed again. May start a query of the database,
+   * but never waits for it.
    */
   version(): number
   /**
-   * What one value of a field costs beside its own fields.
+   * The cost of one value of a field, without the fields selected in it.
    *
-   * @param args as the document gives them; `unknownValue` stands for variables whose values are not known yet
-   * @returns `undefined` where the field asks nothing of a database
+   * @param args the arguments in the document, with `unknownValue` for variables whose values are not known yet
+   * @returns `undefined` if the field does not use the database
    */
   costOf(
     field: GraphQLField<unknown, unknown>,
@@ -24,7 +25,7 @@ export interface FieldCosts {
 
 export interface FieldCost {
   readonly points: number
-  /** An unknown cost decides. */
+  /** The points depend on variables whose values are not known yet. */
   readonly isOpen: boolean
 }
 
@@ -41,7 +42,7 @@ export function plainArguments(
 
 const noArguments = Object.freeze({})
 
-/** A value of a document as plain data, whatever its type. */
+/** A value of a document as plain data, without its type. */
 export function plainValue(
   node: ValueNode,
   variables: Readonly<Record<string, unknown>> | undefined,

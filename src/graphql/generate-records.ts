@@ -1,6 +1,6 @@
 /**
- * Makes the GraphQL of record classes: types, inputs, filters, queries, mutations, subscriptions, and the planner that answers them by
- * single statements. Source: specification, GraphQL; decisions, GraphQL.
+ * Generates the GraphQL declarations of record classes: types, inputs, filters, queries, mutations and subscriptions,
+ * with the planner that compiles them to SQL. Source: decisions, GraphQL.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { readTables } from '../records/model/read-table.js'
@@ -32,7 +32,8 @@ import { readModels, type Models } from './records/read-models.js'
 import type { RecordServices } from './records/resolve-records.js'
 
 /**
- * Records that relations lead to come along. A second form of a plural gives way to any other query of its name.
+ * Includes the records that relations lead to. The simple plural (`categorys`) is left out if another query has its
+ * name.
  *
  * ```graphql
  * category(id: ID): Category        categories(limit: Int = 10, …): [Category!]      categoryCount(where: CategoryWhere): Int
@@ -44,7 +45,7 @@ import type { RecordServices } from './records/resolve-records.js'
 export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, listMax, maxEvents: mostEvents, now } = context
   const services: RecordServices = { database, listMax, maxEvents: mostEvents, now }
-  // Records that a package adds are not the application's own.
+  // Records that a package adds to records of the application are not exposed.
   const tables = readTables(classes, problems, false)
   const { only } = context
   const models = readModels(
@@ -77,7 +78,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   for (const model of models.records) {
     for (const [name, query] of declareQueries(model, services))
       if (name === model.simplePlural && !queries.all.has(name)) queries.all.set(name, query)
-    // A class of the plural's name has the mutation of that name.
+    // If a class has the name of the plural, its own mutation wins.
     for (const [name, mutation] of declareManyMutations(model, services))
       if (!mutations.all.has(name)) mutations.all.set(name, mutation)
   }
@@ -128,7 +129,7 @@ function declareTypes(
   types.add('PageInfo', declarePageInfo(first), 'the pages')
 }
 
-/** What is declared so far, each name once. */
+/** Declarations by name. Reports names that two records would use. */
 class Names<T> {
   readonly all = new Map<string, T>()
   readonly #owners = new Map<string, string>()

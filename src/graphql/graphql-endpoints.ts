@@ -1,4 +1,4 @@
-/** The routes of an instance: the endpoint and the IDE. */
+/** The HTTP routes of a `GraphQL` instance: the endpoint and the IDE. */
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
@@ -16,24 +16,26 @@ export interface GraphqlEndpoint {
   readonly method: 'GET' | 'POST'
   /** A pattern: `/graphql/ide/<name:path>`. */
   readonly path: string
-  /** It runs operations: their resolvers may use the visitor's session. */
+  /** Whether the route runs operations, whose resolvers may use the session. */
   readonly runsOperations: boolean
-  /** What to wait for before `answer`: the body. */
+  /** Reads the body, before `handle`. */
   readonly before?: (request: ServerRequest) => Promise<void> | undefined
   readonly handle: (request: ServerRequest) => MaybePromise<Reply>
 }
 
 export interface GraphqlEndpointsOptions {
   /**
-   * Called for every request with a token: a bad token is 401. A request without one is anonymous, and may then be
-   * refused.
+   * Verifies tokens. Requests without a token are anonymous, and the access rule of the operation decides about them.
    */
   readonly gate: Gate
-  /** What reads a JSON body of at most `limit` bytes into `request.body`. */
+  /** Creates a function that reads a JSON body of at most `limit` bytes into `request.body`. */
   readonly bodyReader: (limit: number) => (request: ServerRequest) => Promise<void> | undefined
 }
 
-/** What one route of an instance serves. All of them are open: who may run what is decided when the operation is known. */
+/**
+ * The HTTP routes of one `registerRoute`. They are open to every caller: the operation in the request decides about
+ * access.
+ */
 export function graphqlEndpoints(
   graphql: GraphQL,
   { path, access }: GraphQLRoute,
@@ -49,8 +51,7 @@ export function graphqlEndpoints(
     options.gate.refuseForeignWrite(request)
     refuseOtherTypes(request)
     return readBody(request)?.catch((error: unknown) => {
-      // A body that is not JSON gets a response in the form of GraphQL; bodies that are too long or
-      // too slow get the usual errors.
+      // A body that is not JSON gets a GraphQL response. Bodies that are too long or too slow get the usual errors.
       if (!(error instanceof HttpError) || error.status !== 400) throw error
       request.body = error
     })
@@ -95,7 +96,9 @@ export function graphqlEndpoints(
 
 const operationParameters = ['query', 'documentId', 'extensions'] as const
 
-/** A token that is brought says who calls, also where none is needed. @returns why it is refused */
+/**
+ * Verifies the token of a request, also if the operation does not require one. @returns the error of an invalid token
+ */
 function recognise(request: ServerRequest, gate: Gate): MaybePromise<HttpError | undefined> {
   return attempt<HttpError | undefined>(
     () => after(gate.recognise(request), () => undefined),
@@ -110,7 +113,7 @@ function recognise(request: ServerRequest, gate: Gate): MaybePromise<HttpError |
   )
 }
 
-/** Browsers send forms and plain text across origins without a preflight, so only JSON is accepted. */
+/** Accepts only JSON, because browsers send forms and plain text to other origins without a preflight request. */
 function refuseOtherTypes({ incoming }: ServerRequest): void {
   const contentType = incoming.headers['content-type'] ?? ''
   if (contentType === 'application/json') return
@@ -119,7 +122,7 @@ function refuseOtherTypes({ incoming }: ServerRequest): void {
   throw new HttpError(415, 'Send application/json.', { headers: { accept: 'application/json' } })
 }
 
-/** The same, of a request that may have malformed ones: undefined then. */
+/** The parameters of a GET request; undefined if they are malformed. */
 export function queryParts({ query }: ServerRequest): Record<string, unknown> | undefined {
   try {
     return readQueryParts(query)
@@ -128,12 +131,12 @@ export function queryParts({ query }: ServerRequest): Record<string, unknown> | 
   }
 }
 
-/** The parameters of a GET request, `variables` and `extensions` being JSON. */
+/** @throws {HttpError} 400 for a parameter that occurs twice, or for `variables` and `extensions` that are not JSON */
 function readQueryParts(query: TextValues): Record<string, unknown> {
   const parts: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(query)) {
     if (Array.isArray(value)) {
-      throw new HttpError(400, `${name} is there twice.`, { code: graphqlCodes.request })
+      throw new HttpError(400, `${name} occurs twice.`, { code: graphqlCodes.request })
     }
     const isJson = name === 'variables' || name === 'extensions'
     parts[name] = isJson && value !== '' ? readJson(Buffer.from(value)) : value

@@ -1,4 +1,6 @@
-/** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public API, GraphQL. */
+/**
+ * The class `GraphQL`: a schema with its options, run by the program or at HTTP routes. Source: public API, GraphQL.
+ */
 import { Clock } from '../core/clock.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -34,31 +36,31 @@ import { readRequestParts } from './request-parts.js'
 import { Schema } from './schema.js'
 
 export interface GraphQLOptions {
-  /** Where records are kept. Default: the application's, once the instance is in a module. */
+  /** The database of the records. Default: the application's, if the instance is in a module. */
   database?: PublicDatabase
-  /** The cost limits of an operation. Defaults: `GraphqlLimits`. */
+  /** Limits of an operation's size and cost. Defaults: see `GraphqlLimits`. */
   limits?: Partial<GraphqlLimits>
-  /** Show the IDE at GET. Default true. */
+  /** Serve the IDE for GET requests of browsers. Default true. */
   ide?: boolean
-  /** Persisted documents: `'./persisted.json'`, a map by id, or `{ from, only: true }` to run nothing else. */
+  /** Persisted documents: `'./persisted.json'`, an object by id, or `{ from, only: true }` to reject all others. */
   documents?: DocumentsOption
-  /** Send `Internal server error` for what resolvers throw. Default: in production. */
+  /** Hide the messages of unexpected errors of resolvers. Default: true in production. */
   maskErrors?: boolean
-  /** Seconds that answers to anonymous GET queries may be kept without asking. Default 0: they are asked for by ETag. */
+  /** Seconds for which caches may reuse responses to anonymous GET queries. Default 0: caches revalidate by ETag. */
   maxAge?: number
-  /** Give records the subscription `xChanged`. Default true. */
+  /** Generate the subscription `xChanged` for records. Default true. */
   subscriptions?: boolean
-  /** Take operations over WebSockets too (graphql-transport-ws). Default: where `ws` is installed. */
+  /** Accept operations over WebSockets (graphql-transport-ws). Default: true if `ws` is installed. */
   sockets?: boolean
-  /** Global ids, `node` and `nodes`, as Relay's clients want them. Default false. */
+  /** Generate global ids and the queries `node` and `nodes`, as Relay clients require. Default false. */
   relay?: boolean
-  /** The log for failures of resolvers. Default: the application's log, once the instance is in a module. */
+  /** The log for errors of resolvers. Default: the application's log, if the instance is in a module. */
   log?: Log
-  /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
+  /** The approximate size of the cache of parsed documents in bytes. Default 33,554,432. */
   keep?: number
 }
 
-/** Unknown names among the options and the options within them. */
+/** Reports unknown options, also within `limits` and `documents`. */
 export function findOptionProblems(where: string, options: GraphQLOptions): Problem[] {
   const problems: Problem[] = []
   refuseUnknownNames(where, options, graphqlOptionNames, problems)
@@ -68,11 +70,11 @@ export function findOptionProblems(where: string, options: GraphQLOptions): Prob
   return problems
 }
 
-/** Who may call a route's operations, for root fields that say nothing themselves. */
+/** The access of a route, for root fields without a rule of their own. */
 export interface GraphQLRouteOptions {
-  /** Queries need a token too; text and lists are roles, any of which will do. */
+  /** Require a token for queries too. A string or a list requires one of these roles. */
   secured?: boolean | string | readonly string[]
-  /** Mutations need none. */
+  /** Do not require a token for mutations. */
   noAuth?: boolean
 }
 
@@ -81,39 +83,42 @@ export interface GraphQLRoute {
   readonly access: DefaultAccess
 }
 
-/** What the application provides to its instances. */
+/** The services of the application for its `GraphQL` instances. */
 export interface GraphQLHost {
   readonly database?: Database | undefined
   readonly log: Log
   readonly production: boolean
-  /** Changes that may wait for a subscriber: `limits.events`. */
+  /** The maximum number of changes that wait for a subscriber: `limits.events`. */
   readonly events?: number
-  /** Queries need a token too, where nothing else is said. Default false. */
+  /** Require a token for queries without another rule. Default false. */
   readonly closed?: boolean
-  /** Default: the system's. */
+  /** Default: the system clock. */
   readonly clock?: Clock
-  /** The store of its live queries. */
+  /** The live queries of the application. */
   readonly live?: LiveQueries
-  /** Gets instances of the application's container, for resolvers that need providers. */
+  /** Returns instances from the application's container, for resolvers that inject providers. */
   readonly get?: GetProvider
 }
 
-/** A GraphQL endpoint with a schema of its own: declared by `schema`, listed in `@Module({ graphql: [it] })`. */
+/**
+ * A GraphQL schema with its endpoints. Declare types in `schema`, and list the instance in `@Module({ graphql: [it]
+ * })`.
+ */
 export class GraphQL {
-  /** Where types, queries, mutations and subscriptions are declared. */
+  /** Declares types, queries, mutations and subscriptions. */
   readonly schema: Schema
   readonly limits: GraphqlLimits
   readonly maxAge: number
-  /** Subscriptions that are open. */
+  /** Open subscriptions. */
   readonly streams = new OpenStreams()
-  /** Its endpoints take WebSockets; undefined: where `ws` is installed. */
+  /** Whether endpoints accept WebSockets; undefined: if `ws` is installed. */
   readonly sockets: boolean | undefined
-  /** Where it is served, once it is in a module. */
+  /** The routes of `registerRoute`. */
   readonly routes: GraphQLRoute[] = []
   readonly #options: GraphQLOptions
   readonly #problems: Problem[] = []
   #only: ReadonlyMap<Class, boolean> | undefined
-  /** The access rule of root fields without their own rule, if no route sets one. */
+  /** The access rules of operations that the program runs. */
   #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
   #standaloneLive: LiveQueries | undefined
@@ -142,18 +147,18 @@ export class GraphQL {
     })
   }
 
-  /** The schema's text, in GraphQL's schema language. */
+  /** The schema as text in GraphQL's schema definition language. */
   get sdl(): string {
     if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
     return graphqlLibrary().printSchema(this.schema.build().schema)
   }
 
   /**
-   * Runs a query or a mutation. The limits hold; a token is asked for only where `context` has a `user` or a `request`.
+   * Runs a query or a mutation within the limits. Access is checked only if `context` has a `user` or a `request`.
    *
-   * @param context what resolvers get as their third argument
-   * @param operationName needed where the document has several operations
-   * @throws {DeclarationError} when the schema is faulty; whatever is wrong with the operation is in `errors`
+   * @param context the third argument of resolvers
+   * @param operationName required if the document has several operations
+   * @throws {DeclarationError} if the schema is invalid; errors of the operation are in `errors`
    */
   async execute(
     query: string,
@@ -169,7 +174,7 @@ export class GraphQL {
   /**
    * Opens a subscription.
    *
-   * @returns its results as they come, or the one result that says why there are none
+   * @returns an iterator of results, or one result with errors
    */
   async subscribe(
     query: string,
@@ -193,8 +198,8 @@ export class GraphQL {
   }
 
   /**
-   * Runs what a parsed body asks for: `query`, `variables`, `operationName`, or `documentId`. For routes of one's own;
-   * what is wrong with the body is in `errors`.
+   * Runs the operation of a parsed request body: `query`, `variables`, `operationName`, or `documentId`. For your own
+   * routes. Errors of the body are in `errors`.
    */
   async handleRequest(body: unknown, context?: unknown): Promise<GraphQLResult> {
     const executor = this.executor()
@@ -210,7 +215,10 @@ export class GraphQL {
     }
   }
 
-  /** Serves it at a path, once the instance is in `@Module({ graphql: [...] })`: POST and GET run operations, GET shows the IDE. */
+  /**
+   * Serves the schema at a path: POST and GET run operations, and GET without an operation returns the IDE. Requires
+   * that the instance is listed in `@Module({ graphql: [...] })`.
+   */
   registerRoute(path = '/graphql', options: GraphQLRouteOptions = {}): this {
     refuseUnknownNames(`GraphQL at ${path}`, options, routeNames, this.#problems)
     const { secured = false, noAuth = false } = options
@@ -230,10 +238,10 @@ export class GraphQL {
   }
 
   /**
-   * Another endpoint for some records alone, with the same limits, database and log: what they lead to elsewhere is not
-   * there, in introspection neither.
+   * Creates an instance that exposes only some records, with the same limits, database and log. Relations to other
+   * records do not exist in its schema.
    *
-   * @param records by their classes; true: clients may write them, as their rules say
+   * @param records by class; true if clients may write the record, as its rules permit
    */
   only(records: ReadonlyMap<Class, boolean>): GraphQL {
     const options = { ...this.#options }
@@ -246,7 +254,7 @@ export class GraphQL {
     return limited
   }
 
-  /** True if somebody without a token may read some of its records. */
+  /** Whether anonymous callers may read at least one of its records. */
   get isOpen(): boolean {
     if (!this.accessFor(this.#access).read.open) return false
     return this.schema.records.some(
@@ -254,32 +262,32 @@ export class GraphQL {
     )
   }
 
-  /** The page for developers is there unless it is turned off; where reads need a token, only if it is asked for. */
+  /** Whether the IDE is served. If queries require a token, only with the option `ide: true`. */
   get ide(): boolean {
     return this.#options.ide ?? this.#host?.closed !== true
   }
 
-  /** Who may call where a root field says nothing: as a route says, and queries too by token alone where all is closed. */
+  /** The access rules of a route, with a token required for queries if the application is closed. */
   accessFor(access: DefaultAccess): DefaultAccess {
     if (this.#host?.closed !== true || access.write.open || !access.read.open) return access
     return access === defaultAccess ? closedAccess : { ...access, read: tokenAccess }
   }
 
-  /** True where its records need the application's database. */
+  /** Whether it requires a database of the application. */
   get needsDatabase(): boolean {
     return this.#options.database === undefined && this.schema.records.length > 0
   }
 
-  /** Gives the instance what the application has; its own options win. */
+  /** Connects the instance to the application. Options of the instance take precedence. */
   bind(host: GraphQLHost): void {
     this.#host = host
     this.schema.resolvers.bind(host.get)
     this.streams.open()
-    // What was prepared did not know the database.
+    // They were created without the database and the log of the application.
     this.#entryOptions = this.#executor = undefined
   }
 
-  /** Builds the schema and reads the persisted documents, and tells what is wrong with them. */
+  /** Builds the schema, reads the persisted documents, and reports their problems. */
   prepare(problems: Problem[]): void {
     for (const read of [() => this.executor(), () => this.documents()]) {
       try {
@@ -291,7 +299,7 @@ export class GraphQL {
     }
   }
 
-  /** Where live answers are kept: the application's, once the instance is in a module. */
+  /** The live queries of the application, or of the instance if it is not in a module. */
   get live(): LiveQueries {
     if (this.#host?.live !== undefined) return this.#host.live
     const { log } = this.entryOptions
@@ -300,12 +308,12 @@ export class GraphQL {
     return this.#standaloneLive
   }
 
-  /** Some rule of its records asks a guard, which may read whatever a request has. */
+  /** Whether rules of its records use guards, which may read everything in a request. */
   get usesGuards(): boolean {
     return this.schema.records.some((type) => policyOf(this.#database().table(type)).mayAwaitGuards)
   }
 
-  /** How failures are written and logged. */
+  /** The options for writing and logging errors. */
   get entryOptions(): EntryOptions {
     const { log, maskErrors } = this.#options
     this.#entryOptions ??= Object.freeze({
@@ -315,13 +323,13 @@ export class GraphQL {
     return this.#entryOptions
   }
 
-  /** The same for one operation, whose request the log names. */
+  /** The same options with the request of an operation, for the log. */
   entryOptionsOf(context: unknown): EntryOptions {
     const request = requestOf(context)
     return request === undefined ? this.entryOptions : { ...this.entryOptions, request }
   }
 
-  /** What runs operations; a new one after something was added to the schema. */
+  /** The executor. Created again after the schema has changed. */
   executor(): Executor {
     if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
     const built = this.schema.build()
@@ -367,7 +375,7 @@ export class GraphQL {
   }
 
   get #boundDatabase(): Database | undefined {
-    // What `connect` makes, whose insides applications do not see.
+    // `connect` creates it. The public type hides its internal members.
     return (this.#options.database as Database | undefined) ?? this.#host?.database
   }
 
@@ -375,7 +383,7 @@ export class GraphQL {
     const database = this.#boundDatabase
     if (database !== undefined) return database
     throw new Error(
-      'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',
+      'GraphQL: this instance has no database. Pass new GraphQL({ database }), or list the instance in a module.',
     )
   }
 }

@@ -1,4 +1,4 @@
-/** The IDE: Altair, whose files lie in the package, so that no request leaves the origin. Source: decisions, GraphQL. */
+/** The IDE: Altair, served from files of the package, without requests to other origins. Source: decisions, GraphQL. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pageFolder } from '../core/page-files.js'
@@ -15,7 +15,7 @@ function ideFolder(): string {
 const pagePolicy = [
   "default-src 'self'",
   "script-src 'self'",
-  // Angular puts the styles of its components into the page as it goes.
+  // Angular adds the styles of components to the page at run time.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",
@@ -27,10 +27,10 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Its only banner advertises a plugin that would come from elsewhere, which the policy forbids. */
+/** Hides the only banner. It advertises a plugin from another origin, which the policy forbids. */
 const withoutBanners = '<style>app-banner-container { display: none }</style>'
 
-/** @param path the endpoint's */
+/** @param path the path of the endpoint */
 export function idePage(path: string): Reply<string> {
   const page = readFileSync(join(ideFolder(), 'index.html'), 'utf8')
     .replace(/<base.*>/, `<base href="${baseUrl(path)}">`)
@@ -41,7 +41,7 @@ export function idePage(path: string): Reply<string> {
     .header('Cache-Control', 'no-cache')
 }
 
-/** Starts the page; a file of its own, because the policy allows no script in the page. */
+/** The script that starts the page. A separate file, because the policy forbids scripts within the page. */
 export function ideStart(path: string): Reply<string> {
   const options = { baseURL: baseUrl(path), endpointURL: path, disableAccount: true }
   return withoutReferrer(reply(`AltairGraphQL.init(${JSON.stringify(options)})`))
@@ -49,12 +49,12 @@ export function ideStart(path: string): Reply<string> {
     .header('Cache-Control', 'no-cache')
 }
 
-/** A file of the page, by its path below `ide/`. */
+/** @param name the path of a file below `ide/` */
 export function ideFile(name: string): Reply {
   const response = withoutReferrer(file(name, { root: ideFolder(), inline: true }))
-  // Most file names change with the content of the file, some do not: browsers cache them for one day.
+  // Not all file names contain a hash of the content, so browsers cache files for one day only.
   response.header('Cache-Control', 'public, max-age=86400')
-  // The frame that runs scripts of the user.
+  // This frame runs scripts of the user.
   return name.split('/').includes('iframe-sandbox')
     ? response.header('Content-Security-Policy', 'sandbox allow-scripts')
     : response

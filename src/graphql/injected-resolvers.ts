@@ -1,14 +1,14 @@
 /**
- * Resolvers that need providers of the application: a class with `static inject` and a method `resolve`, or a function
- * beside `inject: [Store]`. Each becomes a provider of its own, which the application's container makes at the start;
- * the schema sees a plain function. Source: public API, GraphQL.
+ * Resolvers with dependencies: a class with `static inject` and a method `resolve`, or a function with `inject:
+ * [Store]` next to it. Each becomes a provider that the application's container creates at the start. The schema gets a
+ * plain function. Source: public API, GraphQL.
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Arguments } from './declarations.js'
 
-/** The function of a field as the schema calls it. */
+/** The resolver that the schema calls. */
 export type Resolve = (
   root: unknown,
   args: Arguments,
@@ -16,42 +16,42 @@ export type Resolve = (
   info: GraphQLResolveInfo,
 ) => unknown
 
-/** A resolver with what it is made of. One instance serves all operations. */
+/** A resolver class. One instance serves all operations. */
 export type ResolverClass = new (...dependencies: never[]) => { resolve: ResolveWith }
 
 /**
- * A function as applications write it. With `inject` the providers stand behind the context, in the order of the list,
- * then what graphql-js knows of the field; without it that alone. A method, so that its arguments may be typed closer.
+ * A resolver function of an application. With `inject`, it gets the providers after the context, in the order of the
+ * list, and then the `info` of graphql-js. Declared as a method, so that implementations may narrow the argument types.
  */
 export type ResolveWith = {
-  // Each resolver names the types of its own providers.
+  // Each resolver has its own types of providers.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   resolve(root: unknown, args: Arguments, context: unknown, ...more: any[]): unknown
 }['resolve']
 
-/** Gets the instance of a resolver from the application's container. */
+/** The provider of a resolver in the application's container. */
 export interface ResolverProvider {
   readonly provide: symbol
   readonly inject: readonly (Class | string | symbol)[]
   readonly make: (...dependencies: readonly unknown[]) => Resolve
 }
 
-/** Finds what the container has made. */
+/** Returns an instance from the container. */
 export type GetProvider = (token: symbol) => unknown
 
 export class InjectedResolvers {
   readonly providers: ResolverProvider[] = []
   #get: GetProvider | undefined
 
-  /** The application's container, once there is one. */
+  /** Connects the resolvers to the application's container. */
   bind(get: GetProvider | undefined): void {
     this.#get = get
   }
 
   /**
-   * @param where `Query.quote`, for faults
-   * @param inject beside a function: what it is called with behind the context
-   * @returns the function to resolve by
+   * @param where the field for error messages: `Query.quote`
+   * @param inject for a function: the providers that it gets after the context
+   * @returns the resolver for the schema
    */
   register(
     where: string,
@@ -82,12 +82,12 @@ export class InjectedResolvers {
   ): Resolve {
     const provide = Symbol(`the resolver of ${where}`)
     this.providers.push({ provide, inject, make })
-    // Without an application a resolver that asks for nothing can still be made.
+    // A resolver without dependencies works without an application too.
     let resolver: Resolve | undefined = inject.length === 0 ? make() : undefined
     return (root, args, context, info) => {
       resolver ??= this.#get?.(provide) as Resolve | undefined
       if (resolver === undefined) {
-        throw new Error(`${where} needs providers: it works in an application, by its endpoint.`)
+        throw new Error(`${where} injects providers, so it works only in an application. Call it through the endpoint.`)
       }
       return resolver(root, args, context, info)
     }

@@ -1,8 +1,8 @@
-/** The package `graphql`, loaded when GraphQL is first used: an application without it does not pay for its import. */
+/** The package `graphql`, loaded when GraphQL is first used, so that applications without GraphQL do not load it. */
 import { createRequire } from 'node:module'
 import type * as graphql from 'graphql'
 
-/** Everything that `import * as graphql from 'graphql'` gives: the same functions and classes that applications import. */
+/** The exports of the package `graphql`: the same functions and classes that applications import. */
 export type Library = typeof graphql
 
 let library: Library | undefined

@@ -1,4 +1,4 @@
-/** `query @live`: the result is sent once, and then what changes. */
+/** The directive `@live` of live queries. */
 import type { GraphQLDirective } from 'graphql'
 import { graphqlLibrary } from './library.js'
 
@@ -10,13 +10,13 @@ export function liveDirective(): GraphQLDirective {
   directive ??= new GraphQLDirective({
     name: 'live',
     description:
-      'Sent with Accept: text/event-stream, or by graphql-transport-ws, the answer stays true: whenever it changes, what differs is sent.',
+      'A live query: sends its result once, and then a diff whenever the result changes. Requires Accept: text/event-stream or graphql-transport-ws.',
     locations: [DirectiveLocation.QUERY],
     args: {
       whole: {
         type: new GraphQLNonNull(GraphQLBoolean),
         defaultValue: false,
-        description: 'Send the whole answer each time, for clients that know no differences.',
+        description: 'Send the complete result each time, for clients that cannot apply diffs.',
       },
     },
   })

@@ -1,6 +1,6 @@
 /**
- * Opens a `query @live` as a live answer: what SSE and graphql-transport-ws send. Each message's `text` is an execution
- * result, to be sent as it is; see live/live-answers.ts.
+ * Opens a `query @live` as a live query of `live/live-queries.ts`, for SSE and graphql-transport-ws. The `text` of each
+ * message is an execution result, to be sent unchanged. Source: decisions, Live queries.
  */
 
 import { graphqlLibrary } from './library.js'
@@ -23,10 +23,9 @@ import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { generatedOf } from './records/model.js'
 
-/** `query @live`: a query whose answer stays true. Source: decisions, Live queries. */
-
+/** The arguments of `@live`. */
 interface LiveQueryOptions {
-  /** The whole answer each time, for clients that know no differences. */
+  /** Send the complete result each time, for clients that cannot apply diffs. */
   readonly sendsCompleteResults: boolean
 }
 
@@ -39,7 +38,7 @@ export function readLive({ node }: Operation, variables: Variables): LiveQueryOp
   return { sendsCompleteResults: whole === true }
 }
 
-/** A variable stands for true or false alone: what else it is, the operation is refused for. */
+/** The boolean variables. With any other value as an argument of `@live`, the operation is rejected anyway. */
 function booleansOf(variables: Variables): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(variables).filter(([, value]) => typeof value === 'boolean'),
@@ -48,16 +47,16 @@ function booleansOf(variables: Variables): Record<string, unknown> {
 
 export interface LiveOperation {
   readonly operation: Operation
-  /** The document. */
+  /** The text of the document. */
   readonly text: string
   readonly variables: Variables
-  /** What resolvers get: `{ request, user }`. */
+  /** The context of resolvers: `{ request, user }`. */
   readonly context: unknown
   readonly access: DefaultAccess
   readonly options: LiveQueryOptions
 }
 
-/** The first run has given no answer; its outcome says why. */
+/** Thrown if the first run has no result. The outcome has its errors. */
 export class LiveQueryRefused extends HttpError {
   readonly outcome: Outcome
 
@@ -71,8 +70,9 @@ const numberByObject = new WeakMap<object, number>()
 let lastNumber = 0
 
 /**
- * @param connection the last event id of the client, and how to close its connection
- * @throws {HttpError} 429; `NotLive` where the operation is refused
+ * @param connection the last event id of the client, and a function that closes its connection
+ * @throws {HttpError} 429 if there are too many live queries
+ * @throws {LiveQueryRefused} if the first run has no result
  */
 export function openLive(
   graphql: GraphQL,
@@ -126,7 +126,10 @@ export function openLive(
   )
 }
 
-/** What its run may read of the caller: resolvers and guards all of a request, records' rules what a token says. */
+/**
+ * Decides how much of the caller a run can read, so that equal callers share a result: resolvers and guards may read
+ * the complete request, rules of records only the claims of the token.
+ */
 function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperation): RightsDepth {
   const executor = graphql.executor()
   const guarded = executor.guardedRoots(operation, access)
@@ -142,7 +145,7 @@ function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperati
   return guarded.length === 0 && isForAll ? 'nothing' : 'claims'
 }
 
-/** The same for the same object. */
+/** A number that identifies an object. */
 function numberOf(object: unknown): number {
   if (typeof object !== 'object' || object === null) return 0
   let number = numberByObject.get(object)

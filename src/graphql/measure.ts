@@ -1,6 +1,6 @@
 /**
- * Measures an operation with its fragments expanded, without expanding them: each fragment is measured once, so that a
- * bomb of fragments costs no more than its text. Source: decisions, GraphQL.
+ * Measures depth, aliases, root fields and cost of an operation with its fragments. Each fragment is measured only
+ * once, so that fragments that spread each other many times do not take exponential time. Source: decisions, GraphQL.
  */
 
 import type {
@@ -18,16 +18,15 @@ import { overLimit } from './read-document.js'
 import { plainArguments, plainValue, type FieldCosts } from './field-costs.js'
 
 /**
- * What a document may ask of the schema itself. Tools ask for all of it, once; a document of aliases would have it written
- * out many times over while everybody else waits.
+ * Introspection may cost at most this multiple of the query that tools send. Without this limit, a document of aliases
+ * could make the server write the complete schema many times.
  */
-
-/** What tools ask for, and half as much again. */
 const allowance = 1.5
 
+/** The maximum cost of introspection by schema. */
 const allowed = new WeakMap<GraphQLSchema, number>()
 
-/** The problem of an operation's introspection, if any. */
+/** The error of an operation with too much introspection. */
 export function excessIntrospection(
   { introspection }: Measure,
   schema: GraphQLSchema,
@@ -36,10 +35,10 @@ export function excessIntrospection(
   let maxCost = allowed.get(schema)
   if (maxCost === undefined) allowed.set(schema, (maxCost = allowance * measureToolQuery(schema)))
   if (introspection <= maxCost) return undefined
-  return overLimit('cost', 'The operation asks for more of the schema than tools do. Ask for less.')
+  return overLimit('cost', 'The introspection of the operation is larger than the introspection query of tools. Select fewer fields.')
 }
 
-/** The query of tools, with everything that it can ask for. */
+/** The cost of the introspection query that tools send, with all its options. */
 function measureToolQuery(schema: GraphQLSchema): number {
   const { getIntrospectionQuery, Kind, parse } = graphqlLibrary()
   const text = getIntrospectionQuery({
@@ -61,7 +60,7 @@ function measureToolQuery(schema: GraphQLSchema): number {
 }
 
 export interface Measure {
-  /** Nested selection sets; introspection has a rule of its own and counts as one level. */
+  /** Levels of nested selection sets. Introspection counts as one level, because it has its own limit. */
   readonly depth: number
   readonly aliases: number
   /** Fields of the outermost selection set. */
@@ -69,9 +68,9 @@ export interface Measure {
   readonly cost: number
   /** The number of values that introspection selects. */
   readonly introspection: number
-  /** The cost depends on the variables: a list's limit is one, or they decide what a filter makes the database do. */
+  /** The cost depends on variables, such as the limit of a list or the operands of a filter. */
   readonly varies: boolean
-  /** Something of the cost is the database's work, which depends on how large it is. */
+  /** The cost includes work of the database, which depends on the size of tables. */
   readonly usesDatabase: boolean
 }
 
@@ -79,9 +78,9 @@ export interface MeasureInput {
   readonly schema: GraphQLSchema
   readonly operation: OperationDefinitionNode
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** Coerced. Absent: a limit that is a variable counts as 1, and the measure says `varies`. */
+  /** Coerced variables. Without them, a limit that is a variable counts as 1, and `varies` is true. */
   readonly variables?: Readonly<Record<string, unknown>>
-  /** What fields make the database do. */
+  /** The database costs of fields. */
   readonly costs?: FieldCosts | undefined
 }
 
@@ -96,7 +95,7 @@ const zero: Measure = Object.freeze({
 })
 const defaultListLimit = 10
 
-/** The document may be invalid: what is unknown counts as a plain field, a circle of fragments ends where it closes. */
+/** Also accepts invalid documents: an unknown field counts as a plain field, and cyclic fragments count once. */
 export function measureOperation(input: MeasureInput): Measure {
   const { schema, operation, fragments, variables, costs } = input
   const measuredFragments = new Map<string, Measure>()
@@ -197,7 +196,7 @@ function fieldOf(
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
-/** @returns how many values the field may give; 1 where nothing limits it, `undefined` where a variable will say */
+/** @returns the maximum number of values of a list; 1 if it has no limit argument, `undefined` if a variable decides */
 function listFactor(
   node: FieldNode,
   field: GraphQLField<unknown, unknown>,
@@ -213,7 +212,7 @@ function listFactor(
     if (argument.kind === Kind.VARIABLE && variables === undefined) return undefined
     const value = plainValue(argument, variables)
     if (typeof value === 'number') limit = Math.max(1, limit, value)
-    // Of ids: each is a record.
+    // A list of ids: one record for each.
     if (Array.isArray(value)) limit = Math.max(1, limit, value.length)
   }
   if (limit > 0) return limit
@@ -221,12 +220,12 @@ function listFactor(
   return typeof standard === 'number' ? standard : defaultListLimit
 }
 
-/** What `__schema` and `__type` give. */
+/** The type of `__schema` or `__type`. */
 function introspectionType(schema: GraphQLSchema, { name }: FieldNode) {
   return schema.getType(name.value === '__schema' ? '__Schema' : '__Type')
 }
 
-/** Of lists in the schema: roughly as many as there are. */
+/** The approximate length of a list in introspection. */
 function schemaListSize(name: string, schema: GraphQLSchema): number {
   if (name === 'types') return Object.keys(schema.getTypeMap()).length
   return listsOfTypes.has(name) ? 10 : 1
@@ -244,7 +243,7 @@ const listsOfTypes: ReadonlySet<string> = new Set([
 
 const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
 
-/** A list, or a page of one. */
+/** Whether the field returns a list or a page. */
 function givesMany({ type }: GraphQLField<unknown, unknown>): boolean {
   const { getNullableType, isListType, isObjectType } = graphqlLibrary()
   const outer = getNullableType(type)

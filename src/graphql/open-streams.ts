@@ -1,10 +1,10 @@
-/** Passes each item of an iterator on in another form. */
+/** Async iterators of subscriptions: mapping their items, and ending them before their clients disconnect. */
 
 /**
- * Not a generator: a generator that waits for the next item handles `return()` only after it, so an abandoned iterator
- * would stay open until its next item.
+ * Maps the items of an async iterator. Not a generator, because a generator handles `return()` only after the item that
+ * it waits for, so that an abandoned iterator would stay open until its next item.
  *
- * @param last comes behind its items
+ * @param last items to append at the end
  */
 export function mapIterator<T, R>(
   items: AsyncIterator<T>,
@@ -34,7 +34,7 @@ export function mapIterator<T, R>(
   return iterator
 }
 
-/** The subscriptions that are open at an instance, so that they can be ended before their clients leave. */
+/** The open subscriptions of a `GraphQL` instance, to end them when the application stops. */
 export class OpenStreams {
   readonly #ends = new Set<() => void>()
   #isClosed = false
@@ -44,10 +44,11 @@ export class OpenStreams {
   }
 
   /**
-   * Passes the items on until they end, its reader leaves, or `close` is called. Ends at once where it is closed.
+   * Forwards the items until they end, the reader calls `return`, or `close` is called. Ends immediately if the streams
+   * are closed already.
    *
-   * Not a generator, and no race with one promise that ends them all: the first cannot be left while it waits, and such
-   * a promise would hold on to every item's.
+   * Not a generator, which cannot be ended while it waits for an item. Not a race against one shared promise either,
+   * because that promise would keep references to all items in memory.
    */
   track<T>(items: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
     const waiting = new Set<(result: IteratorResult<T>) => void>()
@@ -67,7 +68,7 @@ export class OpenStreams {
         if (result.done === true) end()
         return result
       } catch (error) {
-        // Before the end, which would tell its reader that there is nothing more.
+        // Remove it before `end`, which would resolve it as done.
         waiting.delete(resolve)
         end()
         throw error
@@ -100,7 +101,7 @@ export class OpenStreams {
     for (const end of this.#ends) end()
   }
 
-  /** Takes new ones again. */
+  /** Accepts new streams again. */
   open(): void {
     this.#isClosed = false
   }

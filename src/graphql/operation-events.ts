@@ -1,16 +1,16 @@
-/** The messages of `filigree:graphql`. See docs/monitoring.md. */
+/** The diagnostics channel `filigree:graphql`. See docs/monitoring.md. */
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 
-/** An operation that ran; of a subscription, its opening. */
+/** An operation that ran, or a subscription that was opened. */
 export interface GraphqlEvent extends WatchedWork {
-  /** The `GraphQL` that it belongs to. */
+  /** The `GraphQL` instance. */
   readonly graphql: object | undefined
   readonly type: 'query' | 'mutation' | 'subscription'
-  /** As its client names it; `undefined` where it has no name. */
+  /** The name in the document, if any. */
   readonly name: string | undefined
-  /** Its cost for variables that are not known. */
+  /** Its cost without the values of variables. */
   readonly cost: number
-  /** The outcome has errors. */
+  /** Whether the result has errors. */
   failed: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * One operation of a document: read, measured and validated once, kept by its text, with what the planner made of it.
- * A document's operations share its text, its fragments and its verdict.
+ * A validated operation of a cached document: its root fields with their plans, its cost, and the compiled reader of
+ * its variables.
  */
 
 import type {
@@ -19,15 +19,13 @@ import type { FieldCosts } from './field-costs.js'
 import { measureOperation, type Measure } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
 
-/** Finds the root fields of an operation as one combination of `@skip` and `@include` values sees it. */
-
 type Fragments = Readonly<Record<string, FragmentDefinitionNode>>
 type Conditions = Readonly<Record<string, boolean>>
 
 /**
- * The nodes of each response key, in the order of the response. Source: GraphQL specification, CollectFields.
+ * Collects the root fields by response key, in the order of the response. Source: GraphQL specification, CollectFields.
  *
- * @param conditions values of the variables in directives; `undefined` takes every field, skipped or not
+ * @param conditions values of the variables in `@skip` and `@include`; `undefined` includes skipped fields
  */
 function collectRoots(
   operation: OperationDefinitionNode,
@@ -60,7 +58,7 @@ function collectRoots(
   return roots
 }
 
-/** Names of the variables that `@skip` and `@include` name anywhere in the operation, sorted. */
+/** The sorted names of the variables in all `@skip` and `@include` of the operation. */
 function conditionNames(
   operation: OperationDefinitionNode,
   fragments: Fragments,
@@ -106,14 +104,14 @@ function conditionsOf({ directives = [] }: SelectionNode) {
   })
 }
 
-/** A root field that is to be run. */
+/** A root field to run. */
 export interface RootField {
   /** Its key in the response. */
   readonly key: string
   readonly nodes: readonly [FieldNode, ...FieldNode[]]
-  /** Null here makes the whole `data` null. */
+  /** If a required field is null, `data` is null. */
   readonly required: boolean
-  /** Undefined: graphql-js runs it. */
+  /** Undefined if graphql-js runs the field. */
   readonly plan: RootPlan | undefined
 }
 
@@ -125,21 +123,21 @@ export interface OperationParts {
   readonly costs?: FieldCosts | undefined
 }
 
-/** How an operation was measured when its document was read. */
+/** The cost of an operation without the values of variables. */
 export interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'usesDatabase'> {
-  /** Of what is known of the database. */
+  /** The version of the table sizes that it was measured with. */
   readonly version: number
 }
 
-/** Combinations of conditions whose root fields are kept; more are made anew each time. */
+/** The maximum number of condition combinations whose root fields are cached. */
 const maxCombinations = 32
 
 export class Operation {
   readonly node: OperationDefinitionNode
   readonly document: DocumentNode
-  /** Whether the cost depends on the variables of every call, or on how large the database is. */
+  /** Whether the cost depends on variables or on the size of tables. */
   readonly costVaries: boolean
-  /** False: no root field can have a plan, so that graphql-js takes the whole document as it is. */
+  /** False if no root field can have a plan, so that graphql-js runs the complete document. */
   readonly canPlan: boolean
   readonly hasVariables: boolean
   readonly #parts: OperationParts
@@ -169,12 +167,12 @@ export class Operation {
     return schema.getRootType(this.node.operation)?.getFields()[node.name.value]
   }
 
-  /** Every root field, skipped or not, with its response key. */
+  /** All root fields by response key, including skipped fields. */
   everyRoot(): Map<string, [FieldNode, ...FieldNode[]]> {
     return collectRoots(this.node, this.#parts.fragments, undefined)
   }
 
-  /** Variables as their types make them; `undefined` where graphql-js has to look. */
+  /** Converts variables to the values of their types. @returns `undefined` if graphql-js must read them */
   readVariables(
     input: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> | undefined {
@@ -185,12 +183,12 @@ export class Operation {
     return this.#readVariables(input)
   }
 
-  /** Its cost for variables that are not known. */
+  /** The cost without the values of variables. */
   get measuredCost(): number {
     return this.#measured.cost
   }
 
-  /** Its cost with these variables. */
+  /** The cost with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
     const { schema, fragments, costs } = this.#parts
     const version = this.#measured.usesDatabase ? (costs?.version() ?? 0) : this.#measured.version
@@ -202,12 +200,15 @@ export class Operation {
       variables,
       costs,
     })
-    // What depends on the variables is counted for each call.
+    // A cost that depends on variables is not cached.
     if (!this.#measured.varies) this.#measured = { ...measure, version }
     return measure.cost
   }
 
-  /** The root fields to run, in the order of the response, each with its plan; kept for these conditions. */
+  /**
+   * The root fields to run with their plans, in the order of the response. Cached by the values of `@skip` and
+   * `@include`.
+   */
   roots(variables: Readonly<Record<string, unknown>>): readonly RootField[] {
     let key = ''
     for (const name of this.#conditions) key += variables[name] === true ? '1' : '0'

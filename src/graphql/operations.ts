@@ -1,4 +1,4 @@
-/** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
+/** Parses, measures and validates documents, and caches the most recently used ones by their text. */
 
 import type {
   ASTVisitor,
@@ -19,10 +19,9 @@ import type { Planner } from './planner-contract.js'
 import { overLimit, readDocument } from './read-document.js'
 
 /**
- * The rules by which documents are validated: graphql-js's, but that a variable of type Int may stand where an Integer is
- * taken, of which it is a part. Source: GraphQL specification, 5.8.5, All Variable Usages Are Allowed.
+ * The validation rules of graphql-js, except that a variable of type Int may be used for an Integer. Source: GraphQL
+ * specification, 5.8.5, All Variable Usages Are Allowed.
  */
-
 let rules: readonly ValidationRule[] | undefined
 
 function validationRules(): readonly ValidationRule[] {
@@ -45,7 +44,7 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
   )
 }
 
-/** Whether values of one type are of the other: `[Int!]` of `[Int]`. */
+/** Whether values of the first type are values of the second: `[Int!]` and `[Int]`. */
 function fits(variableType: string, expectedType: string): boolean {
   if (variableType === expectedType) return variableType !== ''
   if (variableType.endsWith('!'))
@@ -59,14 +58,14 @@ export interface OperationsOptions {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
   readonly fieldCosts?: FieldCosts | undefined
-  /** Names that suggestions in messages leave out. */
+  /** Names that error messages never suggest. */
   readonly securedNames?: ReadonlySet<string> | undefined
   readonly limits: GraphqlLimits
-  /** Bytes, roughly, that kept documents may take together. */
+  /** The approximate maximum size of cached documents in bytes. */
   readonly cacheBytes: number
 }
 
-/** Why a document does not run; each error has its code. */
+/** The errors of a document that does not run. Each error has a code. */
 export class Refusal {
   readonly errors: readonly GraphQLError[]
 
@@ -75,9 +74,9 @@ export class Refusal {
   }
 }
 
-/** Measured: a parsed document takes this many bytes for each character of its text, plans included. */
+/** The measured size of a parsed document with its plans, in bytes for each character of its text. */
 const bytesPerCharacter = 100
-/** Errors of one document that are looked for. */
+/** Validation of a document stops after this many errors. */
 const maxErrors = 20
 
 const noNames: ReadonlySet<string> = new Set()
@@ -86,7 +85,7 @@ type CachedDocument = ReadonlyMap<string, Operation>
 
 export class Operations {
   readonly #options: OperationsOptions
-  /** In the order of their last use. */
+  /** By text, ordered by the last use. */
   readonly #cachedDocuments = new Map<string, CachedDocument>()
   #cachedBytes = 0
 
@@ -94,7 +93,7 @@ export class Operations {
     this.#options = options
   }
 
-  /** @param name needed where the document has several operations; null is none */
+  /** @param name required if the document has several operations */
   find(text: string, name: string | null | undefined): Operation | Refusal {
     const cached = this.#cachedDocuments.get(text)
     if (cached === undefined) {
@@ -121,7 +120,7 @@ export class Operations {
     return document
   }
 
-  /** A document that exhausts the stack after all is too deep, whatever it looked like. */
+  /** A document that exhausts the stack despite the checks before parsing counts as too deep. */
   #validateSafely(text: string): CachedDocument | Refusal {
     try {
       return this.#validate(text)
@@ -204,16 +203,18 @@ function findExcess(measure: Measure, limits: GraphqlLimits): GraphQLError | und
   return excessCost(measure.cost, limits)
 }
 
-/** What is wrong with a cost, if anything. */
+/** The error of a cost over the limit. */
 export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | undefined {
   if (cost <= limits.cost) return undefined
   return overLimit(
     'cost',
-    `The operation costs more than ${limits.cost}: 1 a field, times the limit inside lists, and what its filters, orders and offsets make the database do. Ask for less.`,
+    `The operation costs more than ${limits.cost}. Each field costs 1, multiplied by the limits of its lists, and filters, orders and offsets add the work of the database. Select less.`,
   )
 }
 
-/** Its message alone: what a scalar threw for a literal is the client's fault, and has no trace to log. */
+/**
+ * Drops the original error: an error that a scalar throws for a literal is an error of the client, not to be logged.
+ */
 function toValidationError(
   { message, nodes, extensions }: GraphQLError,
   securedNames: ReadonlySet<string>,

@@ -1,4 +1,7 @@
-/** The outcome of an operation, whether it ran by plan or by graphql-js. */
+/**
+ * The outcome of an operation, and its conversion to results, JSON text and server-sent events. Source: decisions,
+ * GraphQL.
+ */
 
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
@@ -9,15 +12,15 @@ import type { EventItem } from '../http/events.js'
 import { mapIterator } from './open-streams.js'
 import type { Admission } from '../records/rights/caller.js'
 
-/**
- * Whether an operation has no result because the database does not answer: then the whole answer is 503, as everywhere
- * else. Source: decisions, Records: transactions.
- */
-
-/** The code of what repositories throw where the database does not answer. */
+/** The code of errors of repositories if the database does not respond. */
 const unavailable = 'DATABASE_UNAVAILABLE'
 
-/** @returns what was thrown; `undefined` where something was read or, as far as is known, written */
+/**
+ * Finds the error of an operation that has no result because the database did not respond, so that the response is a
+ * 503.
+ *
+ * @returns `undefined` if the operation has read data or may have written some
+ */
 export function findOutage(
   { data, text, errors }: Outcome,
   operation: Operation,
@@ -31,7 +34,7 @@ export function findOutage(
   return Object.values(result).every((value) => value === null) ? toOutage(error) : undefined
 }
 
-/** The fields of a mutation that stood before this one were done, though `data` is null: the same again would do them twice. */
+/** Whether fields of a mutation before the failed one may have run, so that the client must not repeat the request. */
 function isAfterAnotherField({ path }: GraphQLError, operation: Operation): boolean {
   if (operation.node.operation !== graphqlLibrary().OperationTypeNode.MUTATION) return false
   const [first] = [...operation.everyRoot()].map(([key]) => key)
@@ -43,11 +46,12 @@ function toOutage(error: GraphQLError): HttpError | undefined {
   return thrown instanceof HttpError && thrown.code === unavailable ? thrown : undefined
 }
 
-/** Results as events. Source: GraphQL over Server-Sent Events, "Distinct connections mode". */
-
 const complete: EventItem = Object.freeze({ event: 'complete', data: '' })
 
-/** `next` for each result, then `complete`. Without anything that ran an event has `errors` alone. */
+/**
+ * Converts outcomes to events: `next` for each, then `complete`. Source: GraphQL over Server-Sent Events, "Distinct
+ * connections mode".
+ */
 export function toEventItems(
   outcomes: AsyncIterableIterator<Outcome> | readonly [Outcome],
   options: EntryOptions,
@@ -60,11 +64,9 @@ export function toEventItems(
   return [toItem(outcomes[0]), complete]
 }
 
-/** Writes results: as values for the program, as text for the endpoint. Source: decisions, GraphQL. */
-
-/** What `execute` and `handleRequest` give. */
+/** The result of `execute` and `handleRequest`. */
 export interface GraphQLResult {
-  /** Null where nothing ran, or a field that is never null was. */
+  /** Null if nothing ran, or if a field that cannot be null has failed. */
   data: Record<string, unknown> | null
   errors?: ErrorEntry[]
 }
@@ -77,7 +79,7 @@ export function toResult(outcome: Outcome, options: EntryOptions): GraphQLResult
   return result
 }
 
-/** True where an operation ran; its fields may have failed. */
+/** Whether the operation ran. Its fields may have failed. */
 export function hasRun({ data, text }: Outcome): boolean {
   return data !== undefined || text !== undefined
 }
@@ -85,7 +87,7 @@ export function hasRun({ data, text }: Outcome): boolean {
 /**
  * Writes a result: `{"data":{"a":1}}`, `{"data":null,"errors":[…]}`.
  *
- * @param alwaysData leaves `data` out, where nothing ran, when false
+ * @param alwaysData false to omit `data` if nothing ran
  */
 export function toResultText(outcome: Outcome, options: EntryOptions, alwaysData: boolean): string {
   const { errors } = outcome
@@ -97,18 +99,18 @@ export function toResultText(outcome: Outcome, options: EntryOptions, alwaysData
 
 export type Variables = Readonly<Record<string, unknown>>
 
-/** What an operation gave. */
+/** The result of an operation before it is converted. */
 export interface Outcome {
-  /** Undefined: nothing ran, and `errors` say why. */
+  /** Undefined if nothing ran, with the reason in `errors`, or if `text` is set. */
   readonly data: object | null | undefined
-  /** The JSON text of `data`, where it was never a value; then `data` is undefined. */
+  /** `data` as JSON text, if plans produced it. */
   readonly text: string | undefined
   readonly errors: readonly GraphQLError[] | undefined
-  /** Set where the caller may not run it. */
+  /** Set if the caller may not run the operation. */
   readonly refused: Exclude<Admission, 'admitted'> | undefined
 }
 
-/** An outcome of which nothing ran. */
+/** The outcome of an operation that did not run. */
 export function notRun(errors: readonly GraphQLError[]): Outcome {
   return { data: undefined, text: undefined, errors, refused: undefined }
 }

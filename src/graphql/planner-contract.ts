@@ -1,39 +1,38 @@
 /**
- * The contract between the executor and the planner. A root field that has a plan is answered by the plan's JSON text,
- * untouched: when every root field of an operation has one, the response is `{"data":{"a":<json>,"b":<json>}}` without a
- * value of it ever being made. Root fields without a plan go through graphql-js, in the same response and order.
+ * The interface between the executor and the planner. The plan of a root field returns its value as JSON text, which is
+ * copied to the response: `{"data":{"a":<json>,"b":<json>}}`. Root fields without a plan are run by graphql-js, in the
+ * same response and order.
  */
 import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
 import type { MaybePromise } from '../core/maybe-promise.js'
 
-/** One root field of a validated operation, as one combination of its `@skip` and `@include` values sees it. */
+/** A root field of a validated operation, for one combination of the values of `@skip` and `@include`. */
 export interface PlanRequest {
   readonly kind: OperationTypeNode
-  /** The definition in the schema; `extensions` are those of its declaration. */
+  /** The field of the schema. Its `extensions` come from its declaration. */
   readonly field: GraphQLField<unknown, unknown>
-  /** The nodes that share the response key, to be merged; at least one. Root fragments are expanded already. */
+  /** The nodes with the same response key, whose selections are merged. Fragments at the root are expanded. */
   readonly nodes: readonly [FieldNode, ...FieldNode[]]
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
   /**
-   * Values of the boolean variables that `@skip(if: $x)` and `@include(if: $x)` name anywhere in the operation: every
-   * nested directive can be decided now. The plan is kept for this combination and never run with another.
+   * Values of the boolean variables in all `@skip(if: $x)` and `@include(if: $x)` of the operation. The plan is cached
+   * for these values and never runs with other values.
    */
   readonly conditions: Readonly<Record<string, boolean>>
 }
 
-/** A compiled root field. Kept with the document; runs many times, concurrently too. */
+/** A compiled root field. Cached with the document. May run many times at the same time. */
 export interface RootPlan {
   /**
-   * Gives the JSON text of the field's value, e.g. `[{"id":"1"}]` or `null`. Synchronous where the database is.
+   * Returns the field's value as JSON text, such as `[{"id":"1"}]` or `null`. Synchronous if the database is.
    *
-   * Throw (or reject with) a `GraphQLError` or an `HttpError` to make the field null with an error entry whose path is
-   * the response key; anything else is masked and logged. `undefined` hands this one run to graphql-js and its
-   * resolvers: before anything ran, or for answers that the statement cannot give (an Int beyond 32 bits). What failed for
-   * another reason (its time, an outage, a missing table) is told as it is and not asked again, and nothing is after it
-   * was written.
+   * `undefined` lets graphql-js and the resolvers run this field instead: before any statement has run, or for a value
+   * that the statement cannot represent, such as an Int beyond 32 bits. After a write it must not return `undefined`.
    *
-   * @param context what the caller gave; see `declarations.ts`
-   * @param variables coerced by graphql-js, defaults applied
+   * @param context the context of `execute`
+   * @param variables coerced, with defaults
+   * @throws {GraphQLError | HttpError} to make the field null, with an error at its response key. Any other error is
+   * logged and may be hidden from the client.
    */
   run(
     context: unknown,
@@ -41,12 +40,18 @@ export interface RootPlan {
   ): MaybePromise<string | undefined>
 }
 
-/** A mutation whose statements can be batched with other mutations: each begins when the one before it has ended. */
+/** A mutation whose statements can be sent in one batch with other mutations. They still run one after the other. */
 export interface BatchablePlan extends RootPlan {
-  /** Opens a line; `undefined` where each has to be waited for. Whoever opens it ends it before waiting for an answer. */
+  /**
+   * Opens a batch, which the caller must end before it waits for a result.
+   *
+   * @returns `undefined` if the database cannot batch
+   */
   openBatch(context: unknown): MaybePromise<MutationBatch | undefined>
   /**
-   * Reads a run's arguments. @returns `undefined` where it has to be waited for, or is at fault: then it is run by `run`
+   * Reads the arguments of a run.
+   *
+   * @returns the function to call in the batch; `undefined` if the mutation must run alone, by `run`
    */
   prepare(
     context: unknown,
@@ -55,7 +60,7 @@ export interface BatchablePlan extends RootPlan {
 }
 
 export interface MutationBatch {
-  /** What the work gives to the database before it returns stands in the line. */
+  /** Adds the statements that `work` sends before it returns to the batch. */
   run<T>(work: () => T): T
   end(): void
 }
@@ -65,6 +70,6 @@ export function isBatchable(plan: RootPlan | undefined): plan is BatchablePlan {
 }
 
 export interface Planner {
-  /** `undefined` where a selected field needs a resolver or something else that a statement cannot do. */
+  /** @returns `undefined` if a selected field needs a resolver, or anything else that a statement cannot do */
   plan(request: PlanRequest): RootPlan | undefined
 }

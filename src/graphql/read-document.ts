@@ -1,20 +1,23 @@
-/** Reads a document's text, having made sure that it is small enough to be read at all. */
+/** Parses documents after checking their size. */
 import type { DocumentNode, GraphQLError } from 'graphql'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 
-/** Brackets in brackets that every parser and validator takes without running out of stack. */
+/** Levels of nested brackets that the parser and the validator can process without exhausting the stack. */
 const deepestBrackets = 200
 
-/** Lines of a document for each token that it may have. The lexer needs 100 ms for 200,000 lines of comments or of a block string. */
+/**
+ * The maximum number of lines for each allowed token. The lexer needs 100 ms for 200,000 lines of comments or block
+ * strings.
+ */
 const linesPerToken = 5
 
 /**
- * Parses a document. The text is scanned first, token by token and without recursion: a text of 20,000 levels would
- * overflow the parser's stack.
+ * Parses a document. Its tokens are counted first, without recursion, because deeply nested text would overflow the
+ * parser's stack.
  *
- * @returns the document, or the one error that it has
+ * @returns the document or its error
  */
 export function readDocument(text: string, limits: GraphqlLimits): DocumentNode | GraphQLError {
   const { GraphQLError, parse } = graphqlLibrary()
@@ -34,7 +37,7 @@ export function readDocument(text: string, limits: GraphqlLimits): DocumentNode 
 }
 
 function hasMoreLines(text: string, maxLines: number): boolean {
-  // Each line has a character at least.
+  // Each line has at least one character.
   if (text.length <= maxLines) return false
   let lines = 1
   for (const end of ['\n', '\r']) {
@@ -44,7 +47,7 @@ function hasMoreLines(text: string, maxLines: number): boolean {
   return false
 }
 
-/** An error entry with the limit's code. */
+/** The error of a limit, with the limit's code. */
 export function overLimit(
   limit: Exclude<keyof GraphqlLimits, 'listMax'>,
   message: string,
@@ -53,7 +56,7 @@ export function overLimit(
   return new GraphQLError(message, { extensions: { code: graphqlCodes[limit] } })
 }
 
-/** @throws {GraphQLError} where the text is no GraphQL; the parser would not read further than that either */
+/** Counts tokens and nested brackets. @throws {GraphQLError} a syntax error of the lexer */
 function scan(text: string, limits: GraphqlLimits): GraphQLError | undefined {
   const { Lexer, Source, TokenKind } = graphqlLibrary()
   const lexer = new Lexer(new Source(text))

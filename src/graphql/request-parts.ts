@@ -1,4 +1,4 @@
-/** Reads what an operation is asked for with: its text, or a persisted document's id, and its variables. */
+/** Reads the parts of a GraphQL request: the document or its id, the name of the operation, and the variables. */
 
 import type { RequestParams } from 'graphql-http'
 import { requestValue } from '../http/request-value.js'
@@ -8,22 +8,22 @@ import { HttpError } from '../errors/http-error.js'
 import type { PersistedDocuments } from './documents.js'
 import { graphqlCodes } from './errors.js'
 
-/** The operation of a GraphQL request, as custom decorators at root fields see it. */
+/** The operation of a GraphQL request, for custom decorators on root fields. */
 export interface RequestedOperation {
   readonly kind: 'query' | 'mutation' | 'subscription'
-  /** The document, also where the request names it by an id or a hash. */
+  /** The document, also if the request contains only its id or hash. */
   readonly text: string
-  /** Which operation of the document runs; undefined where it has one. */
+  /** The `operationName` of the request. */
   readonly name: string | undefined
   readonly variables: Readonly<Record<string, unknown>>
-  /** One for each root field and alias that is asked for; undefined where it has no decorators. */
+  /** One entry for each selected root field and alias; undefined if the field has no decorators. */
   readonly roots: readonly (RouteInfo | undefined)[]
 }
 
-/** Set on requests for operations of which a root field has a decorator; malformed ones have none. */
+/** The operation of a request. Set if at least one of its root fields has a decorator. Not set for invalid requests. */
 export const requestedOperation = requestValue<RequestedOperation>('GraphQL operation')
 
-/** A request that can be looked up and run. */
+/** The parts of a valid request. */
 export interface RequestParts {
   readonly query: string
   readonly variables: Readonly<Record<string, unknown>>
@@ -31,12 +31,12 @@ export interface RequestParts {
 }
 
 /**
- * Reads a parsed body. Keys it does not know are passed over, as the specification of GraphQL over HTTP wants.
+ * Reads a parsed body. Unknown keys are ignored, as GraphQL over HTTP requires.
  *
  * @throws {HttpError} 400 `BAD_REQUEST`, `PERSISTED_DOCUMENT_NOT_FOUND` or `PERSISTED_QUERY_NOT_FOUND`
  */
 export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
-  if (Array.isArray(body)) throw malformed('Operations in a list are not run. Send one an object.')
+  if (Array.isArray(body)) throw malformed('Lists of operations are not supported. Send one operation as an object.')
   if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
   const { variables, operationName, extensions } = body
   if (isPresent(variables) && !isMap(variables)) throw malformed('variables must be an object.')
@@ -51,7 +51,7 @@ export function readRequestParts(body: unknown, documents: PersistedDocuments): 
   }
 }
 
-/** What graphql-http goes on with. */
+/** Converts the parts to the parameters of graphql-http. */
 export function toRequestParams({ query, variables, operationName }: RequestParts): RequestParams {
   return { query, variables: { ...variables }, operationName }
 }
@@ -73,15 +73,15 @@ function readQuery(body: Readonly<Record<string, unknown>>, documents: Persisted
   const text = documents.find(id)
   if (text !== undefined) return text
   if (id !== hash || documents.automatic === undefined) {
-    throw unknownDocument('There is no persisted document of this id.')
+    throw unknownDocument('There is no persisted document with this id.')
   }
   const sent = documents.automatic.find(hash)
   if (sent !== undefined) return sent
-  // Word for word as Apollo's clients look for it: they send the text then.
+  // Clients of Apollo compare this message, and then send the text.
   throw new HttpError(400, 'PersistedQueryNotFound', { code: graphqlCodes.unknownHash })
 }
 
-/** Where Apollo's clients put it. */
+/** The hash of automatic persisted queries, where clients of Apollo send it. */
 function hashOf({ extensions }: Readonly<Record<string, unknown>>): string | undefined {
   const persisted = isMap(extensions) ? extensions.persistedQuery : undefined
   const hash = isMap(persisted) ? persisted.sha256Hash : undefined

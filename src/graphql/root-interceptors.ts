@@ -1,6 +1,6 @@
 /**
- * Decorators of one's own on root fields: `addQuery('x', { use: [Throttle('3/m')] })`, and those before a record for the
- * fields that are generated of it. They stand around the operation, once for each root field that it asks for, aliases too.
+ * Custom decorators on root fields: `addQuery('x', { use: [Throttle('3/m')] })`. Decorators of a record class apply to
+ * the fields generated from it. A decorator runs around the complete operation, once for each root field and alias.
  */
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -16,15 +16,15 @@ import { interceptorsExtension } from './declarations.js'
 
 /** A root field with decorators. */
 export interface InterceptedRoot {
-  /** What the decorators know of it. */
+  /** The description of the field for decorators. */
   readonly info: RouteInfo
-  /** From outside to inside. */
+  /** The outermost first. */
   readonly interceptors: readonly DecoratorEntry[]
 }
 
 const kinds = ['Query', 'Mutation', 'Subscription'] as const
 
-/** Every root field with decorators, by `Query.items`. The schema is built. */
+/** Builds the schema and finds all root fields with decorators. @returns the fields by name: `Query.items` */
 export function interceptedRoots(graphql: GraphQL): ReadonlyMap<string, InterceptedRoot> {
   const roots = new Map<string, InterceptedRoot>()
   const { schema } = graphql.schema.build()
@@ -80,7 +80,7 @@ function toInfo(
 
 const noField = Object.freeze({})
 
-/** `node` and `nodes` count as queries of the records that their ids belong to, once for each. */
+/** `node` and `nodes` count as one query for each type of record in their ids. */
 function nodeQueries(
   models: ReadonlyMap<string, RecordModel>,
   { id, ids }: Readonly<Record<string, unknown>>,
@@ -93,12 +93,12 @@ function nodeQueries(
   return [...names]
 }
 
-/** An operation with the names of its root fields, `Query.items`: one for each alias. */
+/** An operation with the names of its root fields (`Query.items`), one for each alias. */
 export interface NamedOperation extends Omit<RequestedOperation, 'roots'> {
   readonly roots: readonly string[]
 }
 
-/** @returns undefined for what is no operation, or none that runs */
+/** @returns undefined for an invalid request */
 export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperation | undefined {
   try {
     const { query, operationName, variables } = readRequestParts(body, graphql.documents())
@@ -114,7 +114,7 @@ export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperat
     })
     return { kind, text: query, name: operationName, variables, roots }
   } catch {
-    // What is wrong with it is answered by the endpoint.
+    // The endpoint reports the error.
     return undefined
   }
 }

@@ -1,4 +1,6 @@
-/** Runs the root fields of an operation of which at least one has a plan, and writes the JSON text of their values. */
+/**
+ * Runs the root fields of an operation, at least one of which has a plan, and assembles the JSON text of the result.
+ */
 
 import type {
   GraphQLFieldResolver,
@@ -14,12 +16,11 @@ import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
 import { isBatchable, type BatchablePlan, type MutationBatch } from './planner-contract.js'
 
-/** Resolves fields that have no resolver. Source: specification, Hand-built GraphQL schema and Errors, GraphQL 4. */
-
 /**
- * Reads the parent's key of the field's name, or calls it where it is a method. What every object inherits is no key.
+ * Resolves a field without a resolver: reads the parent's property of the field's name, or calls it if it is a method.
+ * Members of `Object.prototype` do not count.
  *
- * @throws {GraphQLError} code `FIELD_NOT_RESOLVED` when there is no such key: the field is null, with this entry
+ * @throws {GraphQLError} code `FIELD_NOT_RESOLVED` if the parent has no such property
  */
 export const resolveKey: GraphQLFieldResolver<unknown, unknown> = (root, args, context, info) => {
   const { fieldName } = info
@@ -37,7 +38,7 @@ export const resolveKey: GraphQLFieldResolver<unknown, unknown> = (root, args, c
     if (value === undefined && fieldName in root) return null
   }
   const { GraphQLError } = graphqlLibrary()
-  throw new GraphQLError(`${info.parentType.name}.${fieldName}: the value has no such key.`, {
+  throw new GraphQLError(`${info.parentType.name}.${fieldName}: the parent value has no such property.`, {
     extensions: { code: graphqlCodes.unresolved },
   })
 }
@@ -45,14 +46,14 @@ export const resolveKey: GraphQLFieldResolver<unknown, unknown> = (root, args, c
 export interface RunInput {
   readonly schema: GraphQLSchema
   readonly operation: Operation
-  /** As they came, for graphql-js. */
+  /** As the client sent them, for graphql-js. */
   readonly rawVariables: Variables
-  /** As their types make them, for plans. */
+  /** Converted to the values of their types, for plans. */
   readonly variables: Variables
   readonly context: unknown
 }
 
-/** A root field's JSON text, or why there is none; undefined is left to graphql-js. */
+/** The JSON text or the error of a root field; undefined if graphql-js must run the field. */
 type RootResult = string | GraphQLError | undefined
 
 export function runRoots(roots: readonly RootField[], input: RunInput): MaybePromise<Outcome> {
@@ -69,7 +70,7 @@ export function runRoots(roots: readonly RootField[], input: RunInput): MaybePro
     : complete(roots, results as RootResult[], input)
 }
 
-/** Nearly every operation has one root field: one promise for all that is done with its answer. */
+/** The fast path for one root field, which creates only one promise. */
 function runOne(
   root: RootField,
   roots: readonly RootField[],
@@ -97,7 +98,7 @@ function withLocation(
   return attempt<RootResult>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
 }
 
-/** Has graphql-js run what the plans left, and puts all together. */
+/** Lets graphql-js run the remaining fields and assembles the result. */
 function complete(
   roots: readonly RootField[],
   results: readonly RootResult[],
@@ -108,7 +109,7 @@ function complete(
   return after(executeRemaining(remaining, input), (result) => assemble(roots, results, result))
 }
 
-/** The fields of a mutation run one after the other; one that makes `data` null is the last. */
+/** Runs the fields of a mutation one after the other. Stops if a field makes `data` null. */
 async function runSequentially(roots: readonly RootField[], input: RunInput): Promise<Outcome> {
   const texts: string[] = []
   const errors: GraphQLError[] = []
@@ -124,11 +125,14 @@ async function runSequentially(roots: readonly RootField[], input: RunInput): Pr
   return toOutcome(`{${texts.join(',')}}`, errors)
 }
 
-/** Runs as many fields as can go to the database one behind the other without a wait for the answers between. */
+/**
+ * Runs as many of the fields as possible in one batch of statements. @returns their results; empty if they cannot be
+ * batched
+ */
 async function runBatch(roots: readonly RootField[], input: RunInput): Promise<RootResult[]> {
   const [first, second] = roots
   if (!canBatch(first) || !canBatch(second)) return []
-  // A database that is gone is told by each field that asks it.
+  // If the database does not respond, each field reports the error itself.
   const opening = attempt<MutationBatch | undefined>(
     () => first.plan.openBatch(input.context),
     () => undefined,
@@ -148,12 +152,12 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   return Promise.all(results.map((rootResult) => Promise.resolve(rootResult)))
 }
 
-/** One that makes `data` null ends what follows: it is waited for. */
+/** A required field cannot be batched, because the fields after it must not run if it is null. */
 function canBatch(root: RootField | undefined): root is RootField & { plan: BatchablePlan } {
   return root !== undefined && !root.required && isBatchable(root.plan)
 }
 
-/** What is at fault is told by running it. */
+/** Invalid arguments are reported when the plan runs alone. */
 function tryPrepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchablePlan['prepare']> {
   try {
     return plan.prepare(input.context, input.variables)
@@ -176,7 +180,7 @@ function executeRemaining(
   return isThenable(result) ? Promise.resolve(result) : result
 }
 
-/** The document with one operation, which selects these root fields alone. */
+/** Reduces the document to one operation that selects only these root fields. */
 function reduce({ node, document }: Operation, remaining: readonly RootField[]): DocumentNode {
   const { Kind } = graphqlLibrary()
   const selections = remaining.flatMap(({ nodes }) => nodes)

@@ -1,6 +1,6 @@
 /**
- * A schema in the making: plain declarations by hand, record classes for the generator, and the built thing when it is
- * first asked for. Source: specification, Hand-built GraphQL schema; public API, GraphQL.
+ * `graphql.schema`: collects hand-written declarations and record classes, reports their problems, and builds the
+ * schema when it is first used. Source: public API, GraphQL.
  */
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -25,31 +25,31 @@ import { entryOf } from '../extensions/custom-decorator.js'
 import { sliceEvents } from './subscriber-slots.js'
 import { readTypeNotation } from './type-notation.js'
 
-/** A field whose resolver may need providers of the application. */
+/** A field whose resolver may inject providers of the application. */
 interface InjectableField extends Omit<FieldDeclaration, 'access' | 'resolve'> {
-  /** A function, or a class with `static inject` and a method `resolve`, of which one instance is made at the start. */
+  /** A function, or a class with `static inject` and a method `resolve`, which is instantiated once at the start. */
   readonly resolve?: ResolveWith | ResolverClass
-  /** What `resolve`, a function, is called with behind `context`: providers, by their tokens. */
+  /** Tokens of the providers that a resolver function gets after `context`. */
   readonly inject?: readonly (Class | string | symbol)[]
 }
 
-/** A query, mutation or subscription as applications write it. */
+/** A query, mutation or subscription of an application. */
 export interface RootDefinition extends InjectableField {
-  /** A token is needed; text and lists are roles, any of which will do. */
+  /** Require a token. A string or a list requires one of these roles. */
   readonly secured?: boolean | string | readonly string[]
-  /** Nobody is asked for a token: what a public mutation says. */
+  /** Do not require a token, for a public mutation. */
   readonly noAuth?: boolean
-  /** Decorators of one's own around the operation, for each time it asks for the field: `[Throttle('3/m')]`. */
+  /** Custom decorators, which run around the operation for each time it selects the field: `[Throttle('3/m')]`. */
   readonly use?: readonly AnyDecorator[]
 }
 
-/** A field that is added to a type of records, or to one declared by hand. */
+/** A field of `addField`, for the type of a record or a hand-written type. */
 export interface AddedFieldDefinition extends InjectableField {
-  /** Properties of the record that `resolve` reads from its root: they are loaded though the client did not ask. */
+  /** Properties of the record that `resolve` reads. They are loaded even if the client does not select them. */
   readonly needs?: readonly string[]
 }
 
-/** Makes what the schema is built of besides its own declarations. */
+/** Builds the schema. @returns `undefined` if there are problems */
 export type BuildSchema = (parts: SchemaParts, problems: Problem[]) => BuiltSchema | undefined
 
 export class Schema {
@@ -62,12 +62,12 @@ export class Schema {
     classes: new Set(),
   }
   readonly #problems: Problem[] = []
-  /** Those that need providers of the application. */
+  /** Resolvers that inject providers of the application. */
   readonly resolvers = new InjectedResolvers()
   readonly #build: BuildSchema
   #built: BuiltSchema | undefined
 
-  /** @param build default: from the declarations alone, without record classes */
+  /** @param build default: builds the hand-written declarations, without records */
   constructor(build: BuildSchema = (parts, problems) => buildSchema(parts, undefined, problems)) {
     this.#build = build
   }
@@ -84,36 +84,44 @@ export class Schema {
     return this.#change(() => this.#parts.types.set(name, { kind: 'input', fields }))
   }
 
-  /** Declares an enum: `addEnum('Color', ['red', 'green'])`, or the values that resolvers see by name. */
+  /**
+   * Declares an enum: `addEnum('Color', ['red', 'green'])`, or an object with the values that resolvers get by name.
+   */
   addEnum(name: string, values: readonly string[] | Readonly<Record<string, unknown>>): this {
     const byName = isList(values) ? Object.fromEntries(values.map((key) => [key, key])) : values
     this.#declareType('enum', name, byName)
     return this.#change(() => this.#parts.types.set(name, { kind: 'enum', values: byName }))
   }
 
-  /** Declares a query, open to everybody unless it says otherwise: `addQuery('quote', { type: 'Quote', args: { id: 'ID!' }, resolve })`. */
+  /**
+   * Declares a query, open to every caller by default: `addQuery('quote', { type: 'Quote', args: { id: 'ID!' }, resolve
+   * })`.
+   */
   addQuery(name: string, definition: RootDefinition): this {
     return this.#addRoot('query', name, definition)
   }
 
-  /** Declares a mutation, which needs a token unless it says otherwise: `noAuth: true`. */
+  /** Declares a mutation. It requires a token, except with `noAuth: true`. */
   addMutation(name: string, definition: RootDefinition): this {
     return this.#addRoot('mutation', name, definition)
   }
 
-  /** Declares a subscription; its `subscribe` gives an async iterable of events, each an object with the key `name`. */
+  /**
+   * Declares a subscription. Its `subscribe` returns an async iterable of events, which are objects with the key
+   * `name`.
+   */
   addSubscription(name: string, definition: RootDefinition): this {
     const subscription = definition.subscribe && { subscribe: sliceEvents(definition.subscribe) }
     if (subscription === undefined)
       this.#report(
         'NO_SUBSCRIBE',
         `Subscription "${name}" has no subscribe.`,
-        'Give it subscribe: a function that answers an async iterable.',
+        'Add subscribe: a function that returns an async iterable.',
       )
     return this.#addRoot('subscription', name, { ...definition, ...subscription })
   }
 
-  /** Adds a field with a resolver of its own to a type, generated or not. */
+  /** Adds a field with a resolver to a hand-written or generated type. */
   addField(type: string, name: string, definition: AddedFieldDefinition): this {
     const where = `${type}.${name}`
     refuseUnknownNames(`GraphQL field ${where}`, definition, addedNames, this.#problems)
@@ -127,7 +135,7 @@ export class Schema {
     return this.#change(() => this.#parts.added.set(type, fields))
   }
 
-  /** Takes a record class: its type, queries and mutations are generated. Those it leads to by relations come along. */
+  /** Generates the type, queries and mutations of a record class and of all records that its relations lead to. */
   fromOrm(record: Class): this {
     return this.#change(() => this.#parts.classes.add(record))
   }
@@ -138,9 +146,9 @@ export class Schema {
   }
 
   /**
-   * The built schema; built when first asked for, and again after something was added.
+   * Returns the built schema. Builds it at the first call, and again after a declaration was added.
    *
-   * @throws {DeclarationError} all mistakes of all declarations
+   * @throws {DeclarationError} with the problems of all declarations
    */
   build(): BuiltSchema {
     if (this.#built !== undefined) return this.#built
@@ -151,7 +159,7 @@ export class Schema {
     return built
   }
 
-  /** The definition with a plain function in the place of its resolver. */
+  /** Replaces the resolver of a definition by a plain function. */
   #withResolver<D extends InjectableField>(
     where: string,
     { inject, resolve, ...field }: D,
@@ -170,7 +178,7 @@ export class Schema {
       this.#report(
         'NO_RESOLVER',
         `${what} has no resolve.`,
-        'Give it resolve: (root, args, context) => …',
+        'Add resolve: (root, args, context) => …',
       )
     }
     if (target.has(name)) this.#duplicate(what)
@@ -187,8 +195,8 @@ export class Schema {
   ): D {
     const interceptors = use.flatMap((decorator) => entryOf(decorator) ?? [])
     if (interceptors.length < use.length) {
-      const remedy = "Give what createDecorator made, called: use: [Throttle('3/m')]."
-      this.#report('DECORATOR_SPECIFICATION', `${what}: use names what is no decorator.`, remedy)
+      const remedy = "Pass decorators of createDecorator, called: use: [Throttle('3/m')]."
+      this.#report('DECORATOR_SPECIFICATION', `${what}: an element of use is not a custom decorator.`, remedy)
     }
     return { ...field, extensions: { ...field.extensions, [interceptorsExtension]: interceptors } }
   }
@@ -215,7 +223,7 @@ export class Schema {
     }
     if (this.#parts.types.has(name)) this.#duplicate(`Type "${name}"`)
     if (Object.keys(members).length === 0) {
-      this.#report('EMPTY_TYPE', `Type "${name}" has no fields.`, 'Give it at least one.')
+      this.#report('EMPTY_TYPE', `Type "${name}" has no fields.`, 'Add at least one.')
     }
     for (const [member, declared] of Object.entries(members)) {
       this.#checkName(member, `${name}.${member}`)
@@ -250,8 +258,8 @@ export class Schema {
     if (typeof type === 'string' && readTypeNotation(type) !== undefined) return
     this.#report(
       'INVALID_TYPE_NOTATION',
-      `GraphQL ${where}: ${typeof type === 'string' ? `"${type}"` : String(type)} is no type.`,
-      'Write a name, [Name] for a list, ! behind what is never null: [Int!]!.',
+      `GraphQL ${where}: ${typeof type === 'string' ? `"${type}"` : String(type)} is not a type.`,
+      'Write a name, [Name] for a list, and ! after a type that is never null: [Int!]!.',
     )
   }
 
@@ -260,7 +268,7 @@ export class Schema {
     this.#report(
       'INVALID_NAME',
       `GraphQL ${what}: this name cannot be used.`,
-      'Use letters, digits and _, no digit first, not __ first.',
+      'Use letters, digits and _. A name must not begin with a digit or __.',
     )
   }
 
@@ -301,7 +309,7 @@ const fieldNames = {
   subscribe: true,
   extensions: true,
 } as const
-/** Of `addType`, whose fields take no providers. */
+/** The keys of fields of `addType`, whose resolvers cannot inject providers. */
 const plainNames: Readonly<Record<keyof FieldDeclaration, true>> = {
   type: true,
   args: true,

@@ -1,17 +1,17 @@
 /**
- * Subscribers get events in slices: sending one event to a thousand of them at once would block the event loop.
- * Those of records take their turns themselves; here are those of subscriptions by hand.
+ * Limits how many subscribers get an event in one turn of the event loop, because an event for a thousand subscribers
+ * would block it. Generated subscriptions use `subscriberSlots` directly, hand-written subscriptions use `sliceEvents`.
  */
 import { after } from '../core/maybe-promise.js'
 import { EventLoopSlots } from '../core/event-loop-slots.js'
 import type { FieldDeclaration } from './declarations.js'
 
-/** Of all subscriptions of the process. */
+/** Shared by all subscriptions of the process. */
 export const subscriberSlots = new EventLoopSlots(8)
 
 type Subscribe = NonNullable<FieldDeclaration['subscribe']>
 
-/** The same, with the loop free for others between its events. */
+/** Wraps `subscribe` so that each event waits for a slot. */
 export function sliceEvents(subscribe: Subscribe): Subscribe {
   return (root, args, context, info) =>
     after(subscribe(root, args, context, info), (source) =>
@@ -46,7 +46,7 @@ class SlicedEvents implements AsyncIterableIterator<unknown> {
   }
 }
 
-/** What is none, graphql-js refuses in its own words. */
+/** Anything else is rejected by graphql-js. */
 function isIterable(source: unknown): source is AsyncIterable<unknown> {
   return typeof source === 'object' && source !== null && Symbol.asyncIterator in source
 }

@@ -1,10 +1,10 @@
-/** Whether a request asks for a stream, a subscription or a live query, told by its body alone. */
+/** Recognizes requests for subscriptions and live queries by their body. */
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
 import { Refusal } from './operations.js'
 import { readRequestParts } from './request-parts.js'
 
-/** False for what is no request, and for what is refused. */
+/** @returns false for invalid requests too */
 export function isSubscription(graphql: GraphQL, body: unknown): boolean {
   try {
     const { query, operationName } = readRequestParts(body, graphql.documents())

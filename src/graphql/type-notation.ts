@@ -1,22 +1,22 @@
-/** Reads types as they are written: `ID`, `[Item]`, `Float!`, `[Int!]!`. Source: specification, Hand-built GraphQL schema. */
+/** Parses the type notation: `ID`, `[Item]`, `Float!`, `[Int!]!`. */
 import type { GraphQLNamedType, GraphQLType } from 'graphql'
 import { graphqlLibrary } from './library.js'
 
-/** A written type taken apart. */
+/** A parsed type. */
 export interface WrittenType {
-  /** The name inside the brackets: `Item`. */
+  /** The name within the brackets: `Item`. */
   readonly name: string
-  /** From the name outwards: `[Int!]!` is `['required', 'list', 'required']`. */
+  /** From the name outward: `[Int!]!` gives `['required', 'list', 'required']`. */
   readonly wrappers: readonly ('list' | 'required')[]
 }
 
-/** How deep lists may stand in lists: introspection shows clients no more. */
+/** The maximum number of wrappers, because introspection queries do not select more. */
 const deepestWrapping = 6
 
 /**
- * Takes a written type apart; white space around its parts is passed over.
+ * Parses a type. White space around its parts is ignored.
  *
- * @returns `undefined` when it is no type: `[Int`, `Int!!`, `2d`
+ * @returns `undefined` for invalid notation: `[Int`, `Int!!`, `2d`
  */
 export function readTypeNotation(text: string): WrittenType | undefined {
   const wrappers: ('list' | 'required')[] = []
@@ -36,10 +36,10 @@ export function readTypeNotation(text: string): WrittenType | undefined {
 }
 
 /**
- * Makes the type of graphql-js.
+ * Creates the type of graphql-js.
  *
- * @param lookup finds a named type; `undefined` where there is none
- * @returns `undefined` when the text is no type, or its name is unknown
+ * @param lookup returns a named type, or `undefined` for an unknown name
+ * @returns `undefined` for invalid notation or an unknown name
  */
 export function toGraphqlType(
   text: string,
@@ -51,7 +51,7 @@ export function toGraphqlType(
   const { GraphQLList, GraphQLNonNull } = graphqlLibrary()
   let type: GraphQLType = named
   for (const wrapper of written.wrappers) {
-    // The notation never doubles a `!`, so that what is wrapped here is nullable.
+    // The notation never has `!!`, so the wrapped type is nullable.
     type =
       wrapper === 'list'
         ? new GraphQLList(type)

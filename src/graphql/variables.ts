@@ -1,6 +1,6 @@
 /**
- * Compiles the reading of an operation's variables: what their types make of good values, without a look at the types.
- * What is faulty is left to graphql-js, which says what is wrong. Source: GraphQL specification, 6.1.2 and 3.10.
+ * Compiles a reader for the variables of an operation, which is faster than graphql-js. If a value is invalid,
+ * graphql-js reads the variables again and reports the errors. Source: GraphQL specification, 6.1.2 and 3.10.
  */
 
 import type {
@@ -16,18 +16,13 @@ import type { Variables } from './outcome.js'
 import { overLimit } from './read-document.js'
 import { graphqlLibrary } from './library.js'
 
-/**
- * How many faults of variables are told: graphql-js writes the whole value into the message of each. Of large values it is asked
- * for one fault alone, else a megabyte of variables is written out fifty times.
- */
-
-/** Faults that are told of variables. */
+/** The maximum number of reported errors. */
 const maxVariableErrors = 50
-/** Values, and characters of their names and texts, that are written into each message. */
+/** Variables with more values or characters have only one reported error, because each message contains all of them. */
 const maxPrintedValues = 1000
 const maxPrintedCharacters = 20_000
 
-/** @returns options of graphql-js's reading */
+/** The options of `getVariableValues` of graphql-js. */
 export function errorOptions(variables: unknown): { readonly maxErrors: number } {
   return { maxErrors: isLarge(variables) ? 1 : maxVariableErrors }
 }
@@ -35,7 +30,7 @@ export function errorOptions(variables: unknown): { readonly maxErrors: number }
 function isLarge(input: unknown): boolean {
   const waiting: unknown[] = [input]
   let characters = 0
-  // The list grows while it is gone through.
+  // The list grows during the iteration.
   for (const value of waiting) {
     if (typeof value === 'string') characters += value.length
     else if (Array.isArray(value)) for (const item of value) waiting.push(item)
@@ -50,12 +45,10 @@ function isLarge(input: unknown): boolean {
   return false
 }
 
-/** How much a call's variables hold: the document's text is bounded by `tokens`, and these are its larger half. */
-
-/** What a type makes of an object, field by field, takes ten times as long as a number of a list. */
+/** An object counts as so many additional values, because reading it takes ten times as long as reading a number. */
 const valuesPerObject = 10
 
-/** @returns what is wrong with the number of values, if anything; no more of them are looked at than are allowed */
+/** The error of variables with too many values. Stops counting at the limit. */
 export function findExcessValues(
   input: Variables,
   { values }: GraphqlLimits,
@@ -68,7 +61,7 @@ export function findExcessValues(
     if (remaining < 0) {
       return overLimit(
         'values',
-        `The variables hold more than ${values} values, an object counting as ${valuesPerObject} more. Send less.`,
+        `The variables contain more than ${values} values. An object counts as ${valuesPerObject} more. Send less.`,
       )
     }
     for (const item of items) if (typeof item === 'object' && item !== null) waiting.push(item)
@@ -78,10 +71,10 @@ export function findExcessValues(
 
 type Values = Readonly<Record<string, unknown>>
 
-/** @returns `undefined` where graphql-js has to look: a value is faulty, or of an unusual make */
+/** @returns `undefined` for invalid or unusual values, which graphql-js must read */
 export type VariableReader = (input: Values) => Values | undefined
 
-/** Throws for what it does not read. */
+/** Throws for values that it cannot read. */
 type Reader = (value: unknown) => unknown
 
 interface Variable {
@@ -98,7 +91,7 @@ export function compileVariables(
   definitions: readonly VariableDefinitionNode[],
 ): VariableReader {
   const compiler = new ReaderCompiler()
-  // Set on an object, this one would be its prototype.
+  // Assigning this name to an object would change its prototype.
   if (definitions.some(({ variable }) => variable.name.value === '__proto__'))
     return () => undefined
   const variables = definitions.map((definition) => toVariable(definition, schema, compiler))
@@ -133,7 +126,9 @@ function toVariable(
   }
 }
 
-/** Types may hold themselves: what reads an object looks at its fields when it first reads one. */
+/**
+ * Compiles readers by type. Types may be recursive, so the fields of an object type are compiled at their first use.
+ */
 class ReaderCompiler {
   readonly #objects = new Map<GraphQLInputObjectType, Reader>()
 
@@ -151,7 +146,7 @@ class ReaderCompiler {
     const { isInputObjectType, isListType, isLeafType } = graphqlLibrary()
     if (isListType(type)) return this.#list(type.ofType)
     if (isInputObjectType(type)) return this.#object(type)
-    // A scalar's or an enum's own function throws what is wrong, or gives nothing.
+    // `parseValue` of a scalar or an enum throws or returns undefined for invalid values.
     return isLeafType(type) ? (value) => (type.parseValue(value) as unknown) ?? fail() : fail
   }
 

@@ -183,7 +183,7 @@ describe('invalid requests', () => {
   })
 
   it.each([
-    ['query=%7Becho%7D&query=%7Becho%7D', 'query is there twice.'],
+    ['query=%7Becho%7D&query=%7Becho%7D', 'query occurs twice.'],
     ['query=%7Becho%7D&variables=%7B', 'The body is not valid JSON, see at position 1.'],
     ['query=%7Becho%7D&variables=%7B%22__proto__%22%3A1%7D', '"__proto__"'],
     ['query=%7Becho%7D&variables=[]', 'variables must be an object.'],

@@ -195,12 +195,12 @@ describe('errors', () => {
     })
     expect(errors?.map(({ message, path, extensions }) => [message, path, extensions])).toEqual([
       [
-        'Book.isbn: the value has no such key.',
+        'Book.isbn: the parent value has no such property.',
         ['books', 0, 'isbn'],
         { code: 'FIELD_NOT_RESOLVED' },
       ],
       [
-        'Book.isbn: the value has no such key.',
+        'Book.isbn: the parent value has no such property.',
         ['books', 1, 'isbn'],
         { code: 'FIELD_NOT_RESOLVED' },
       ],
@@ -305,7 +305,7 @@ describe('handleRequest', () => {
   it.each<[unknown, string]>([
     [undefined, 'The body must be an object with the key "query".'],
     ['{ echo }', 'The body must be an object with the key "query".'],
-    [[{ query: '{ echo }' }], 'Operations in a list are not run. Send one an object.'],
+    [[{ query: '{ echo }' }], 'Lists of operations are not supported. Send one operation as an object.'],
     [{}, 'query is missing.'],
     [{ query: 1 }, 'query must be a string.'],
     [{ query: '{ echo }', variables: [] }, 'variables must be an object.'],

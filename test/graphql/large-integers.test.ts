@@ -153,7 +153,7 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
         expect.stringContaining(`Int cannot represent non 32-bit signed integer value: ${large}`),
       ])
       expect(warnings).toEqual([
-        `Disk.count is ${large}, which GraphQL's Int cannot hold: the answer has an error. Give the field max (or min) beyond 32 bits, @Field('integer', { max: Number.MAX_SAFE_INTEGER }), and it is Integer.`,
+        `Disk.count is ${large}, which GraphQL's Int cannot hold, so the response has an error. To make the field an Integer, set a max (or min) beyond 32 bits: @Field('integer', { max: Number.MAX_SAFE_INTEGER }).`,
       ])
     },
   )

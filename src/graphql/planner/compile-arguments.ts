@@ -1,17 +1,20 @@
-/** Compiles the reading of a field's arguments. What is faulty is left to graphql-js. Source: GraphQL specification, 6.4.1. */
+/**
+ * Compiles a reader for the arguments of a field. graphql-js reads invalid arguments. Source: GraphQL specification,
+ * 6.4.1.
+ */
 import type { FieldNode, GraphQLArgument, GraphQLField, GraphQLInputType, ValueNode } from 'graphql'
 import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
 import type { Variables } from '../outcome.js'
 
-/** Arguments of a field: known beforehand, or waiting for variables. */
+/** The arguments of a field: constant, or dependent on variables. */
 export interface ArgumentSource {
   readonly constant: Arguments | undefined
-  /** @throws {GraphQLError} where the variables do not fit */
+  /** @throws {GraphQLError} if the values of variables are invalid */
   readonly read: (variables: Variables) => Arguments
 }
 
-/** Puts an argument where it belongs; false where graphql-js has to look. */
+/** Adds an argument to `values`. @returns false if graphql-js must read the arguments */
 type PutArgument = (values: Record<string, unknown>, variables: Variables) => boolean
 
 export function compileArguments(
@@ -64,12 +67,12 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): P
   }
 }
 
-/** @returns `undefined` for what does not fit */
+/** @returns `undefined` for an invalid value */
 type LiteralReader = (variables: Variables) => unknown
 
 /**
- * The reading of a literal with variables in it, as `valueFromAST` reads it: what is constant is read once, and objects are
- * not looked through for what they lack.
+ * Compiles a reader for a literal that contains variables, with the result of `valueFromAST`. Constant parts are read
+ * only once.
  */
 function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader {
   const { isInputObjectType, isNonNullType, Kind, valueFromAST } = graphqlLibrary()
@@ -87,7 +90,7 @@ function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader
     return {
       name: field.name,
       read: node && compileLiteral(node, field.type),
-      // A variable that is not given leaves its field to the default.
+      // A missing variable means that the field has its default.
       variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined,
       defaultValue: field.defaultValue,
       isRequired: isNonNullType(field.type),
@@ -110,7 +113,7 @@ function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader
   }
 }
 
-/** Variables are values of their types already. */
+/** Variables have been converted to their types already. */
 function compileVariable(name: string, isRequired: boolean): LiteralReader {
   return (variables) => {
     const value = variableValue(variables, name)
@@ -118,7 +121,7 @@ function compileVariable(name: string, isRequired: boolean): LiteralReader {
   }
 }
 
-/** A variable may have the name of what every object has. */
+/** A variable may have the name of a property of `Object.prototype`. */
 function variableValue(variables: Variables, name: string): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined
 }

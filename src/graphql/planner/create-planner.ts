@@ -1,6 +1,6 @@
 /**
- * Compiles root fields whose selection is generated, whatever its depth, into one statement each that answers their JSON.
- * Source: decisions, GraphQL; anchors of the field: an operation to one statement.
+ * The planner: compiles a root field whose complete selection is generated to one SQL statement that returns its JSON.
+ * Source: decisions, GraphQL.
  */
 import type { GraphQLObjectType, GraphQLSchema } from 'graphql'
 import { toKey } from '../../records/model/codec.js'
@@ -47,7 +47,7 @@ function planRoot(
   const isFixed = args.constant !== undefined
   const read = compileRead(kind, { model, compiler, field, nodes, isFixed })
   const isMutation = kind === 'create' || kind === 'update' || kind === 'delete'
-  // The shard of a row that is written is known when it is: resolvers read what is shown of it.
+  // The shard of a written row is only known after the write, so resolvers read the result.
   if (isMutation && model.table.shard !== undefined) return undefined
   if (read === undefined && !isMutation) return undefined
   const object =
@@ -62,7 +62,9 @@ function planRoot(
   return new PlannedMutation({ kind, model, args, object, preparation, services })
 }
 
-/** The record that an id is of is known when a run brings it: each has a plan of its own, made when it is first asked for. */
+/**
+ * Plans `node(id)`. The id decides about the type of the record, so each type gets its own plan when it is first used.
+ */
 function planNode(
   models: ReadonlyMap<string, RecordModel>,
   { field, nodes, fragments, conditions }: PlanRequest,
@@ -94,7 +96,7 @@ function planNode(
 interface Compiling extends Pick<PlanRequest, 'field' | 'nodes'> {
   readonly model: RecordModel
   readonly compiler: SelectionCompiler
-  /** The root field's arguments wait for no variable. */
+  /** The root field's arguments contain no variables. */
   readonly isFixed: boolean
 }
 
@@ -110,7 +112,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
   if (object === undefined) return undefined
   if (kind === 'list') {
     return (args, reader) => {
-      // Resolvers find rows that differ.
+      // Only resolvers support `distinct`.
       if (args.distinct !== undefined && args.distinct !== null)
         throw new TypeError('A list of distinct rows is not planned.')
       const query = reader.list(model, args, isFixed)
@@ -160,7 +162,7 @@ function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoo
   return (args, reader, context) => {
     const page = readPageQuery(model, args, reader, context)
     demandShard(model.table, page.filter)
-    // Places in such an order are counted by resolvers.
+    // Only resolvers support pages of a search, whose cursors are offsets.
     if (page.position !== undefined) throw new TypeError('A page of a search is not planned.')
     const slots = {
       limit: reader.values.push(page.count) - 1,

@@ -1,4 +1,4 @@
-/** The plan of a generated mutation: what is answered is settled before anything is written. */
+/** The plan of a generated mutation. It prepares the statement for its result before it writes anything. */
 import { arrangeValues } from '../../sql/write-statement.js'
 import { equals } from '../../sql/condition.js'
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
@@ -22,7 +22,7 @@ interface Parts {
   readonly kind: 'create' | 'update' | 'delete'
   readonly model: RecordModel
   readonly args: ArgumentSource
-  /** What is shown of the record; deletions show none. */
+  /** The selection of the written record; undefined for deletions. */
   readonly object: ObjectSelection | undefined
   readonly preparation: Preparation
   readonly services: RecordServices
@@ -30,7 +30,7 @@ interface Parts {
 
 export class PlannedMutation implements BatchablePlan {
   readonly #parts: Parts
-  /** Straight from the record that was written, where nothing beside it is shown. */
+  /** Writes the result from the record in memory, if the selection has only its own columns. */
   readonly #fromRecord: ((record: Instance) => string) | undefined
 
   constructor(parts: Parts) {
@@ -80,7 +80,7 @@ export class PlannedMutation implements BatchablePlan {
     return write && (() => after(write(), toText))
   }
 
-  /** @returns `undefined` where the answer will have errors of its own, which graphql-js words */
+  /** @returns `undefined` if the result will have errors, which graphql-js must report */
   #prepareResult(
     context: unknown,
     variables: Variables,
@@ -116,7 +116,7 @@ export class PlannedMutation implements BatchablePlan {
   }
 }
 
-/** @returns `undefined` where more than the record's own columns is shown */
+/** @returns `undefined` if the selection has more than the record's own columns */
 function compileWriter(entries: readonly Entry[]): ((record: Instance) => string) | undefined {
   const writers: ((record: Instance) => string)[] = []
   for (const entry of entries) {
@@ -139,7 +139,7 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   }
   if (entry.kind !== 'column') return undefined
   const { form, itemForm, enumeration } = entry.field
-  // Beyond 32 bits, and outside its enum, a value is an error with a path: for graphql-js.
+  // An unknown value of an enum is an error with a path, which graphql-js must report.
   if (form === 'enum' || itemForm === 'enum' || enumeration !== undefined) return undefined
   const output = outputOf(entry.field, '. The record was written.')
   if (form === 'id') {
@@ -151,7 +151,7 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   return (record) => `${key}:${JSON.stringify(output(record))}`
 }
 
-/** What was written is there, whatever becomes of the answer. */
+/** Tells the client that the record was written, although reading the result failed. */
 function failUnread(error: unknown): never {
   const unavailable = toUnavailable(error)
   if (!(unavailable instanceof HttpError)) throw unavailable

@@ -1,4 +1,6 @@
-/** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
+/**
+ * The plan of a query's root field: reads the arguments of a run, gets or writes the statement for them, and runs it.
+ */
 import type { Query } from '../../sql/tree.js'
 import { arrangeValues, writeStatement, type Plan } from '../../sql/write-statement.js'
 import { settle, type MaybePromise } from '../../core/maybe-promise.js'
@@ -20,26 +22,26 @@ import type { SelectionCompiler } from './selection.js'
 import type { RelationQueries } from './query-tree.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
 
-/** What one root field asks, with what is asked of the relations behind it; called once for each form of question. */
+/** Builds the query tree of a root field. Called once for each form of its arguments. */
 export type RootQuery = (relationQueries: RelationQueries) => Query
 
-/** Reads the root field's own arguments; `undefined` where no row can be meant. */
+/** Reads the arguments of the root field. @returns `undefined` if no row can match */
 export type ReadRoot = (
   args: Arguments,
   reader: QueryReader,
   context: RecordsContext,
 ) => RootQuery | undefined
 
-/** A statement and a run's values for it. */
+/** A statement with the values of a run. */
 interface Prepared {
   readonly plan: Plan
   readonly values: readonly unknown[]
 }
 
-/** Statements kept for one root field of a document: one for each form of its variables' filters and orders. */
+/** The maximum number of cached statements for one root field: one for each form of filters and orders in variables. */
 const maxStatements = 20
 
-/** What is read before a statement runs: shared by queries and the answers of mutations. */
+/** The steps before a statement runs, for queries and for the results of mutations. */
 export class Preparation {
   readonly #compiler: SelectionCompiler
   readonly #services: RecordServices
@@ -50,20 +52,20 @@ export class Preparation {
     this.#services = services
   }
 
-  /** No question waits for variables. */
+  /** Whether the arguments of all relations are constant. */
   get isConstant(): boolean {
     return this.#compiler.relations.every(
       (entry) => entry.kind !== 'list' || entry.args.constant !== undefined,
     )
   }
 
-  /** True where everything selected may be shown, and that can be said at once. */
+  /** Whether the caller may read everything selected. False also if that cannot be decided synchronously. */
   admits(caller: Caller): boolean {
     for (const rule of this.#compiler.rules) if (!admitsImmediately(rule, caller)) return false
     return true
   }
 
-  /** The answer of a statement; `undefined` where it holds a number that JSON has no word for. */
+  /** The JSON text of a result row; `undefined` if it contains an infinite number, which JSON cannot represent. */
   textOf(row: Row | undefined): string | undefined {
     const text = textOfRow(row)
     if (!this.#compiler.hasFloats) return text
@@ -75,7 +77,7 @@ export class Preparation {
     return new QueryReader({ database, caller, listMax: this.#services.listMax })
   }
 
-  /** Reads the questions of all relations. */
+  /** Reads the arguments of all selected relations. */
   relationQueries(variables: Variables, reader: QueryReader): RelationQueries {
     const { relations } = this.#compiler
     const lists: RelationQueries['lists'][number][] = []
@@ -152,24 +154,24 @@ export class PlannedQuery implements RootPlan {
     const relationQueries = this.#preparation.relationQueries(variables, reader)
     const plan = this.#preparation.statement(context, reader.key, () => root(relationQueries))
     const prepared = { plan, values: arrangeValues(plan, reader.values) }
-    // Never keeps what depends on the caller: the next caller would get these rows.
+    // Results that depend on the caller are never cached, because another caller would get the same rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared
   }
 }
 
-/** Nothing has run yet: whatever is wrong with the question, graphql-js finds it again and says where. */
+/** Nothing has run yet, so graphql-js and the resolvers run the field and report its errors. */
 function runByResolvers(): string | undefined {
   return undefined
 }
 
-/** Of what has run, only a value that GraphQL has no word for is asked again: graphql-js says where it stands. */
+/** Lets graphql-js run the field again if a value cannot be represented, because it reports the path of the value. */
 function rethrowUnlessInexpressible(error: unknown): undefined {
   if (error instanceof EngineError && error.kind === 'inexpressible') return undefined
   throw toReadError(error)
 }
 
-/** Few texts hold the sign, which is found many times faster than the letter before it. */
+/** Searches without the first character first, which is many times faster, because few texts contain the rest. */
 function mayContain(text: string, infinity: string): boolean {
   return text.includes(infinity.slice(1)) && text.includes(infinity)
 }

@@ -1,4 +1,4 @@
-/** Makes the tree of a root field's statement: the selection, which is known beforehand, with what a run asks. */
+/** Builds the query tree of a root field from its compiled selection and the arguments of a run. */
 import type { Condition } from '../../records/filters/condition.js'
 import type { ObjectForm, PageEntry, PageQuery } from '../../sql/tree.js'
 import type { RecordModel } from '../records/model.js'
@@ -6,10 +6,10 @@ import type { PageQuery as ReadPage } from '../records/pages.js'
 import type { ListQuery } from '../records/query-reader.js'
 import type { ObjectSelection, SelectedPage } from './selection.js'
 
-/** What a run asks of the relations, by their places. */
+/** The arguments of a run for the selected relations, by their index. */
 export interface RelationQueries {
   readonly lists: readonly (ListQuery | undefined)[]
-  /** What the caller may see of the table of an owner, or of rows that are counted. */
+  /** The caller's row filter for the table of an owner or of counted rows. */
   readonly rows: readonly (Condition | undefined)[]
 }
 
@@ -32,7 +32,7 @@ export function formOf({ entries }: ObjectSelection, relationQueries: RelationQu
   })
 }
 
-/** A page's question, with the places of its numbers among the values. */
+/** The query of a page. `limit` and `oneMore` are indexes of values. */
 export function pageOf(
   { table }: RecordModel,
   page: readonly SelectedPage[],

@@ -1,4 +1,4 @@
-/** Compiles a root field's selection into the tree that statements are written from. */
+/** Compiles the selection of a root field to a tree, from which statements are written. */
 import type { FieldNode, GraphQLObjectType, GraphQLOutputType } from 'graphql'
 import type { AccessRule } from '../../auth/access.js'
 import { graphqlLibrary } from '../library.js'
@@ -18,7 +18,7 @@ export interface ObjectSelection {
   readonly entries: readonly Entry[]
 }
 
-/** One key of an answer's object. */
+/** One key of an object in the result. */
 export type Entry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
@@ -26,21 +26,21 @@ export type Entry =
   | CountEntry
   | ListEntry
 
-/** The number of a relation's rows. */
+/** The number of related rows. */
 export interface CountEntry {
   readonly kind: 'count'
   readonly key: string
   readonly relation: RelationModel
-  /** Its place among the questions of a run. */
+  /** Its index in `RelationQueries`. */
   readonly index: number
-}
+  }
 
-export interface OwnerEntry {
+  export interface OwnerEntry {
   readonly kind: 'owner'
   readonly key: string
   readonly relation: RelationModel
   readonly object: ObjectSelection
-  /** Its place among the questions of a run. */
+  /** Its index in `RelationQueries`. */
   readonly index: number
 }
 
@@ -62,13 +62,13 @@ export type SelectedPage =
     }
   | { readonly kind: 'node'; readonly key: string; readonly object: ObjectSelection }
 
-/** Compiles selections; what it meets on the way is in its lists. */
+/** Compiles selections, and collects their relations and access rules. */
 export class SelectionCompiler {
-  /** Relations, in the order in which their questions are read. */
+  /** Selected relations by index. */
   readonly relations: (OwnerEntry | CountEntry | ListEntry)[] = []
-  /** What must let the caller in before the statement may run. */
+  /** The access rules of selected fields and relations, which must admit the caller before the statement runs. */
   readonly rules = new Set<AccessRule>()
-  /** A number with a fraction is among the values. */
+  /** Whether a floating-point number is selected. */
   hasFloats = false
   readonly #collecting: Collecting
 
@@ -76,7 +76,7 @@ export class SelectionCompiler {
     this.#collecting = collecting
   }
 
-  /** @returns `undefined` where a selected field is none of the generated ones */
+  /** @returns `undefined` if a selected field is not generated */
   object(
     type: GraphQLObjectType,
     model: RecordModel,
@@ -166,7 +166,7 @@ export class SelectionCompiler {
   }
 }
 
-/** The names that a fragment on it may go by. */
+/** The type conditions of fragments that apply to the type. */
 function namesOf(type: GraphQLObjectType): readonly string[] {
   return [type.name, ...type.getInterfaces().map(({ name }) => name)]
 }
@@ -176,7 +176,7 @@ export function objectOf(type: GraphQLOutputType): GraphQLObjectType {
   return graphqlLibrary().getNamedType(type) as GraphQLObjectType
 }
 
-/** Not everything that is kept as JSON text leaves as that text. */
+/** Whether SQL can write the value of a field as JSON in the form that clients get. */
 function isWritable({ form, column, enumeration }: FieldModel): boolean {
   if (form === 'list') return enumeration === undefined || enumeration.isPlain
   const { write, sqlText } = column.field.entry

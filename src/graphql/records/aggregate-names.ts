@@ -1,4 +1,4 @@
-/** What GraphQL calls a record's groups and figures. */
+/** The names of groups and aggregates in GraphQL, and the conversion to the names of the record. */
 import type { TimeUnit } from '../../engines/contract/dialect.js'
 import {
   aggregateFunctions,
@@ -17,18 +17,18 @@ export interface AggregateField {
   readonly name: string
 }
 
-/** Everything that can be made of a record's rows. */
+/** The aggregates of a record's fields. */
 export function aggregateFieldsOf({ fields }: RecordModel): AggregateField[] {
   return aggregateFunctions.flatMap((aggregate) =>
     [...fields.values()]
-      // Nothing can be made of ids that say no number.
+      // Global ids are not numbers.
       .filter(({ ids }) => ids?.type === undefined)
       .filter(({ column }) => hasAggregate(column, aggregate))
       .map((field) => ({ aggregate, field, name: `${aggregate}${titled(field.name)}` })),
   )
 }
 
-/** Fields of the names of the figures cannot be told from them, and make no groups. */
+/** The fields that can be groups. A field with the name of an aggregate cannot. */
 export function groupsOf({ fields }: RecordModel): FieldModel[] {
   return [...fields.values()].filter(
     ({ name, column: { compares } }) =>
@@ -37,9 +37,9 @@ export function groupsOf({ fields }: RecordModel): FieldModel[] {
 }
 
 /**
- * From GraphQL's names of groups to the record's.
+ * Converts the names of groups to the properties of the record.
  *
- * @param argument in which they stand
+ * @param argument the argument's name for errors
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readGroups(model: RecordModel, input: unknown, argument: string): string[] {
@@ -52,16 +52,12 @@ export function readGroups(model: RecordModel, input: unknown, argument: string)
   })
 }
 
-/** Groups that can be made by their time. */
+/** The fields that can be grouped by time. */
 export function timeGroupsOf(model: RecordModel): FieldModel[] {
   return groupsOf(model).filter(({ column }) => hasTime(column))
 }
 
-/**
- * From `groupByTime` to the record's groups.
- *
- * @throws {HttpError} 400 `VALIDATION`
- */
+/** Converts `groupByTime` to the groups of the record. @throws {HttpError} 400 `VALIDATION` */
 export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping<never>[] {
   if (input === undefined || input === null) return []
   const groups = timeGroupsOf(model)
@@ -77,7 +73,7 @@ export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping
   })
 }
 
-/** Names for messages, without secured fields. */
+/** The names of fields for messages, without secured fields. */
 function visibleNames(fields: readonly FieldModel[]): string {
   return fields
     .filter(({ access }) => access === undefined)

@@ -1,5 +1,6 @@
 /**
- * The changes of a record that one subscriber gets: rows that it may see, as it may see them. Source: decisions, GraphQL; docs/graphql.md, Subscriptions.
+ * The stream of a subscription to the changes of a record. It contains only rows that the subscriber may see. Source:
+ * decisions, GraphQL; docs/graphql.md, Subscriptions.
  */
 
 import { arrangeValues, writeStatement } from '../../sql/write-statement.js'
@@ -24,19 +25,17 @@ import type { Instance } from './read-rows.js'
 import { readOne, type RecordServices } from './resolve-records.js'
 import { readShared, shareBelow } from './shared-reads.js'
 
-/** Asks a row filter about a row that is gone, by what some of its columns held. */
-
-/** The columns of its own table that a condition reads. */
+/** The columns of the record's own table that a condition reads. */
 function columnsOf(condition: Condition | undefined): readonly Column[] {
   const leaves = condition === undefined ? [] : leavesOf(condition)
   return [...new Set(leaves.flatMap(columnsOfLeaf))]
 }
 
 /**
- * What a condition says by columns of its own table alone: rows that it finds, the whole condition finds too. What stands
- * in other tables may have changed since, or be gone with the row.
+ * Weakens a condition so that it needs only columns of the record's own table: every row that matches the result
+ * matches the complete condition. Rows of other tables may have changed or been deleted in the meantime.
  *
- * @param isDenied below a `not`
+ * @param isDenied within a `not`
  */
 function localPart(condition: Condition, isDenied = false): Condition {
   switch (condition.kind) {
@@ -48,7 +47,7 @@ function localPart(condition: Condition, isDenied = false): Condition {
     case 'not':
       return { ...condition, part: localPart(condition.part, !isDenied) }
     case 'related':
-    // A search is over rows that are there.
+    // A search finds only existing rows.
     case 'search':
       return { kind: isDenied ? 'all' : 'any', parts: [] }
     default:
@@ -56,7 +55,7 @@ function localPart(condition: Condition, isDenied = false): Condition {
   }
 }
 
-/** Of a condition that reads no column. */
+/** The value of a condition without columns. */
 function isAlwaysTrue(condition: Condition): boolean {
   if (condition.kind === 'all') return condition.parts.every(isAlwaysTrue)
   if (condition.kind === 'any') return condition.parts.some(isAlwaysTrue)
@@ -64,8 +63,10 @@ function isAlwaysTrue(condition: Condition): boolean {
 }
 
 /**
- * @param condition read by the reader, whose values go with it
- * @returns `undefined` where too little is known of the row
+ * Checks whether a deleted row matched a condition, by the values that it had.
+ *
+ * @param condition created by `reader`, which has its values
+ * @returns `undefined` if not all values are known
  */
 function hadMatched(
   past: PastRow | undefined,
@@ -91,20 +92,20 @@ function hadMatched(
   return after(found, ({ rows }) => rows.length > 0)
 }
 
-/** A change as its fields are read from; `record` is null once it is deleted. */
+/** A change, the parent value of its GraphQL fields. `record` is null after a deletion. */
 export interface RecordChange {
   readonly event: ChangeEvent
   readonly id: Id
   readonly record: Instance | null
 }
 
-/** What a subscriber gets: a change, or why there is none. */
+/** An event for a subscriber: a change, or the error. */
 export type ChangeOrFailure = { readonly change: RecordChange } | { readonly failure: unknown }
 
 /**
  * Opens the stream of a record's changes.
  *
- * @throws {HttpError} 503 where other processes cannot be listened to
+ * @throws {HttpError} 503 if the database cannot report changes of other processes
  */
 export async function openChanges(
   model: RecordModel,
@@ -123,7 +124,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   readonly #context: unknown
   readonly #caller: Caller
   #waiting: RowChanges[] = []
-  /** Rows of the first of them that were told already. */
+  /** The number of rows in the first element of `#waiting` that were sent already. */
   #handled = 0
   #size = 0
   #wakeCallbacks: (() => void)[] = []
@@ -136,7 +137,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     this.#context = context
     this.#caller = callerOf(context)
     const ownRows = this.#ownRows(this.#reader())
-    // Each row that changes is read by its key, in the shard that the caller's rows name.
+    // A changed row is read by its key, in the shard of the caller's row filter.
     demandShard(model.table, ownRows)
     this.columns = columnsOf(ownRows)
   }
@@ -176,7 +177,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
         continue
       }
       const value = await this.#read(one)
-      // A subscriber that left meanwhile gets nothing more; a failure that ended its stream is its last event.
+      // After the end, only the failure that ended the stream is still sent.
       if (this.#ended && (value === undefined || 'change' in value)) continue
       if (value !== undefined) return { value, done: false }
     }
@@ -209,7 +210,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     return one
   }
 
-  /** @returns `undefined` for a row that the caller may not see, or that is gone again */
+  /** @returns `undefined` if the caller may not see the row, or if it no longer exists */
   async #read({ changes, id, past }: Waiting): Promise<ChangeOrFailure | undefined> {
     if (hasExpired(this.#caller, this.#services.now())) {
       this.end()
@@ -231,7 +232,10 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     }
   }
 
-  /** Subscribers that see the same share one read. It belongs to none of their requests, which may end earlier. */
+  /**
+   * Subscribers that see the same rows share one read. It does not belong to the request of one of them, which may end
+   * earlier.
+   */
   async #readOnce<T>(
     changes: RowChanges,
     id: Id,
@@ -242,7 +246,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     const reading = readShared(changes, id, reader, () => read(this.#reader()))
     if (!isThenable(reading)) return reading
     const value = await reading
-    // All who waited for it go on at this moment.
+    // All subscribers that waited for the read continue at the same time.
     await subscriberSlots.take()
     return value
   }
@@ -264,7 +268,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     return matched ? { change } : undefined
   }
 
-  /** The caller's rows as far as columns of the record itself say them. */
+  /** The caller's row filter, weakened to columns of the record itself. */
   #ownRows(reader: QueryReader): Condition | undefined {
     const rows = reader.rows(this.#model.table)
     return rows && localPart(rows)
@@ -282,12 +286,12 @@ interface Waiting {
   readonly past: PastRow | undefined
 }
 
-/** Claims say in seconds since 1970 how long they hold. */
+/** `exp` is in seconds since 1970. */
 function hasExpired({ user }: Caller, now: number): boolean {
   return typeof user?.exp === 'number' && user.exp * 1000 <= now
 }
 
 function eventsLost(): HttpError {
-  const message = 'Some changes cannot be told any more. Ask again for what you show.'
+  const message = 'Some changes were lost. Reload the data.'
   return new HttpError(409, message, { code: graphqlCodes.lost })
 }

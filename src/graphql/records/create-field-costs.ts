@@ -1,4 +1,4 @@
-/** What the generated fields make the database do: their filters, orders, offsets and totals. */
+/** Estimates the database costs of generated fields: of filters, orders, offsets and counts. */
 import type { GraphQLField } from 'graphql'
 import {
   costOfRelated,
@@ -30,7 +30,7 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
     namings.set(model, naming)
     return naming
   }
-  // An instance without a database has a schema all the same.
+  // A schema can be built without a database.
   const sizes = (): TableSizes | undefined => {
     try {
       return services.database().sizes
@@ -78,7 +78,7 @@ function costOfField(
     case 'aggregate':
       return costOf(namingOf(generated.model), { where, aggregates: true }, basis)
     case 'part':
-      // With a filter the page itself has counted the rows that are looked at.
+      // The cost of a page with a filter includes the rows that the filter reads.
       return generated.part === 'totalCount'
         ? costOf(namingOf(generated.model), { counts: true }, basis)
         : undefined

@@ -1,6 +1,6 @@
 /**
- * Declares `productsAggregate(where, groupBy, groupByTime, having, orderBy, limit)`: a list of groups, each with its key under its own
- * name, and what is made of its rows. Source: decisions, Records: queries.
+ * Declares and resolves `productsAggregate(where, groupBy, groupByTime, having, orderBy, limit)`: a list of groups with
+ * their keys and aggregates. Source: decisions, Records: queries.
  */
 
 import type { FieldNode, GraphQLResolveInfo } from 'graphql'
@@ -42,15 +42,17 @@ import { havingOperators } from '../../records/aggregates/read-aggregate.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 
-/** Answers `productsAggregate` by one statement, which makes what is selected and nothing else. */
-
 interface AggregateRequest {
   readonly args: Arguments
   readonly context: unknown
   readonly info: GraphQLResolveInfo
 }
 
-/** @throws {HttpError} 400 `VALIDATION`; 401 or 403 for what the caller may not read */
+/**
+ * Runs one statement that computes only the selected aggregates.
+ *
+ * @throws {HttpError} 400 `VALIDATION`; 401 or 403 for fields that the caller may not read
+ */
 function resolveAggregate(
   model: RecordModel,
   services: RecordServices,
@@ -87,17 +89,17 @@ function readAggregate(
   return records.aggregate(options)
 }
 
-/** @returns what gives a group's key, or a figure, as GraphQL has it */
+/** @returns a resolver for the key of a group or for an aggregate */
 function aggregatedOutput(
   field: FieldModel,
   aggregate?: AggregateFunction,
 ): (row: unknown) => unknown {
-  // Sums and means outgrow their field.
+  // Sums and averages can exceed the range of the field.
   const keepsType = aggregate === undefined || aggregate === 'min' || aggregate === 'max'
   const write = outputOf(keepsType || field.form !== 'int' ? field : { ...field, form: 'integer' })
   const { column } = field
   const name = aggregate === undefined ? column.property : nameOf(aggregate, column)
-  // A group by time is a date or a local hour, not a value of the field.
+  // The key of a group by time is a date or a local hour, not a value of the field.
   const isTime = aggregate === undefined && column.field.kind === 'datetime'
   return (row) => {
     const value = (row as Readonly<Record<string, unknown>>)[name]
@@ -106,7 +108,7 @@ function aggregatedOutput(
   }
 }
 
-/** What is selected, fragments expanded, `@skip` and `@include` heeded. */
+/** The selected aggregates, in the form of `AggregateOptions`. */
 function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<string, unknown> {
   const { fragments, variableValues, fieldNodes } = info
   const collecting = { fragments, conditions: variableValues as Record<string, boolean> }
@@ -134,7 +136,7 @@ function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
   return node.name.value
 }
 
-/** From GraphQL's names to the record's. */
+/** Converts the names in `having` to the names of the record. */
 function readHaving(model: RecordModel, input: unknown): object {
   if (!isPlainObject(input)) return {}
   return Object.fromEntries(
@@ -150,12 +152,12 @@ function readOrder(model: RecordModel, input: unknown): object[] {
     const names = isPlainObject(term) ? Object.keys(term) : []
     const [name] = names
     if (name === undefined || names.length > 1)
-      throw invalid(`orderBy.${index}`, 'type', 'must name one figure or group')
+      throw invalid(`orderBy.${index}`, 'type', 'must name one aggregate or group')
     return { [propertyOf(model, name)]: (term as Record<string, unknown>)[name] }
   })
 }
 
-/** Of a group, or of a figure such as `sumPrice`. */
+/** The record's name of a group, or of an aggregate such as `sumPrice`. */
 function propertyOf(model: RecordModel, name: string): string {
   const group = groupsOf(model).find((one) => one.name === name)
   if (group !== undefined) return group.column.property
@@ -169,7 +171,7 @@ function isNil(value: unknown): value is null | undefined {
   return value === null || value === undefined
 }
 
-/** The query of a record. */
+/** The aggregate query of a record. */
 export function declareAggregate(
   model: RecordModel,
   services: RecordServices,
@@ -179,7 +181,7 @@ export function declareAggregate(
     `${many}Aggregate`,
     {
       type: `[${name}Aggregate!]`,
-      description: 'One row without groupBy, else one for each group; nulls are a group, and last.',
+      description: 'One row for each group, or one row without groupBy. Nulls form a group, which comes last.',
       args: {
         where: `${name}Where`,
         ...(groupsOf(model).length > 0 ? { groupBy: `[${name}Group!]` } : {}),
@@ -228,11 +230,11 @@ function declareTimeGroup(name: string, fields: string): TypeDeclaration {
     kind: 'input',
     fields: {
       field: { type: `${name}Group!`, description: `One of ${fields}.` },
-      by: { type: 'TimeUnit!', description: 'How long a group is.' },
+      by: { type: 'TimeUnit!', description: 'The length of the groups.' },
       zone: { type: 'String', description: 'The time zone, `Europe/Berlin`. Default UTC.' },
     },
     description:
-      'Groups by local time. The value is the first day, `2026-11-16`, or the hour, `2026-11-16T10:00:00+01:00`.',
+      'Groups by local time. The key of a group is its first day, `2026-11-16`, or its hour, `2026-11-16T10:00:00+01:00`.',
   }
 }
 
@@ -240,26 +242,26 @@ const timeUnit: TypeDeclaration = {
   kind: 'enum',
   values: Object.fromEntries(timeUnits.map((unit) => [unit.toUpperCase(), unit])),
   meanings: {
-    HOUR: 'An hour; one that autumn has twice is two.',
+    HOUR: 'An hour. The hour that occurs twice in autumn makes two groups.',
     DAY: 'A day.',
     WEEK: 'A week, from Monday.',
     MONTH: 'A month.',
     QUARTER: 'A quarter of a year.',
     YEAR: 'A year.',
   },
-  description: 'How long a group of time is.',
+  description: 'The length of groups by time.',
 }
 
 const meanings: Readonly<Record<AggregateFunction, string>> = {
   sum: 'Sums',
-  avg: 'Means',
+  avg: 'Averages',
   min: 'Smallest values',
   max: 'Largest values',
 }
 
-/** What all records' aggregates are compared with. */
+/** The input types of `having`, shared by all records. */
 export function declareAggregateTest(): [string, TypeDeclaration][] {
-  const description = 'A number, or what the field itself is: text for decimals.'
+  const description = 'A number, or a value of the type of the field, such as a string for decimals.'
   const declare = (compares: 'order' | 'text', description: string): TypeDeclaration => {
     const fields: Record<string, ArgumentDeclaration> = {}
     for (const operator of operatorsFor(compares)) {
@@ -269,7 +271,7 @@ export function declareAggregateTest(): [string, TypeDeclaration][] {
     return { kind: 'input', fields, description }
   }
   return [
-    ['AggregateTest', declare('order', 'Compares a figure with values.')],
+    ['AggregateTest', declare('order', 'Compares an aggregate with values.')],
     [
       'AggregateTextTest',
       declare('text', 'Compares the smallest or the largest text with values.'),
@@ -298,7 +300,7 @@ function declareRow(
   for (const group of groups) {
     fields[group.name] = {
       type: group.type,
-      description: 'Of groups by it.',
+      description: 'The key of the group, if the field is in groupBy or groupByTime.',
       resolve: aggregatedOutput(group),
     }
   }
@@ -311,22 +313,22 @@ function declareRow(
     if (!aggregateFields.some((one) => one.aggregate === aggregate)) continue
     fields[aggregate] = { type: `${name}${titled(aggregate)}`, resolve: (row) => row }
   }
-  return { kind: 'object', fields, description: `What is made of a group of ${name}.` }
+  return { kind: 'object', fields, description: `A group of ${name} with its aggregates.` }
 }
 
 function declareAggregateField({ aggregate, field }: AggregateField): FieldDeclaration {
   const keepsType = aggregate === 'min' || aggregate === 'max'
   return {
     type: keepsType ? field.type : numberType(aggregate, field),
-    description: `Of ${field.name}; null where no row has a value.`,
+    description: `Of ${field.name}. Null if no row has a value.`,
     resolve: aggregatedOutput(field, aggregate),
   }
 }
 
-/** Sums outgrow the fields that they are of. */
+/** The type of a sum or average, which can exceed the range of the field. */
 function numberType(aggregate: AggregateFunction, field: FieldModel): string {
   const { storage } = field.column
-  // Where there is such a filter there is the type.
+  // The type `Integer` is declared together with `IntFilter`.
   if (storage === 'integer' && aggregate === 'sum' && field.filter === 'IntFilter') return 'Integer'
   return storage === 'decimal' || (storage === 'wide' && aggregate === 'sum') ? 'String' : 'Float'
 }
@@ -335,11 +337,11 @@ function declareHaving(aggregateFields: readonly AggregateField[]): TypeDeclarat
   const fields: Record<string, ArgumentDeclaration> = {}
   const declare = (name: string, column?: Column): void => {
     const type = havingOperators(column).includes('like') ? 'AggregateTextTest' : 'AggregateTest'
-    fields[name] = { type, description: `What ${name} must be.` }
+    fields[name] = { type, description: `The condition for ${name}.` }
   }
   declare('count')
   for (const { name, field } of aggregateFields) declare(name, field.column)
-  return { kind: 'input', fields, description: 'Only groups of which all of it holds.' }
+  return { kind: 'input', fields, description: 'Conditions for groups. All must hold.' }
 }
 
 function declareOrder(
@@ -349,5 +351,5 @@ function declareOrder(
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const name of ['count', ...[...groups, ...aggregateFields].map((one) => one.name)])
     fields[name] = { type: 'SortDirection', description: `By ${name}.` }
-  return { kind: 'input', fields, description: 'One figure or group; several orders make a list.' }
+  return { kind: 'input', fields, description: 'The order by one aggregate or group. Use a list for several.' }
 }

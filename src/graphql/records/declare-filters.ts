@@ -8,14 +8,13 @@ import type { ColumnComparison } from '../../engines/contract/table.js'
 import { describeColumn } from './declare-types.js'
 import type { EnumModel, RecordModel } from './model.js'
 
-/** The scalar of whole numbers beyond 32 bits: operands of filters, and sums. GraphQL's own Int has no more. */
-
+/** The scalar of integers beyond the 32 bits of GraphQL's `Int`, for operands of filters and for sums. */
 const integerScalar: [string, TypeDeclaration] = [
   'Integer',
   {
     kind: 'scalar',
     description:
-      'A whole number; where it is beyond 2^53, so that a number of JSON would lose digits, its text.',
+      'An integer. Beyond 2^53, where a JSON number would lose digits, a string.',
     read: (value) => {
       if (typeof value === 'number' && Number.isSafeInteger(value)) return value
       throw new TypeError(`Integer cannot represent non-integer value: ${JSON.stringify(value)}`)
@@ -26,7 +25,7 @@ const integerScalar: [string, TypeDeclaration] = [
 
 type Inputs = Record<string, string | ArgumentDeclaration>
 
-/** The filters of kinds, and the directions of orders. */
+/** The filters of field kinds, and the directions of orders. */
 export function declareScalarFilters(records: readonly RecordModel[]): [string, TypeDeclaration][] {
   const filters = new Map<string, TypeDeclaration>()
   for (const { graphql, compares } of Object.values<Kind>(kinds)) {
@@ -47,7 +46,7 @@ export function declareScalarFilters(records: readonly RecordModel[]): [string, 
       'SortDirection',
       {
         kind: 'enum',
-        description: 'Nulls come last unless the name says otherwise.',
+        description: 'The direction of an order. Nulls come last by default.',
         meanings: {
           asc: 'Smallest first, nulls last.',
           desc: 'Largest first, nulls last.',
@@ -87,16 +86,16 @@ export function declareWhere(model: RecordModel): TypeDeclaration {
   for (const field of model.fields.values())
     fields[field.name] = { type: field.filter, description: describeColumn(field, model) }
   for (const { name: relation, target, isList } of model.relations.values()) {
-    const description = `${isList ? 'Of one of them at least' : 'Of that one'}: ${target.name}.`
+    const description = `${isList ? 'Matches if at least one related row matches' : 'Conditions for the related row'}: ${target.name}.`
     fields[relation] = { type: `${target.name}Where`, description }
   }
   const { search } = model.table
   if (search !== undefined) {
     const names = [...model.fields.values()].filter(({ column }) => search.columns.includes(column))
-    const description = `Words that must all be in ${names.map(({ name }) => name).join(', ')}. Without an order the rows that fit best come first.`
+    const description = `Words that must all be in ${names.map(({ name }) => name).join(', ')}. Without orderBy the best matches come first.`
     fields.search = { type: 'String', description }
   }
-  return { kind: 'input', fields, description: 'Conditions beside each other must all hold.' }
+  return { kind: 'input', fields, description: 'All conditions must hold.' }
 }
 
 /** `ProductOrder`. */
@@ -110,7 +109,7 @@ export function declareOrder(model: RecordModel): TypeDeclaration {
         type: `${target.name}Order`,
         description: `By a field of its ${target.name}.`,
       }
-  return { kind: 'input', fields, description: 'One field; several orders make a list.' }
+  return { kind: 'input', fields, description: 'The order by one field. Use a list for several.' }
 }
 
 function filter(type: string, compares: ColumnComparison): TypeDeclaration {
@@ -135,7 +134,7 @@ const operandTypes: Readonly<Record<OperandKind, (type: string) => string>> = {
 
 const jsonFilter: TypeDeclaration = {
   kind: 'input',
-  description: 'Compares a value within JSON, at a path of keys and places in lists.',
+  description: 'Compares a value within JSON, at a path of keys and list indexes.',
   fields: {
     path: '[String!]',
     ...(filter('JsonValue', 'json') as { fields: Inputs }).fields,
@@ -144,5 +143,5 @@ const jsonFilter: TypeDeclaration = {
 
 const jsonValue: [string, TypeDeclaration] = [
   'JsonValue',
-  { kind: 'scalar', description: 'A number, a text, true or false, as JSON has them.' },
+  { kind: 'scalar', description: 'A JSON number, string or boolean.' },
 ]

@@ -23,13 +23,12 @@ import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
 import { withShardArgument } from './shard-argument.js'
 
-/** Reads the inputs of mutations of many rows, and leaves the writing to the policy's writer. */
-
+/** Reads the inputs of these mutations, and writes them through the record's policy. */
 class ManyWriter {
   readonly #writer: ClientManyWriter
   readonly #maxRows: number
 
-  /** @param maxRows rows of one mutation */
+  /** @param maxRows the maximum number of rows in one mutation */
   constructor(database: Database, caller: Caller, maxRows: number) {
     this.#writer = new ClientManyWriter(database, new ClientWriter(database, caller))
     this.#maxRows = maxRows
@@ -41,7 +40,7 @@ class ManyWriter {
     return this.#writer.create(inputs.map((one, index) => readInput(model, one, `input.${index}`)))
   }
 
-  /** @throws {HttpError} as `create`; 404 `NOT_FOUND` where the caller sees no such row */
+  /** @throws {HttpError} as `create`; 404 `NOT_FOUND` for a row that does not exist or that the caller may not see */
   update(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
     this.#check('input', inputs)
     const key = keyName(model)
@@ -65,7 +64,7 @@ class ManyWriter {
     )
   }
 
-  /** @throws {HttpError} as `create`; 400 where the field is not unique or not given */
+  /** @throws {HttpError} as `create`; 400 if the fields are not unique, or if the input has no values for them */
   upsert(model: RecordModel, by: unknown, input: unknown): Promise<Instance> {
     const keys = uniqueFields(model)
     const names: ReadonlySet<unknown> = new Set(Array.isArray(by) ? by : [by])
@@ -85,7 +84,7 @@ class ManyWriter {
     for (const { column, name } of fields) {
       const value = tree.values[column.property]
       if (value === undefined || value === null)
-        throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')
+        throw invalid(`input.${name}`, 'required', 'is required, because it identifies the row')
     }
     return this.#writer.upsert(
       tree,
@@ -99,7 +98,7 @@ class ManyWriter {
   }
 }
 
-/** Fields that are unique, each alone or together, of those that an input may name. */
+/** The unique fields, alone or together, whose values inputs may contain. */
 function uniqueFields({ fields, table }: RecordModel): FieldModel[][] {
   const inputs = [...fields.values()].filter(({ isInput }) => isInput)
   return uniqueKeys(table, true).flatMap((columns) => {
@@ -132,7 +131,7 @@ export function declareManyMutations(
       `delete${many}`,
       withShardArgument(model, {
         type: 'Int',
-        description: 'How many were there.',
+        description: 'Deletes rows. Returns the number of rows that existed.',
         args: { ids: '[ID!]!' },
         access: writes.delete,
         extensions,
@@ -145,7 +144,7 @@ export function declareManyMutations(
       `create${many}`,
       {
         type: `[${name}!]`,
-        description: 'All or none, in order.',
+        description: 'Creates rows, all or none. Returns them in the order of the input.',
         args: { input: `[${name}Input!]!` },
         access: writes.create,
         extensions,
@@ -157,7 +156,7 @@ export function declareManyMutations(
       `update${many}`,
       {
         type: `[${name}!]`,
-        description: 'All or none, in order.',
+        description: 'Updates rows, all or none. Returns them in the order of the input.',
         args: { input: `[${name}Changes!]!` },
         access: writes.update,
         extensions,
@@ -170,7 +169,7 @@ export function declareManyMutations(
     {
       type: name,
       description:
-        'Changes the row that has the unique values, or creates it. What is not named stays.',
+        'Updates the row with the unique values, or creates it. Fields that the input does not name keep their values.',
       args: { by: `${name}Unique!`, input: `${name}Input!` },
       access: upsertAccess(writes),
       extensions,
@@ -180,7 +179,10 @@ export function declareManyMutations(
   return mutations
 }
 
-/** If creating and updating have different rules, the writer demands the one that applies, so here any caller with a token. */
+/**
+ * If creating and updating have different rules, any caller with a token may call it, and the writer checks the rule
+ * that applies.
+ */
 function upsertAccess({ create, update }: RecordModel['writes']): AccessRule | undefined {
   if (create === update || update === false) return create || undefined
   if (create === false) return update
@@ -194,7 +196,7 @@ export function declareManyTypes(model: RecordModel): [string, TypeDeclaration][
   if (input?.kind !== 'input') return []
   const changes: TypeDeclaration = {
     kind: 'input',
-    description: 'A row, by its key, and what changes.',
+    description: 'The key of a row, and its changes.',
     fields: { [keyName(model)]: 'ID!', ...input.fields },
   }
   const unique = uniqueFields(model)

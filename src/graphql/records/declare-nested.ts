@@ -1,6 +1,6 @@
 /**
- * Declares the inputs of nested records: `products: { create, update, connect, disconnect, delete }`, or a
- * row by itself, to be made with its parent. Source: decisions, Records: writes.
+ * Declares the inputs of nested records: an object of operations, `products: { create, update, connect, disconnect,
+ * delete }`, or rows that are created with their parent. Source: decisions, Records: writes.
  */
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import type { NestedOperation } from '../../records/statements/nested-input.js'
@@ -8,7 +8,7 @@ import { declareInput } from './declare-types.js'
 import type { RecordModel } from './model.js'
 import { operationsOn } from './read-input.js'
 
-/** `ProductNested`, where it is one, and `ProductNestedList`. */
+/** `ProductNested` for a relation to one row, and `ProductNestedList` for a relation to many. */
 export function declareNestedTypes(
   model: RecordModel,
   models: readonly RecordModel[],
@@ -21,7 +21,7 @@ export function declareNestedTypes(
     const { name } = model
     const rowForms = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
     const forms = { ...rowForms, disconnect: 'Boolean', delete: 'Boolean' }
-    const description = `What is done with the ${name}: one operation, or the fields of a new one.`
+    const description = `One operation on the related ${name}, or the fields of a new one.`
     types.push([`${name}Nested`, declare(model, operationsOn(model), forms, description)])
   }
   const lists = kinds.filter(({ isList }) => isList)
@@ -33,7 +33,7 @@ export function declareNestedTypes(
     )
     const ids = '[ID!]'
     const forms = { connect: ids, disconnect: ids, delete: ids }
-    const description = `What is done with rows of ${name}: operations, or the fields of a new one.`
+    const description = `Operations on related rows of ${name}, or the fields of a new one.`
     const rows = { create: `[${name}Input!]`, update: `[${name}Changes!]` }
     types.push([
       `${name}NestedList`,
@@ -44,11 +44,11 @@ export function declareNestedTypes(
 }
 
 const meanings: Readonly<Record<NestedOperation, string>> = {
-  create: 'Made with it.',
-  update: 'Changed: only what is its own already.',
-  connect: 'Keys of what becomes its own.',
-  disconnect: 'No longer its own; stays.',
-  delete: 'Deleted: only what is its own already.',
+  create: 'Creates related rows.',
+  update: 'Updates rows that are already related.',
+  connect: 'Relates the rows with these keys.',
+  disconnect: 'Ends the relation without deleting the row.',
+  delete: 'Deletes rows that are already related.',
 }
 
 function declare(

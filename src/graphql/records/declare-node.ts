@@ -1,6 +1,6 @@
 /**
- * Declares `Node`, `node(id)` and `nodes(ids)`: any record by its global id. Source: GraphQL Server Specification of Relay,
- * Object Identification; decisions, GraphQL.
+ * Declares and resolves `Node`, `node(id)` and `nodes(ids)`, which read any record by its global id. Source: GraphQL
+ * Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/invalid.js'
@@ -15,16 +15,16 @@ import { openReading, resolveOne, type RecordServices } from './resolve-records.
 
 type Models = ReadonlyMap<string, RecordModel>
 
-/** The interface of everything that has a global id. */
+/** The interface of all types with a global id. */
 export const nodeName = 'Node'
 
 export function declareNode(models: Models): TypeDeclaration {
   const names = new Map([...models.values()].map(({ type, name }) => [type, name]))
   return {
     kind: 'interface',
-    description: 'Whatever can be read again by its id.',
+    description: 'A record that can be read by its global id.',
     fields: {
-      id: { type: 'ID!', description: 'Says of which type it is; for clients only a text.' },
+      id: { type: 'ID!', description: 'The global id. Clients must not interpret it.' },
     },
     typeOf: (record) => names.get((record as Instance).constructor as never),
   }
@@ -39,8 +39,8 @@ export function declareNodeQueries(
       'node',
       {
         type: nodeName,
-        description: 'The record of an id; null where there is none, or none that the caller sees.',
-        args: { id: { type: 'ID!', description: 'As a record has it.' } },
+        description: 'The record with a global id. Null if it does not exist or the caller may not see it.',
+        args: { id: { type: 'ID!', description: 'The id of a record.' } },
         extensions: { [generatedKey]: { kind: 'node', models } },
         resolve: (_root, { id }, context) => resolveNode(models, services, id, context),
       },
@@ -49,8 +49,8 @@ export function declareNodeQueries(
       'nodes',
       {
         type: `[${nodeName}]!`,
-        description: `The records of ids, in their order; null where there is none. At most ${services.listMax}.`,
-        args: { ids: { type: '[ID!]!', description: 'As records have them.' } },
+        description: `The records with these global ids, in the same order, with null for missing records. At most ${services.listMax}.`,
+        args: { ids: { type: '[ID!]!', description: 'The ids of records.' } },
         extensions: { [generatedKey]: { kind: 'nodes', models } },
         resolve: (_root, { ids }, context) =>
           resolveNodes(models, services, ids as readonly unknown[], context),
@@ -59,7 +59,7 @@ export function declareNodeQueries(
   ]
 }
 
-/** The record that an id is of, whatever the caller may see of it; undefined for what is no id. */
+/** The type of record of a global id, without checking access; undefined for an invalid id. */
 export function modelOf(models: Models, id: unknown): RecordModel | undefined {
   const found = fromGlobalId(id)
   return found && models.get(found.type)
@@ -76,7 +76,7 @@ function resolveNode(
   return admitted([model.access], callerOf(context), () => resolveOne(model, services, id, context))
 }
 
-/** One statement for each type; a type that the caller may not read fails its own places alone. */
+/** Runs one statement for each type. If the caller may not read a type, only the elements of that type fail. */
 async function resolveNodes(
   models: Models,
   services: RecordServices,

@@ -1,10 +1,10 @@
-/** Declares the subscription of a record. Source: decisions, GraphQL. */
+/** Declares the subscription to the changes of a record. Source: decisions, GraphQL. */
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { openChanges, type ChangeOrFailure, type RecordChange } from './change-stream.js'
 import type { RecordModel } from './model.js'
 import type { RecordServices } from './resolve-records.js'
 
-/** Whoever may ask for the record may follow it. */
+/** The access rule is the rule for reading the record. */
 export function declareSubscription(
   model: RecordModel,
   services: RecordServices,
@@ -13,7 +13,7 @@ export function declareSubscription(
   const field: FieldDeclaration = {
     type: `${name}Change`,
     access,
-    description: `Every ${name} that is created, updated or deleted from now on, where the caller may see it.`,
+    description: `Sends an event for every ${name} that is created, updated or deleted, if the caller may see it.`,
     subscribe: (_root, _args, context) => openChanges(model, services, context),
     resolve: (event) => {
       const change = event as ChangeOrFailure
@@ -37,13 +37,13 @@ export function declareChange({ name, one, ids }: RecordModel): [string, TypeDec
   const fields = {
     event: read('ChangeEvent!', ({ event }) => event),
     id: read('ID!', ({ id }) => ids.write(id)),
-    // A record `Event` or `Id` would hide one of these.
+    // The records `Event` and `Id` would otherwise collide with the fields above.
     [one === 'event' || one === 'id' ? `${one}Record` : one]: {
       ...read(name, ({ record }) => record),
-      description: 'As it is now; null once it is deleted.',
+      description: 'The current record. Null after a deletion.',
     },
   }
-  const description = `What became of a ${name}.`
+  const description = `A change of a ${name}.`
   return [`${name}Change`, { kind: 'object', fields, description }]
 }
 
@@ -51,9 +51,9 @@ export const changeEvent: TypeDeclaration = {
   kind: 'enum',
   values: { created: 'created', updated: 'updated', deleted: 'deleted' },
   meanings: {
-    created: 'It is new.',
-    updated: 'Something of it has changed.',
-    deleted: 'It is gone.',
+    created: 'The record was created.',
+    updated: 'The record was updated.',
+    deleted: 'The record was deleted.',
   },
-  description: 'What became of a record.',
+  description: 'The kind of a change.',
 }

@@ -1,4 +1,4 @@
-/** Declares the object and input types of a record. Source: specification, GraphQL types generated from a record class. */
+/** Declares the object type and the input type of a record. */
 
 import { formats } from '../../fields/formats.js'
 import { type FieldRules, describeWriteRule } from '../../fields/rules.js'
@@ -29,21 +29,22 @@ import { operationsOn } from './read-input.js'
 import { defaultLimit } from './query-reader.js'
 import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
 
-/** What a reader of the schema is told about a record, its fields and relations: by `@Doc`, by `description`, else by the rules. */
-
-/** Of a record's type. */
+/** The description of a record: `@Doc`, otherwise a default. */
 function describeRecord({ type }: Pick<Table, 'type'>): string {
   const doc = classDoc(type)
   return doc?.description ?? doc?.summary ?? `The record ${type.name}.`
 }
 
-/** Of a method or a property, where `@Doc` stands before it. */
+/** The description of a method or property by `@Doc`. */
 function documentedDescription(type: Class, member: string): string | undefined {
   const doc = memberDocs(type).get(member)
   return doc?.description ?? doc?.summary
 }
 
-/** Of a field: `A string of at most 80 characters. Unique.` */
+/**
+ * The description of a field: the option `description`, `@Doc`, otherwise its rules: `A string, at most 80 characters.
+ * Unique.`
+ */
 function describeField(type: Class, field: ShapeField): string {
   const { description, writes } = field.rules
   const text =
@@ -51,7 +52,7 @@ function describeField(type: Class, field: ShapeField): string {
   return writes === undefined || writes === false ? text : `${text} ${describeWriteRule(writes)}`
 }
 
-/** Of a key of another record, where ids are global. */
+/** The description of a foreign key, if ids are global. */
 function describeKey(field: ShapeField, typeName: string): string {
   return field.rules.description ?? `The id of a ${typeName}.`
 }
@@ -60,9 +61,9 @@ function describeRelation({ name, kind, table, target, local, foreign }: Relatio
   const doc = documentedDescription(table.type, name)
   if (doc !== undefined) return doc
   const other = target.type.name
-  if (kind === 'belongsTo') return `The ${other} that ${local.property} is the key of.`
-  if (kind === 'manyToMany') return `Every ${other} that it is tied to.`
-  return `Every ${other} whose ${foreign.property} is its key.`
+  if (kind === 'belongsTo') return `The ${other} whose key is ${local.property}.`
+  if (kind === 'manyToMany') return `Every linked ${other}.`
+  return `Every ${other} whose ${foreign.property} is the key of this record.`
 }
 
 function describeRules({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {
@@ -78,7 +79,7 @@ function describeRules({ entry, nested, list, rules, readOnly, nullable }: Shape
     ...(rules.unique === true ? ['unique'] : []),
     ...(rules.oneOf === undefined ? [] : [`one of ${rules.oneOf.map(String).join(', ')}`]),
     ...(nullable ? ['may be null'] : []),
-    ...(readOnly ? ['given by the server'] : []),
+    ...(readOnly ? ['set by the server'] : []),
   ]
 }
 
@@ -109,7 +110,7 @@ function sentences(phrases: readonly string[]): string {
 }
 
 /**
- * `Product`. All but the key can be null: a field that cannot be resolved then costs nothing around it.
+ * `Product`. All fields except the key are nullable, so that an error in one field does not affect the others.
  *
  * ```graphql
  * type Product { id: ID!  name: String  category: Category  reviews(limit: Int = 10, …): [Review!] }
@@ -162,7 +163,7 @@ function declareCount(relation: RelationModel, services: RecordServices): FieldD
   }
 }
 
-/** What is said of a field wherever it stands. */
+/** The description of a field, in every type. */
 export function describeColumn({ column, ids, access }: FieldModel, { type }: RecordModel): string {
   const isPlain = ids?.type === undefined || column.isKey
   const text = isPlain ? describeField(type, column.field) : describeKey(column.field, ids.type)
@@ -196,9 +197,9 @@ function declareMethod(
 }
 
 /**
- * `ProductInput`: for create and update alike, so nothing in it is required here.
+ * `ProductInput`, for creating and updating, so no field is required.
  *
- * @returns `undefined` where clients can give nothing
+ * @returns `undefined` if clients cannot write any field
  */
 export function declareInput(model: RecordModel): TypeDeclaration | undefined {
   const fields: Record<string, ArgumentDeclaration> = {}
@@ -208,13 +209,13 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
   }
   for (const { name, target, isList, idsName } of model.relations.values()) {
     if (idsName !== undefined) {
-      const description = `The keys of every ${target.name} that it is tied to, in place of those before.`
+      const description = `The keys of every linked ${target.name}. Replaces all links.`
       fields[idsName] = { type: '[ID!]', description }
     }
     if (operationsOn(target, isList && idsName === undefined).length === 0) continue
     const type = isList ? `[${target.name}NestedList!]` : `${target.name}Nested`
-    fields[name] = { type, description: `What is done with its ${target.name}.` }
+    fields[name] = { type, description: `Writes to the related ${target.name}.` }
   }
-  const description = `What a client may say of a ${model.name}. An update changes only what it names.`
+  const description = `The values of a ${model.name}. An update changes only the fields that it names.`
   return hasInput(model) ? { kind: 'input', fields, description } : undefined
 }

@@ -1,59 +1,59 @@
-/** Says of what is generated what it is for, where its declaration does not: each field, argument and type by its place. */
+/** Default descriptions of generated fields, arguments and types. */
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { generatedOf, type GeneratedField, type RecordModel } from './model.js'
 
-/** Members of inputs, arguments, and parts of pages and aggregates that mean the same wherever they stand. */
+/** The descriptions of arguments and fields with the same meaning in every type. */
 const descriptions: Readonly<Record<string, string>> = {
-  after: 'A cursor: only what stands behind it.',
-  and: 'All of these must hold.',
+  after: 'A cursor. Returns only rows after it.',
+  and: 'All of these conditions must hold.',
   asc: 'Smallest first, nulls last.',
-  avg: 'Means of fields.',
-  before: 'A cursor: only what stands before it.',
-  by: 'The unique field by whose value the row is found.',
-  count: 'How many rows there are.',
-  cursor: 'Its place in the order, for `after` and `before`.',
-  edges: 'What the page shows, in order.',
-  endCursor: 'The cursor of the last one; null where the page is empty.',
-  event: 'What became of it.',
-  expectedVersion: 'The version that the caller has seen: with another one nothing is written.',
-  first: 'So many from the beginning, or behind `after`: 10 where `last` is not given either.',
-  groupBy: 'The fields whose values make the groups. Without it all rows are one.',
-  groupByTime: 'Moments and dates by whose local time groups are made, behind those of `groupBy`.',
-  hasNextPage: 'Whether something stands behind the page.',
-  hasPreviousPage: 'Whether something stands before the page.',
-  having: 'Which groups are shown.',
+  avg: 'Averages of fields.',
+  before: 'A cursor. Returns only rows before it.',
+  by: 'The unique field, or fields, that identify the row.',
+  count: 'The number of rows.',
+  cursor: 'The position of the row, for `after` and `before`.',
+  edges: 'The rows of the page, in order.',
+  endCursor: 'The cursor of the last row. Null if the page is empty.',
+  event: 'The kind of the change.',
+  expectedVersion: 'The version that the client has read. If the row has another version, nothing is written.',
+  first: 'The number of rows from the beginning, or after `after`. Default 10.',
+  groupBy: 'The fields whose values form the groups. Without it, all rows are one group.',
+  groupByTime: 'Timestamps and dates whose local time forms groups, in addition to `groupBy`.',
+  hasNextPage: 'Whether there are rows after the page.',
+  hasPreviousPage: 'Whether there are rows before the page.',
+  having: 'Conditions for groups.',
   id: 'The key.',
   ids: 'The keys.',
-  input: 'What is written.',
-  last: 'So many from the end, or before `before`. Not beside `first`.',
-  limit: 'At most so many.',
+  input: 'The values to write.',
+  last: 'The number of rows from the end, or before `before`. Cannot be combined with `first`.',
+  limit: 'The maximum number of rows.',
   max: 'Largest values of fields.',
   min: 'Smallest values of fields.',
-  node: 'The record itself.',
-  not: 'This must not hold.',
-  offset: 'So many are passed over.',
-  or: 'At least one of these must hold.',
-  orderBy: 'By what they are sorted, the first first. By the key where nothing is said.',
-  pageInfo: 'Where the page stands.',
-  path: 'Where the value stands: keys, and places in lists.',
-  startCursor: 'The cursor of the first one; null where the page is empty.',
+  node: 'The record.',
+  not: 'This condition must not hold.',
+  offset: 'The number of rows to skip.',
+  or: 'At least one of these conditions must hold.',
+  orderBy: 'The order of the rows. Default: by the key.',
+  pageInfo: 'The position of the page.',
+  path: 'The path of the value: keys and list indexes.',
+  startCursor: 'The cursor of the first row. Null if the page is empty.',
   sum: 'Sums of fields.',
-  totalCount: 'How many there are on all pages.',
-  where: 'Which ones: everything that it names must hold. All where nothing is said.',
+  totalCount: 'The number of rows on all pages.',
+  where: 'Conditions for the rows. All must hold. Default: all rows.',
 }
 
-/** A root field by what it does. */
+/** The descriptions of root fields by their kind. */
 const roots: Readonly<
   Partial<Record<GeneratedField['kind'], (model: Pick<RecordModel, 'name'>) => string>>
 > = {
-  one: ({ name }) => `One ${name} by its key; null where the caller sees none.`,
-  list: ({ name }) => `Every ${name} that the caller sees, 10 unless limit says otherwise.`,
-  count: ({ name }) => `How many of ${name} the caller sees.`,
-  page: ({ name }) => `A page of ${name}, by cursor.`,
-  create: ({ name }) => `Makes a ${name}.`,
+  one: ({ name }) => `A ${name} by its key. Null if it does not exist or the caller may not see it.`,
+  list: ({ name }) => `Every ${name} that the caller may see, at most 10 by default.`,
+  count: ({ name }) => `The number of ${name} rows that the caller may see.`,
+  page: ({ name }) => `A page of ${name} rows, by cursor.`,
+  create: ({ name }) => `Creates a ${name}.`,
   update: ({ name }) =>
-    `Changes what input names of a ${name}; null with NOT_FOUND where there is none.`,
-  delete: ({ name }) => `Deletes a ${name}: true, or false where there is none.`,
+    `Updates the fields of a ${name} that input names. Null with the error NOT_FOUND if it does not exist.`,
+  delete: ({ name }) => `Deletes a ${name}. Returns false if it does not exist.`,
 }
 
 export function describeRoots(fields: Map<string, FieldDeclaration>): void {

@@ -1,38 +1,38 @@
 /**
- * Ids that say what they are of: `Product:7` as base64, by which a client reads any record again without knowing its query.
- * Source: GraphQL Server Specification of Relay, Object Identification; decisions, GraphQL.
+ * Global ids: `Product:7` as base64, by which a client can read any record with the query `node`. Source: GraphQL
+ * Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../../records/model/table.js'
 
-/** What a global id says. */
+/** A decoded global id. */
 export interface GlobalId {
   /** The GraphQL type, which is the class's name. */
   readonly type: string
-  /** The record's own key, as text. */
+  /** The record's key as text. */
   readonly id: string
 }
 
-/** The id that clients see of a record where `graphql: { relay: true }`: `toGlobalId('Product', 7)`. */
+/** Returns the global id of a record, as clients get it with `graphql: { relay: true }`: `toGlobalId('Product', 7)`. */
 export function toGlobalId(type: string, id: string | number): string {
   return Buffer.from(`${type}:${id}`).toString('base64')
 }
 
-/** Takes an id of `toGlobalId` apart, in resolvers that are given one; `undefined` for what is none. */
+/** Decodes an id of `toGlobalId`. @returns `undefined` for an invalid id */
 export function fromGlobalId(globalId: unknown): GlobalId | undefined {
   if (typeof globalId !== 'string') return undefined
   const bytes = Buffer.from(globalId, 'base64')
-  // One text for one id: base64 reads others too, with spaces in them, say.
+  // Only the canonical form is valid. Base64 decoders also accept other texts, such as texts with spaces.
   if (bytes.toString('base64') !== globalId) return undefined
   const [, type, id] = /^(\w+):(.+)$/s.exec(bytes.toString()) ?? []
   return type === undefined || id === undefined ? undefined : { type, id }
 }
 
-/** How a record's keys look outside. */
+/** Converts the keys of a record to the ids of clients and back. */
 export interface IdForm {
-  /** The type that global ids name; `undefined` where keys are shown as they are. */
+  /** The type in global ids; `undefined` if ids are the keys themselves. */
   readonly type: string | undefined
-  /** The key, or its text; `undefined` for what is no id of this type. */
+  /** @returns the key or its text; `undefined` for an id of another type */
   read(id: unknown): unknown
   write(key: unknown): unknown
 }
@@ -54,7 +54,7 @@ export function globalIds(type: string): IdForm {
   })
 }
 
-/** The columns that hold keys of records, whichever side says so, with the types of these records. */
+/** The columns that contain keys of records, with the names of these records' types. */
 export function keyColumns(tables: readonly Table[]): ReadonlyMap<Column, string> {
   const columns = new Map<Column, string>()
   for (const table of tables) {

@@ -1,6 +1,5 @@
 /**
- * A record as GraphQL shows it: frozen data that the declarations, the resolvers and the planner all read.
- * Source: specification, GraphQL types generated from a record class; decisions, GraphQL.
+ * The GraphQL model of a record: frozen data for declarations, resolvers and the planner. Source: decisions, GraphQL.
  */
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
@@ -12,22 +11,22 @@ import type { IdForm } from './global-ids.js'
 import type { ResolveMetadata } from './resolve-decorator.js'
 
 export interface FieldModel extends JsonField {
-  /** As clients write it. */
+  /** The name in GraphQL. */
   readonly name: string
   /** For messages: `Product.price`. */
   readonly where: string
-  /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
+  /** The type in the type notation, without `!` at its end: `String`, `[Int!]`, `Color`. */
   readonly type: string
   readonly enumeration: EnumModel | undefined
-  /** Of the record's key, and of keys of other records. */
+  /** The form of ids, for the record's key and foreign keys. */
   readonly ids: IdForm | undefined
   /** The input type of its filter. */
   readonly filter: string
-  /** Rows can be sorted by it. */
+  /** Whether rows can be sorted by it. */
   readonly isOrdered: boolean
-  /** Inputs may name it. */
+  /** Whether inputs have it. */
   readonly isInput: boolean
-  /** What `@Secured` before it demands. */
+  /** The access rule of `@Secured`. */
   readonly access: AccessRule | undefined
 }
 
@@ -38,18 +37,21 @@ export interface EnumModel extends JsonEnum {
 export interface RelationModel {
   readonly name: string
   readonly relation: Relation
-  /** The other side. */
+  /** The related record. */
   readonly target: RecordModel
   readonly isList: boolean
-  /** The field with the number of its rows, `reviewsCount`; undefined for one row, and where the name is taken. */
+  /**
+   * The field with the number of related rows, `reviewsCount`; undefined for a relation to one row, and if the name is
+   * taken.
+   */
   readonly countName: string | undefined
-  /** Of many-to-many: the input field that takes the other side's keys. */
+  /** The input field for the keys of linked rows, for many-to-many relations. */
   readonly idsName: string | undefined
-  /** Who may follow it: its own rules, and whoever may read the other side. */
+  /** The access rules of the relation and of the related record. */
   readonly rules: readonly AccessRule[]
 }
 
-/** A method that `@Resolve` made a field. */
+/** A field made by `@Resolve` on a method. */
 export interface MethodModel {
   readonly name: string
   readonly member: string
@@ -65,20 +67,20 @@ export interface RecordModel {
   readonly one: string
   readonly many: string
   readonly simplePlural: string | undefined
-  /** How clients write its keys. */
+  /** The form of its ids. */
   readonly ids: IdForm
-  /** What is not hidden, in order of declaration. */
+  /** The fields that are not hidden, in the order of declaration. */
   readonly fields: ReadonlyMap<string, FieldModel>
-  /** Filled once all models are there. */
+  /** Complete once all models are created. */
   readonly relations: ReadonlyMap<string, RelationModel>
   readonly methods: readonly MethodModel[]
-  /** What `@Secured` or `@NoAuth` before the class says. */
+  /** The access rule of `@Secured` or `@NoAuth` on the class. */
   readonly access: AccessRule | undefined
-  /** Who may write rows. An operation that is false has no mutation. */
+  /** The access rules of writes. An operation that is false has no mutation. */
   readonly writes: RecordPolicy['writes']
 }
 
-/** What generated fields carry as `extensions.filigree`, by which resolvers and planner know them. */
+/** The description of a generated field in its `extensions`, for resolvers and the planner. */
 export type GeneratedField =
   | { readonly kind: 'column'; readonly field: FieldModel }
   | { readonly kind: 'relation' | 'relationCount'; readonly relation: RelationModel }
@@ -90,7 +92,7 @@ export type GeneratedField =
   | { readonly kind: 'node' | 'nodes'; readonly models: ReadonlyMap<string, RecordModel> }
   | { readonly kind: 'part'; readonly part: PagePart; readonly model: RecordModel }
 
-/** Fields of a page's types. */
+/** The fields of the types of a page. */
 export type PagePart =
   | 'edges'
   | 'pageInfo'
@@ -102,14 +104,14 @@ export type PagePart =
   | 'startCursor'
   | 'endCursor'
 
-/** @param field a built field, or its declaration */
+/** @param field a field of the schema, or its declaration */
 export function generatedOf(field: {
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }): GeneratedField | undefined {
   return field.extensions?.[generatedKey] as GeneratedField | undefined
 }
 
-/** True where a client can give something: GraphQL has no empty inputs. */
+/** Whether the record has an input type. GraphQL does not allow input types without fields. */
 export function hasInput({ fields, relations, writes }: RecordModel): boolean {
   if (writes.create === false && writes.update === false) return false
   if ([...fields.values()].some(({ isInput }) => isInput)) return true

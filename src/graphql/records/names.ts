@@ -1,19 +1,20 @@
-/** Names of what is generated from a record. Source: decisions, GraphQL. */
+/** The names of generated queries, mutations and fields. Source: decisions, GraphQL. */
 import { toPlural } from '../../records/model/english.js'
 
-/** Names of a record's queries. */
+/** The names of a record's queries. */
 export interface QueryNames {
   /** The query for one record: `category`. */
   readonly one: string
   /** The query for a list: `categories`. */
   readonly many: string
-  /** The plain `+s` form where it is another: `categorys`. */
+  /** The name with a plain `s`, if it differs: `categorys`. */
   readonly simplePlural: string | undefined
 }
 
 /**
  * @param typeName the class's name
- * @param options the names of `@Record({ name, plural })`; an explicit plural has no second form
+ *
+ * @param options the names in `@Record({ name, plural })`; with an explicit plural there is no `simplePlural`
  */
 export function queryNames(
   typeName: string,
@@ -27,7 +28,7 @@ export function queryNames(
   return { one, many, simplePlural: simplePlural === many ? undefined : simplePlural }
 }
 
-/** What mutations of many rows are called by: `Product` gives `Products`. */
+/** The plural in the names of mutations of many rows: `Product` gives `Products`. */
 export function pluralOf(typeName: string): string {
   const plural = toPlural(typeName)
   return plural === typeName ? `${typeName}List` : plural
@@ -43,7 +44,7 @@ export function toCamelCase(name: string): string {
     : joined.charAt(0).toLowerCase() + joined.slice(1)
 }
 
-/** A Name of the GraphQL specification (§2.1.9) that is not kept for introspection. */
+/** Whether it is a valid Name (GraphQL specification, 2.1.9) that is not reserved for introspection. */
 export function isGraphqlName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith('__')
 }

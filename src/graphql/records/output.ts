@@ -1,4 +1,4 @@
-/** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, GraphQL. */
+/** Converts properties of records to values of GraphQL fields. Source: decisions, GraphQL. */
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
@@ -7,7 +7,8 @@ import type { FieldModel } from './model.js'
 
 /**
  * @param suffix appended to the error message if an `Int` cannot hold the value
- * @returns what a resolver gives for a column; null where the record has nothing
+ *
+ * @returns the resolver of a column; it returns null for a missing value
  */
 export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => unknown {
   const { property } = field.column

@@ -1,6 +1,6 @@
 /**
- * Reads which rows a page is of. From its end (`last`) rows are read in the reversed order, so that either way the first
- * ones that the database finds are the page. Source: GraphQL Cursor Connections Specification, §4 and §5.
+ * Pages by cursor. Pages from the end (`last`) are read in reverse order, so that the first rows of the statement are
+ * always the page. Source: GraphQL Cursor Connections Specification, 4 and 5.
  */
 
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
@@ -19,13 +19,11 @@ import { invalid } from '../../records/filters/invalid.js'
 import { allOf } from '../../sql/condition.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 
-/** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
-
-/** What a page's parts are resolved from. */
+/** The parent value of a page's fields. */
 export interface Page {
   readonly records: readonly Instance[]
   readonly order: Order
-  /** In the order of a search, which has no places of rows' own: how many rows stand before the page. */
+  /** The number of rows before the page, for pages of a search, whose cursors are offsets. */
   readonly position: number | undefined
   readonly hasNext: boolean
   readonly hasPrevious: boolean
@@ -102,19 +100,19 @@ function cursorAt({ records, order, position: place }: Page, index: number): str
 }
 
 export interface PageQuery {
-  /** Of the rows of all pages. */
+  /** The condition of the rows on all pages. */
   readonly filter: Condition | undefined
-  /** Of the rows that the page is among: those between its cursors. */
+  /** The condition with the cursors. */
   readonly condition: Condition | undefined
   readonly order: Order
   /** The order in which rows are read. */
   readonly reading: Order
   readonly count: number
-  /** Read from the end. */
+  /** Whether rows are read from the end. */
   readonly isBackward: boolean
-  /** There is a cursor where the reading begins: something stands before it. */
+  /** Whether reading starts at a cursor, so that there are rows before it. */
   readonly startsAtCursor: boolean
-  /** In the order of a search, in which rows have no place of their own: how many rows stand before the page. */
+  /** The number of rows before the page, for pages of a search, whose cursors are offsets. */
   readonly position: number | undefined
 }
 
@@ -126,7 +124,7 @@ export function readPageQuery(
   records: RecordsContext,
 ): PageQuery {
   const isBackward = isPresent(last)
-  if (isBackward && isPresent(first)) throw invalid('last', 'type', 'cannot stand beside first')
+  if (isBackward && isPresent(first)) throw invalid('last', 'type', 'cannot be combined with first')
   const count = isBackward
     ? reader.readLimit('last', last)
     : reader.readLimit('first', first ?? defaultLimit)
@@ -134,7 +132,7 @@ export function readPageQuery(
   const order = reader.order(model, orderBy, filter)
   if (order.rank !== undefined) {
     if (isBackward || isPresent(before))
-      throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
+      throw invalid('orderBy', 'required', 'is required to read a search from its end')
     const position = isPresent(after) ? readOffsetCursor(after) : 0
     const startsAtCursor = isPresent(after)
     // One more row says whether there is a next page.

@@ -1,6 +1,6 @@
 /**
- * Reads the arguments of a list (`where`, `orderBy`, `limit`, `offset`) into conditions with placeholders for values,
- * and adds the caller's row filter. Resolvers and planner both use this. Source: decisions, GraphQL.
+ * Converts the arguments of a list (`where`, `orderBy`, `limit`, `offset`) to conditions with separate values, and adds
+ * the caller's row filter. Used by resolvers and the planner. Source: decisions, GraphQL.
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'
@@ -27,26 +27,25 @@ export const defaultLimit = 10
 export interface ListQuery {
   readonly where: Condition | undefined
   readonly order: Order
-  /** The number's place among the values, or the number itself, if the document says it. */
+  /** The index of the limit in the values, or the limit itself if it is constant. */
   readonly limit: Limit
-  /** Its place; undefined where no row is passed over. */
+  /** The index of the offset in the values; undefined for offset 0. */
   readonly offset: number | undefined
 }
 
-/** What questions are read with. */
 export interface QueryReaderOptions {
   readonly database: Pick<Database, 'context' | 'log'>
   readonly caller: Caller
-  /** The largest limit. */
+  /** The maximum of `limit`. */
   readonly listMax: number
 }
 
-/** Reads the questions of one statement: their values are in one list, their forms in one key. */
+/** Reads the arguments of one statement. Collects their values in a list, and their form in a cache key. */
 export class QueryReader {
   readonly values: unknown[] = []
-  /** The same for questions that differ in values only. */
+  /** The cache key of the statement. Equal for arguments that differ only in their values. */
   key = ''
-  /** What the caller sees. */
+  /** The rights of the caller. */
   readonly #view: ClientView
   readonly #options: QueryReaderOptions
 
@@ -56,16 +55,16 @@ export class QueryReader {
     this.#view = new ClientView({ context: database.context, caller, log: database.log })
   }
 
-  /** The result depends on the caller: for another caller values differ, or are refused. */
+  /** Whether the statement or its values depend on the caller. */
   get isPersonal(): boolean {
     return this.#view.isPersonal
   }
 
   /**
-   * Reads the arguments of a list. Its condition's values come first, then limit and offset, should there be one.
+   * Reads the arguments of a list. Adds the values of the condition first, then limit and offset.
    *
-   * @param isFixed the arguments are the same for every run
-   * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
+   * @param isFixed the arguments are constant
+   * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields that the caller may not read
    */
   list(model: RecordModel, args: Arguments, isFixed = false): ListQuery {
     const where = this.condition(model, args.where)
@@ -79,7 +78,10 @@ export class QueryReader {
     return { where, order, limit, offset: this.values.push(passedOver) - 1 }
   }
 
-  /** The living rows that the filter finds and the caller may see; `undefined` for all. */
+  /**
+   * The condition of rows that match the filter, are not deleted, and are visible to the caller; `undefined` for all
+   * rows.
+   */
   condition(model: RecordModel, where: unknown): Condition | undefined {
     if (where === undefined || where === null) return this.rows(model.table)
     const reader = new FilterReader(this.#options.database.context, true, this.values)
@@ -93,7 +95,8 @@ export class QueryReader {
   }
 
   /**
-   * @param condition of the rows: a search among it is their order where none is asked for
+   * @param condition the condition of the rows; a search in it determines the default order
+   *
    * @throws {HttpError} 400 `VALIDATION`
    */
   order(model: RecordModel, orderBy: unknown, condition: Condition | undefined): Order {
@@ -107,29 +110,28 @@ export class QueryReader {
     return order
   }
 
-  /** An order of a client with the record's own names. */
+  /** Converts the names in a client's order to the names of the record. */
   orderTerms(model: RecordModel, orderBy: unknown): object[] {
     return (orderBy as unknown[]).map((term, index) =>
       this.#orderTerm(model, term, `orderBy.${index}`),
     )
   }
 
-  /** What the caller may see of a record; `undefined` for all rows. */
+  /** The caller's row filter; `undefined` if all rows are visible. */
   rows(table: Table): Condition | undefined {
     return this.#view.rows(table, this)
   }
 
-  /** A filter of a client with the record's own names. */
+  /** Converts the names in a client's filter to the names of the record. */
   translate(model: RecordModel, where: unknown): object {
     return this.#translate(model, where, 'where') as object
   }
 
-  /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
+  /** @throws {HttpError} 400 if the number is over the maximum, negative or not an integer */
   readLimit(name: string, input: unknown): number {
     return this.#count(name, input)
   }
 
-  /** From GraphQL's names to the record's. Names of the record's that GraphQL does not know never get here. */
   #translate(model: RecordModel, where: unknown, path: string): unknown {
     if (!isPlainObject(where)) return where
     const translated: Record<string, unknown> = {}
@@ -192,7 +194,7 @@ function readCount(name: string, input: unknown): number {
   throw invalid(name, 'min', 'must be an integer from 0')
 }
 
-/** GraphQL gives keys as text. What is no key stays text, which the filter refuses. */
+/** Converts ids to keys. Invalid ids remain strings, which the filter rejects. */
 function toIds({ column, ids = plainIds }: FieldModel, value: unknown, path: string): unknown {
   const isText = ids.type === undefined && column.isUuid
   if (isText || !isPlainObject(value)) return value
@@ -206,9 +208,10 @@ function toIds({ column, ids = plainIds }: FieldModel, value: unknown, path: str
 }
 
 /**
- * The property's value of an id that a client wrote.
+ * Converts the id of a client to a value of the property. Returns an invalid key unchanged, which the field then
+ * rejects.
  *
- * @throws {HttpError} 400 `VALIDATION` for an id of another type; what is no key of its kind is left to the kind
+ * @throws {HttpError} 400 `VALIDATION` for an id of another type
  */
 export function toKeyValue(column: Column, ids: IdForm, id: string, path: string): unknown {
   const key = ids.read(id)

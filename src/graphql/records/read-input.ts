@@ -1,4 +1,4 @@
-/** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL. */
+/** Reads an `XInput`: the record's own values, nested records and links. Source: decisions, GraphQL. */
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'
@@ -16,7 +16,7 @@ import { hasInput, type FieldModel, type RecordModel, type RelationModel } from 
 import { toKeyValue } from './query-reader.js'
 
 /**
- * Reads a whole input, nested ones included. Whether the caller may write it is not asked here.
+ * Reads an input with its nested inputs. Does not check whether the caller may write them.
  *
  * @throws {HttpError} 400 `VALIDATION`
  */
@@ -66,7 +66,7 @@ function readLinks({ relation, target }: RelationModel, value: unknown, at: stri
   return { relation, ids, toClientError: mapError }
 }
 
-/** A list of rows to be made with their parent, or one object that says what is done. */
+/** Reads a list of rows to create with their parent, or one object of operations. */
 function readMany(
   { relation, target }: RelationModel,
   value: unknown,
@@ -78,7 +78,7 @@ function readMany(
     return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
   const trees = items.map((one, index) => {
     if (isOperationObject(target, one))
-      throw invalid(`${at}.${index}`, 'type', 'must stand alone, in the place of the list')
+      throw invalid(`${at}.${index}`, 'type', 'must be the only element, because it contains operations')
     return readInput(target, one, `${at}.${index}`)
   })
   return { many: bareToMany(relation, at, trees), isBare: true }
@@ -100,21 +100,21 @@ function readerOf(model: RecordModel): NestedReader {
   return {
     keyName: keyName(model),
     read: (value, path) => readInput(model, value, path),
-    // What is no id of this record names no row of it.
+    // An id of another type matches no row.
     key: (id) => (ids.type === undefined ? (id as Id) : ((ids.read(id) as Id | undefined) ?? '')),
   }
 }
 
-/** What clients call a record's key. */
+/** The name of the key in GraphQL. */
 export function keyName({ fields }: RecordModel): string {
   return [...fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
 }
 
 /**
- * The operations that an input may name where a record is nested: those that some client may do, and that are no field
- * of it.
+ * The operations of an input for nested rows: operations that the policy permits, and whose names are not names of
+ * fields.
  *
- * @param holdsKey the nested rows hold the key, so that `connect` and `disconnect` update them
+ * @param holdsKey whether the nested rows contain the foreign key, so that `connect` and `disconnect` update them
  */
 export function operationsOn(model: RecordModel, holdsKey = false): readonly NestedOperation[] {
   return nestedOperations.filter((name) => {
@@ -139,12 +139,12 @@ function relationNamed(model: RecordModel, name: string): RelationModel | undefi
   return undefined
 }
 
-/** A key of the other side. One that is no key at all is told where it is looked for. */
+/** Converts the id of a linked row. An invalid key is reported when the row is looked up. */
 function toLinkedKey({ ids, table }: RecordModel, id: Id, path: string): Id {
   return ids.type === undefined ? id : (toKeyValue(table.key, ids, String(id), path) as Id)
 }
 
-/** JSON values and nested classes come as their text, keys of other records as their ids. */
+/** Converts JSON text to values, and ids of other records to keys. */
 function toProperty({ form, ids, column }: FieldModel, value: unknown, path: string): unknown {
   const isId = ids !== undefined && (ids.type !== undefined || !column.isUuid)
   if (isId && typeof value === 'string') return toKeyValue(column, ids, value, path)
@@ -156,7 +156,7 @@ function toProperty({ form, ids, column }: FieldModel, value: unknown, path: str
   }
 }
 
-/** Faults of a record, told with their places in the arguments and the names that clients know. */
+/** Replaces the paths of validation errors by the paths of the arguments, with the names that clients use. */
 function withArgumentPath(error: unknown, model: RecordModel, path: string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const errors = error.errors.map((fieldError) => ({
@@ -178,7 +178,7 @@ function toClientPath(recordPath: string, model: RecordModel, path: string): str
   return [path, field?.name ?? first, ...rest].join('.')
 }
 
-/** Faults of ties name the relation; clients wrote its ids. */
+/** Replaces the relation's name in the paths of validation errors by the path of its ids. */
 function withClientPath(error: unknown, relation: string, path: string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
   const errors = error.errors.map((fieldError) => ({

@@ -1,4 +1,4 @@
-/** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL. */
+/** Creates the GraphQL models of tables, and reports what GraphQL cannot represent. Source: decisions, GraphQL. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { ShapeField } from '../../fields/shape.js'
@@ -19,8 +19,7 @@ import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
 import { readResolveMetadata, type ResolveMetadata } from './resolve-decorator.js'
 
-/** Makes GraphQL enums of fields with `oneOf` and `enum`. Source: decisions, GraphQL. */
-
+/** Creates GraphQL enums from fields with `oneOf` and `enum`. */
 class EnumReader {
   readonly #enums = new Map<string, EnumModel>()
   readonly #problems: Problem[]
@@ -33,7 +32,7 @@ class EnumReader {
     return [...this.#enums.values()]
   }
 
-  /** @returns `undefined` for a field that is no enum; fields that name the same enum share it */
+  /** Fields with the same enum name share the enum. @returns `undefined` for a field without an enum */
   read(where: string, { rules, kind }: ShapeField): EnumModel | undefined {
     const { enum: name, oneOf } = rules
     if (name === undefined || oneOf === undefined) return undefined
@@ -94,9 +93,7 @@ export interface Models {
   readonly enums: readonly EnumModel[]
 }
 
-/**
- * @param tables every table once, with those that relations lead to
- */
+/** @param tables every table once, including tables that relations lead to */
 export function readModels(
   tables: readonly Table[],
   problems: Problem[],
@@ -113,11 +110,14 @@ const noWrites = Object.freeze({ create: false, update: false, delete: false } a
 const builtInScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
 
 interface Reading {
-  /** Keys name their types. */
+  /** Whether ids are global. */
   readonly hasGlobalIds: boolean
-  /** Those that are there, and whether clients may write them; undefined: all, as their policies say. */
+  /**
+   * The exposed records, and whether clients may write them; undefined for all records with the rules of their
+   * policies.
+   */
   readonly only: ReadonlyMap<Class, boolean> | undefined
-  /** Fields that the application adds to types. */
+  /** Fields of `schema.addField` by type. */
   readonly added: ReadonlyMap<string, ReadonlyMap<string, unknown>>
 }
 
@@ -134,7 +134,7 @@ class ModelReader {
   readonly #only: Reading['only']
   readonly #added: Reading['added']
 
-  /** @param keyColumns what columns hold keys of */
+  /** @param keyColumns columns that contain keys, with the types of the keys */
   constructor(
     problems: Problem[],
     keyColumns: ReadonlyMap<Column, string>,
@@ -189,7 +189,7 @@ class ModelReader {
     }
   }
 
-  /** The names of the fields that the application declares itself. */
+  /** The names that are used by fields of the application. */
   #takenNames({ name, fields, methods, table }: RecordModel): ReadonlySet<string> {
     return new Set([
       ...fields.keys(),
@@ -204,7 +204,7 @@ class ModelReader {
     for (const column of table.columns) {
       if (column.field.hidden) continue
       const keyType = this.#keyHolders.get(column)
-      // What has a global id has it as `id`, by which every type is read.
+      // The global id is always named `id`, as `Node` requires.
       const isNode = this.#hasGlobalIds && keyType !== undefined && column.isKey
       const name = isNode ? 'id' : toCamelCase(column.property)
       const where = `${table.type.name}.${column.property}`
@@ -215,7 +215,7 @@ class ModelReader {
     return fields
   }
 
-  /** @param keyType the type of the keys that it holds */
+  /** @param keyType the type whose keys the column contains */
   #readField(table: Table, column: Column, name: string, keyType: string | undefined): FieldModel {
     const { field } = column
     const rest = {
@@ -259,7 +259,7 @@ class ModelReader {
         if (byProperty.has(need)) continue
         this.#problems.push({
           code: 'GRAPHQL_NEEDS',
-          message: `${where} needs "${need}", which is no field of ${type.name}.`,
+          message: `${where}: "${need}" in needs is not a field of ${type.name}.`,
           remedy: didYouMean(need, byProperty.keys()),
         })
       }
@@ -267,7 +267,7 @@ class ModelReader {
     })
   }
 
-  /** Where records were left out, so is what gives them. */
+  /** With a selection of records, methods that return other records are left out. */
   #isAvailable({ type }: ResolveMetadata): boolean {
     if (this.#only === undefined) return true
     const base = type.replace(/[[\]!\s]/g, '')
@@ -286,8 +286,8 @@ class ModelReader {
     if (isGraphqlName(name)) return
     this.#problems.push({
       code: 'GRAPHQL_NAME',
-      message: `${where} is called "${name}" in GraphQL, which is no name there.`,
-      remedy: 'Names are letters, digits and _, not beginning with a digit or with two _.',
+      message: `${where}: "${name}" is not a valid name in GraphQL.`,
+      remedy: 'Use letters, digits and _. A name must not begin with a digit or __.',
     })
   }
 
@@ -300,7 +300,7 @@ class ModelReader {
   }
 }
 
-/** A foreign key: an `ID`, as the key that it refers to. */
+/** A foreign key is an `ID`, like the key that it refers to. */
 const foreignKeyField = Object.freeze({
   type: 'ID',
   form: 'id',
@@ -352,14 +352,14 @@ function formOf(
   return textForms[field.entry.storage] ?? formByType[scalarOf(field)]
 }
 
-/** `Integer` where the rules admit more than the 32 bits of GraphQL's `Int`. */
+/** `Integer` if the rules permit values beyond the 32 bits of GraphQL's `Int`. */
 function scalarOf({ entry, rules }: ShapeField): GraphqlScalar | 'Integer' {
   const { type } = entry.graphql
   if (type !== 'Int') return type
   return [rules.min, rules.max].every(isInt) ? type : 'Integer'
 }
 
-/** True within 32 bits, and for a bound that is not there. */
+/** Whether a bound is within 32 bits, or missing. */
 function isInt(bound: unknown): boolean {
   return typeof bound !== 'number' || (bound >= -(2 ** 31) && bound < 2 ** 31)
 }
@@ -373,13 +373,13 @@ const formByType = {
   String: 'text',
 } as const satisfies Readonly<Record<GraphqlScalar | 'Integer', FieldForm>>
 
-/** What is kept as no text and shown as such. */
+/** Storage classes that are not text but are sent as text. */
 const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {
   bytes: 'bytes',
   json: 'json',
 }
 
-/** The input types of filters are declared in `declare-filters.ts`. */
+/** The name of the input type of a filter. `declare-filters.ts` declares these types. */
 function filterOf(column: Column, enumeration: EnumModel | undefined): string {
   if (column.compares === 'json') return 'JsonFilter'
   const name = enumeration?.name ?? column.field.entry.graphql.filter

@@ -1,4 +1,4 @@
-/** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
+/** Runs the queries of resolvers: lists, counts, single rows and related rows, with one statement each. */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
@@ -20,7 +20,7 @@ import type { ListQuery, QueryReader } from './query-reader.js'
 
 export type Instance = Record<string, unknown>
 
-/** The rows of a list, with what their cursors are made of. */
+/** Reads the rows of a list. Remembers the values of derived columns, which cursors need. */
 export function readList(
   table: Table,
   query: ListQuery,
@@ -49,7 +49,7 @@ export function readList(
   })
 }
 
-/** The first row that a condition finds. */
+/** Reads the first row that matches a condition. */
 export function readFirst(
   table: Table,
   condition: Condition,
@@ -77,17 +77,17 @@ export function readCount(
   return after(run(plan, values, table, source), ([row]) => Number(row?.[0]))
 }
 
-/** A condition for one key, with its key and values to go with it. */
+/** Creates the condition for one key, and adds it to the cache key and the values of the reader. */
 export function keyCondition({ key }: Table, value: unknown, reader: QueryReader): Condition {
   reader.key += '='
   return equals(key, reader.values.push(value) - 1)
 }
 
 /**
- * The rows behind a relation of many records: of each the ones that its own list asks for.
+ * Reads the related rows of many records, each with the order and the limit of its list.
  *
- * @param keys driver's values of the relation's `local` column, each once
- * @returns by the key's text
+ * @param keys values of the relation's `local` column for the driver, without duplicates
+ * @returns the rows by the text of the key
  */
 export function readRelated(
   relation: Relation,
@@ -118,7 +118,7 @@ export function readRelated(
   )
 }
 
-/** The one row behind each key, by the key's text. */
+/** Reads rows by their keys. @returns the rows by the text of the key */
 export function readByKey(
   target: Table,
   keys: readonly unknown[],
@@ -141,7 +141,7 @@ export function readByKey(
   })
 }
 
-/** The number of rows behind a relation of many records, by the text of the record's key. */
+/** Counts the related rows of many records. @returns the counts by the text of the record's key */
 export function readRelationCounts(
   relation: Relation,
   keys: readonly unknown[],
@@ -156,7 +156,7 @@ export function readRelationCounts(
   const where = boundToShard(table, context, reader, byKeys)
   const plan = context.plansOf(table).get(`#${name}|${reader.key}`, () => ({
     query: 'rows',
-    // Those who asked have read the rows already.
+    // The records themselves were read already.
     rows: { table, where, withDeleted: true },
     stored: [table.key],
     derived: [derived],

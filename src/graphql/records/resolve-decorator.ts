@@ -4,9 +4,9 @@ import { createMemberMetadata, type Class } from '../../metadata/class-metadata.
 import type { ArgumentDeclaration } from '../declarations.js'
 
 export interface ResolveOptions {
-  /** The record's fields that the method reads; they are loaded whatever the client selected. Default: all. */
+  /** The fields that the method reads. They are loaded even if the client does not select them. Default: all. */
   needs?: readonly string[]
-  /** By name: a type (`'Int!'`), or a type with a default. Default: none. */
+  /** Arguments by name: a type (`'Int!'`), or a type with a default. Default: none. */
   args?: Readonly<Record<string, string | ArgumentDeclaration>>
   description?: string
 }
@@ -31,13 +31,13 @@ const resolveMetadata = createMemberMetadata<ResolveMetadata>('resolve')
 export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorator {
   return toDecorator(({ owner, member, kind: position, isStatic }) => {
     if (member === undefined || position !== 'method' || isStatic) {
-      throw new TypeError(`@Resolve on ${owner.name}: it belongs before a method of instances.`)
+      throw new TypeError(`@Resolve on ${owner.name}: it can only be used on a method of instances.`)
     }
     resolveMetadata.write(owner, member, { type, options: { ...options } })
   })
 }
 
-/** A class's fields by method, the base's first. */
+/** The fields of a class by method, starting with the base class. */
 export function readResolveMetadata(owner: Class): ReadonlyMap<string, ResolveMetadata> {
   return resolveMetadata.readAll(owner)
 }

@@ -1,6 +1,6 @@
 /**
- * Resolvers of what is generated, for operations that the planner leaves to graphql-js: beside fields with resolvers of
- * their own, and wherever an answer has errors. Relations are read in batches, one statement a level.
+ * Resolvers of generated fields, for operations that the planner cannot compile, such as operations with hand-written
+ * resolvers, and for results with errors. Relations are read in batches, one statement for each level.
  */
 
 import type { GraphQLResolveInfo } from 'graphql'
@@ -28,18 +28,17 @@ import {
   type Instance,
 } from './read-rows.js'
 
-/**
- * Gathers the requests of all resolvers of one execution before reading: a relation of a hundred records costs one
- * statement, not a hundred.
- */
-
+/** A resolver that waits for the value of a key. */
 interface Waiting<K, V> {
   readonly key: K
   readonly resolve: (value: V) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The keys that one field of a document loads in one execution. */
+/**
+ * Collects the keys that one field loads in one execution, and loads them together: a relation of 100 records costs one
+ * statement instead of 100.
+ */
 class Batch<K, V> {
   readonly #load: (keys: readonly K[]) => MaybePromise<(key: K) => V>
   #waiting: Waiting<K, V>[] = []
@@ -51,7 +50,7 @@ class Batch<K, V> {
   get(key: K): Promise<V> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject })
-      // Behind the promises that are being kept: their resolvers ask within this turn too.
+      // Runs after all pending promises, because their resolvers may add keys in the same turn of the event loop.
       if (this.#waiting.length === 1)
         void Promise.resolve().then(() => {
           process.nextTick(() => void this.#run())
@@ -71,12 +70,13 @@ class Batch<K, V> {
   }
 }
 
-/** By execution (its own object of variables), then by field. */
+/** Batches by execution (identified by its object of variables) and field. */
 const executions = new WeakMap<object, Map<unknown, Batch<unknown, unknown>>>()
 
 /**
- * @param execution an object that belongs to one execution alone
- * @param field the field that loads; it must always pass the same `load`
+ * @param execution an object that belongs to one execution only
+ *
+ * @param field identifies the field, which must always pass the same `load`
  */
 function inBatch<K, V>(
   execution: object,
@@ -96,7 +96,7 @@ function inBatch<K, V>(
 
 const parts = new WeakMap<object, Map<unknown, object>>()
 
-/** Stands for an execution where what it asks for is read in parts, e.g. by shards. */
+/** An object that identifies a part of an execution, such as a shard. */
 function partOf(execution: object, part: unknown): object {
   let partsOfExecution = parts.get(execution)
   if (partsOfExecution === undefined)
@@ -106,17 +106,17 @@ function partOf(execution: object, part: unknown): object {
   return one
 }
 
-/** What resolvers work with. */
+/** The services of resolvers. */
 export interface RecordServices {
   readonly database: () => Database
   readonly listMax: number
-  /** Changes that may wait for a subscriber. Asked when there is one. */
+  /** The maximum number of changes that wait for a subscriber. Called when a subscription is opened. */
   readonly maxEvents: () => number
-  /** Milliseconds since 1970, by the application's clock. */
+  /** Milliseconds since 1970, from the application's clock. */
   readonly now: () => number
 }
 
-/** One record, or null where the caller may see none of that key. */
+/** @returns null if there is no record with this key or the caller may not see it */
 export function resolveOne(
   model: RecordModel,
   services: RecordServices,
@@ -127,7 +127,7 @@ export function resolveOne(
   return readOne(model, source, reader, model.ids.read(id))
 }
 
-/** The same by a reader of one's own, which has read nothing yet. */
+/** As `resolveOne`, with a new reader. */
 export function readOne(
   model: RecordModel,
   source: Source,
@@ -182,7 +182,7 @@ export function relationResolver(
   }
 }
 
-/** The resolver of the number of a relation's rows. */
+/** The resolver of the number of related rows. */
 export function countResolver(
   relation: RelationModel,
   services: RecordServices,
@@ -248,7 +248,7 @@ function resolveMany(request: RelationRequest, record: Instance): MaybePromise<I
   return batch.get(encode(relation, value))
 }
 
-/** The records of one place of the document that are read together: all, or those of one shard. */
+/** The batch of a field: all records, or the records of one shard. */
 function batchOf<V>(
   { relation, info }: RelationRequest,
   record: Instance,
@@ -263,19 +263,19 @@ function batchOf<V>(
   )
 }
 
-/** Keys of UUIDs are compared in the form in which they are kept. */
+/** UUID keys are stored and compared in lower case. */
 function encode({ relation }: RelationModel, value: unknown): unknown {
   return relation.local.isUuid ? String(value).toLowerCase() : value
 }
 
-/** What the caller sees of a record, read by itself. */
+/** A reader with only the caller's row filter of a record. */
 function rightsOf(target: Table, services: RecordServices, caller: Caller): QueryReader {
   const { reader } = openReading(services, caller)
   reader.rows(target)
   return reader
 }
 
-/** What is shared belongs to no client's request, which may end before the others'. */
+/** Shared reads do not belong to the request of one client, which may end earlier. */
 function openBelow(
   record: Instance,
   services: RecordServices,
@@ -285,7 +285,7 @@ function openBelow(
   return isShared(record) ? { ...reading, source: services.database() } : reading
 }
 
-/** What a client's rows are read with. */
+/** The source and reader for the reads of a client. */
 export function openReading(
   { database, listMax }: RecordServices,
   caller: Caller,

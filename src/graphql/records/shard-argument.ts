@@ -1,22 +1,25 @@
-/** Operations on one row of a sharded record: the argument that says the shard where the caller's `rows` do not say it. */
+/**
+ * The argument with the shard for operations on one row of a sharded record. Clients need it if the caller's row filter
+ * does not determine the shard.
+ */
 import type { ArgumentDeclaration, Arguments, FieldDeclaration } from '../declarations.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { toKeyValue } from './query-reader.js'
 
-/** The field that the record is sharded by; `undefined` for other records, and where clients do not see it. */
+/** The field that the record is sharded by; `undefined` if the record is not sharded, or if the field is hidden. */
 function shardField({ table, fields }: RecordModel): FieldModel | undefined {
   if (table.shard === undefined) return undefined
   return [...fields.values()].find(({ column }) => column === table.shard)
 }
 
-/** @returns the declaration itself where there is nothing to say */
+/** @returns the declaration unchanged if the record needs no shard argument */
 export function withShardArgument(model: RecordModel, field: FieldDeclaration): FieldDeclaration {
   const shard = shardField(model)
   if (shard === undefined) return field
   const argument: ArgumentDeclaration = {
     type: shard.type,
-    description: `Where the ${model.name} is, unless the caller's rights or the input say it.`,
+    description: `The shard of the ${model.name}. Required if neither the caller's rights nor the input determine it.`,
   }
   return {
     ...field,
@@ -26,7 +29,7 @@ export function withShardArgument(model: RecordModel, field: FieldDeclaration): 
   }
 }
 
-/** Runs in the shard that the argument names. */
+/** Runs `work` in the shard of the argument. */
 export function inGivenShard<R>(model: RecordModel, args: Arguments, work: () => R): R {
   const shard = shardField(model)
   const argument = shard && args[shard.name]

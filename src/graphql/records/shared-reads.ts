@@ -1,6 +1,6 @@
 /**
- * For one change, rows and the relations below them are read once for all subscribers who see the same rows, that is,
- * with the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
+ * Shares reads between subscribers: for one change, the row and its relations are read once for all subscribers with
+ * the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
@@ -12,8 +12,9 @@ import type { Instance } from './read-rows.js'
 const readings = new WeakMap<RowChanges, Map<string, unknown>>()
 
 /**
- * @param reader has read the caller's rows of the record, and nothing else yet
- * @param read must depend on the change, the row and the reader's rows alone
+ * @param reader contains only the caller's row filter
+ *
+ * @param read must depend only on the change, the row and the row filter
  */
 export function readShared<T>(
   changes: RowChanges,
@@ -33,14 +34,13 @@ export function readShared<T>(
   return reading
 }
 
-/** What was read of relations below the rows of one change. */
+/** Reads of relations for one change, by relation and cache key. */
 type BelowReadings = Map<Relation, Map<string, unknown>>
 
 const readsBelowChange = new WeakMap<RowChanges, BelowReadings>()
-/** By row that several subscribers are told. */
 const readsBelowRow = new WeakMap<Instance, BelowReadings>()
 
-/** A row that several subscribers are told: what is read below it is shared, too. */
+/** Marks a row as shared, so that reads of its relations are shared too. */
 export function shareBelow(changes: RowChanges, row: Instance): void {
   let readings = readsBelowChange.get(changes)
   if (readings === undefined)
@@ -48,15 +48,17 @@ export function shareBelow(changes: RowChanges, row: Instance): void {
   readsBelowRow.set(row, readings)
 }
 
-/** True for rows that several subscribers are told. */
+/** Whether several subscribers share the row. */
 export function isShared(row: Instance): boolean {
   return readsBelowRow.has(row)
 }
 
 /**
- * @param keys of the rows above
- * @param reader has read the whole question, and the caller's rows behind the relation
- * @param read must depend on the relation, the keys and the reader's question alone
+ * Shares the read of a relation.
+ *
+ * @param keys the keys of the parent rows
+ * @param reader contains the arguments of the relation and the caller's row filter
+ * @param read must depend only on the relation, the keys and the reader
  */
 export function readBelow<T extends ReadonlyMap<string, Instance | readonly Instance[]>>(
   row: Instance,
@@ -81,7 +83,7 @@ export function readBelow<T extends ReadonlyMap<string, Instance | readonly Inst
   return reading
 }
 
-/** Different texts for different values; `undefined` for what is no plain value. */
+/** A text that identifies a value; `undefined` for objects. */
 function textOf(value: unknown): string | undefined {
   if (Array.isArray(value)) {
     const items = value.map(textOf)

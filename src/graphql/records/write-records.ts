@@ -1,6 +1,6 @@
 /**
- * Creates, updates and deletes records for clients, nested records and ties included: reads the input, and leaves the
- * writing to the policy's writer. Source: decisions, GraphQL.
+ * Creates, updates and deletes records for clients, with nested records and links. Reads the input, and writes through
+ * the record's policy. Source: decisions, GraphQL.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
@@ -25,13 +25,18 @@ export class RecordWriter {
     return this.#writer.create(readInput(model, input, 'input'))
   }
 
-  /** Reads a creation that is one statement. @returns `undefined` for another. @throws {HttpError} as `create` */
+  /**
+   * Reads the input of a creation.
+   *
+   * @returns `undefined` if it needs more than one statement
+   * @throws {HttpError} as `create`
+   */
   prepareCreate(model: RecordModel, input: unknown): (() => MaybePromise<Instance>) | undefined {
     const tree = readInput(model, input, 'input')
     return this.#writer.isOneStatement(tree) ? () => this.#writer.create(tree) : undefined
   }
 
-  /** @throws {HttpError} as `create`; 404 `NOT_FOUND`, also for a row that the caller does not see */
+  /** @throws {HttpError} as `create`; 404 `NOT_FOUND` if the row does not exist or the caller may not see it */
   update(
     model: RecordModel,
     id: string,
@@ -44,7 +49,7 @@ export class RecordWriter {
     )
   }
 
-  /** As `createAtOnce`. */
+  /** As `prepareCreate`. */
   prepareUpdate(
     model: RecordModel,
     id: string,
@@ -55,7 +60,7 @@ export class RecordWriter {
     return () => after(this.#writer.update(key, tree), (changed) => found(changed, model, id))
   }
 
-  /** @returns false where there is no such record, or none that the caller sees */
+  /** @returns false if the record does not exist or the caller may not see it */
   delete(model: RecordModel, id: string, expectedVersion?: unknown): MaybePromise<boolean> {
     const key = model.ids.read(id) as string | undefined
     if (key === undefined) return false
@@ -63,7 +68,7 @@ export class RecordWriter {
   }
 }
 
-/** @throws {HttpError} 404 `NOT_FOUND` where no row was changed */
+/** @throws {HttpError} 404 `NOT_FOUND` if no row was updated */
 function found(changed: Instance | null, model: RecordModel, id: string): Instance {
   if (changed === null) throw noSuchRow(model.name, id)
   return changed
@@ -81,7 +86,7 @@ function readChange(
   return { key, tree }
 }
 
-/** Null asks for none, as if it did not come. */
+/** Null means no expected version, like a missing argument. */
 function toExpected(version: unknown): readonly number[] | undefined {
   return typeof version === 'number' ? [version] : undefined
 }

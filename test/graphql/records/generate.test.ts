@@ -162,7 +162,7 @@ describe('generateRecords', () => {
     }
     expect(problemsOf(Twice)).toEqual([
       'GRAPHQL_NAME_TAKEN Twice.firstName would be the second field "firstName" of its GraphQL type.',
-      'GRAPHQL_NEEDS Twice.shout needs "name", which is no field of Twice.',
+      'GRAPHQL_NEEDS Twice.shout: "name" in needs is not a field of Twice.',
     ])
   })
 

@@ -304,7 +304,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
 
   it('refuses first with last, and invalid cursors', async () => {
     await expect(ask('{ booksPage(first: 1, last: 1) { totalCount } }')).rejects.toThrow(
-      'last cannot stand beside first',
+      'last cannot be combined with first',
     )
     await expect(ask('{ booksPage(last: 1, before: "x") { totalCount } }')).rejects.toThrow(
       'before is not a cursor of this list in this order',

@@ -378,7 +378,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       data: { folderChanged: null },
       errors: [
         {
-          message: 'Some changes cannot be told any more. Ask again for what you show.',
+          message: 'Some changes were lost. Reload the data.',
           path: ['folderChanged'],
           extensions: { code: 'EVENTS_LOST' },
         },
