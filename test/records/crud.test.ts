@@ -288,7 +288,7 @@ describe('crud', () => {
     extendWithCrud(Gated, { crud: class Plain {} }, open, faults)
     expect(faults.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
       'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, aggregate, find, create, update, delete.',
-      'Plain is used as a record but has no @Record. Write @Record before class Plain.',
+      'Plain is used as a record but has no @Record. Add @Record to the class Plain.',
     ])
   })
 

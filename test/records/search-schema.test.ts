@@ -250,7 +250,7 @@ describe('a search', () => {
       @Field('id') id!: number
       @Field('string') search!: string
     }
-    expect(problemsOf(Empty)).toEqual(['RECORD_SEARCH @Record of Empty: search names no fields.'])
+    expect(problemsOf(Empty)).toEqual(['RECORD_SEARCH @Record of Empty: search has no fields.'])
     expect(problemsOf(Hidden)).toEqual([
       'RECORD_SEARCH @Record of Hidden: search names hidden fields only, which are never searched.',
     ])

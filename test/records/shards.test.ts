@@ -317,10 +317,10 @@ describe('is refused by the start', () => {
     }
     expect(await problemsOf(None, Loose, Own)).toStrictEqual([
       expect.stringContaining(
-        'RECORD_SHARD @Record of None: shardBy names "tenant", which is no field',
+        'RECORD_SHARD @Record of None: shardBy names "tenant", which is not a field',
       ),
-      expect.stringContaining('may be left out'),
-      expect.stringContaining('which is the key'),
+      expect.stringContaining('is not required'),
+      expect.stringContaining('which is the primary key'),
     ])
   })
 
@@ -370,7 +370,7 @@ describe('is refused by the start', () => {
       @BelongsTo(() => Home, { onDelete: 'setNull' }) home!: Rel<Home>
     }
     expect(await problemsOf(Home, Tag, Door, Room)).toStrictEqual([
-      expect.stringContaining('a table of pairs is not sharded'),
+      expect.stringContaining('a join table cannot be sharded'),
       expect.stringContaining('Door refers to Home, which is sharded by tenantId'),
       expect.stringContaining("'setNull' would empty tenantId too"),
     ])

@@ -185,7 +185,7 @@ describe('a faulty record', () => {
     class Plain {}
     class Special extends Category {}
     expect(faults(Plain)).toStrictEqual([
-      'NOT_A_RECORD Plain is used as a record but has no @Record. Write @Record before class Plain.',
+      'NOT_A_RECORD Plain is used as a record but has no @Record. Add @Record to the class Plain.',
     ])
     expect(faults(Special)[0]).toContain('NOT_A_RECORD Special')
   })
@@ -221,7 +221,7 @@ describe('a faulty record', () => {
       'RECORD_NAME Named: table cannot be called "a b"',
       'RECORD_NAME Named.quoted: column cannot be called "x"y"',
       'RECORD_FIELD_NAME Named.or: "or" is a word of filters and cannot be a field\'s name',
-      'RECORD_COLUMN_TWICE Named: userId and user_id are both kept in the column "user_id"',
+      'RECORD_COLUMN_TWICE Named: userId and user_id are both stored in the column "user_id"',
     ])
   })
 
@@ -258,7 +258,7 @@ describe('a faulty record', () => {
     const Place = recordOf({}, 'Place')
     const Visit = recordOf({ places: ManyToMany(() => Place, { through: 'Place' }) }, 'Visit')
     expect(faults(Visit)).toStrictEqual([
-      'RELATION_JOIN Visit.places: "Place" cannot be its join table, because the record Place is kept in it. ' +
+      'RELATION_JOIN Visit.places: "Place" cannot be its join table, because the record Place is stored in it. ' +
         "Name another table: { through: '…' }, or write @HasMany(() => Place) on both sides.",
     ])
     const Person: Class = recordOf(
@@ -266,7 +266,7 @@ describe('a faulty record', () => {
       'Person',
     )
     expect(faults(Person)).toStrictEqual([
-      'RELATION_JOIN Person.rivals: "person_person" cannot be its join table, because Person.friends keeps other links in it. ' +
+      'RELATION_JOIN Person.rivals: "person_person" cannot be its join table, because Person.friends stores other links in it. ' +
         "Name another table: { through: '…' }.",
     ])
     const Other = recordOf({ x: ManyToMany(() => Place, { through: 'pg_x', to: 'ctid' }) }, 'Other')
@@ -279,7 +279,7 @@ describe('a faulty record', () => {
       @Field('id') id!: number
     }
     expect(faults(Product, Other)).toContain(
-      `RECORD_TABLE_TWICE Other and Product are both kept in the table "Product". Name another: @Record({ table: '…' }) before class Other.`,
+      `RECORD_TABLE_TWICE Other and Product are both stored in the table "Product". Name another: @Record({ table: '…' }) before class Other.`,
     )
   })
 

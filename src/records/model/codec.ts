@@ -1,4 +1,4 @@
-/** Converts property values to driver values and back. Compiled once for each table and engine. */
+/** Converts property values to driver values and back. Codecs are compiled once for each table and engine. */
 import { instanceConstructorOf } from '../../fields/instance.js'
 import { isUuid } from '../../fields/kinds/identifiers.js'
 import type { Kind } from '../../fields/kinds/kind.js'
@@ -10,8 +10,9 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from './table.js'
 
 /**
- * @param id a key, or an integer key as text, as paths and GraphQL give it
- * @returns the driver's value; `undefined` for a value that cannot be a key, which no row has
+ * @param id a key, or an integer key as text (from a path or GraphQL)
+ *
+ * @returns the driver value; `undefined` for an invalid key, which no row can have
  */
 export function toKey({ key }: TableCodec, id: unknown): unknown {
   const { fromText } = key.column.field.entry
@@ -23,15 +24,15 @@ export function toKey({ key }: TableCodec, id: unknown): unknown {
 /** Converts one column's values for one engine. */
 export interface ColumnCodec {
   readonly column: Column
-  /** The column's place in the table. */
+  /** The index of the column in the table. */
   readonly index: number
   /** Whether a value (never null) is of the column's kind. */
   readonly accepts: (value: unknown) => boolean
   /** Converts a value of the kind, never null. */
   readonly encode: (value: unknown) => unknown
-  /** The property's value of a value of the driver, never null. */
+  /** Converts a driver value to the property's value, never null. */
   readonly decode: (value: unknown) => unknown
-  /** Whether the column can hold a value that `encode` made: a field for a UUID key may be of a kind that takes any text. */
+  /** Whether the column can store an encoded value. The field of a UUID key may be of a kind that accepts any text. */
   readonly canStore: (encoded: unknown) => boolean
 }
 
@@ -40,16 +41,15 @@ export interface TableCodec<T extends object = object> {
   readonly columns: readonly ColumnCodec[]
   readonly byProperty: ReadonlyMap<string, ColumnCodec>
   readonly key: ColumnCodec
-  /** Columns that hold less than their kind takes. */
+  /** Columns that cannot store every value of their kind. */
   readonly narrow: readonly ColumnCodec[]
   /** Makes an instance from a row that contains all columns in order. A null that was never set leaves no property. */
   readonly readRow: (row: Row) => T
   /** Every column's value of an instance, in order; null if there is none. */
   readonly writeRow: (instance: object) => unknown[]
   /**
-   * Gives an instance the values that a row would have after it was stored and read again: timestamps in UTC,
-   * decimals with
-   * their full scale, lists and nested objects as copies. Values of another kind stay as they are.
+   * Gives an instance the values that a row would have after it was stored and read again: timestamps in UTC, decimals
+   * with their full scale, lists and nested objects as copies. Values of another kind stay as they are.
    */
   readonly convert: (instance: Record<string, unknown>) => void
 }
@@ -85,7 +85,7 @@ function toConverter(columns: readonly ColumnCodec[]): TableCodec['convert'] {
   }
 }
 
-/** From a property's value to the one that is read again once it was stored; undefined where they are the same. */
+/** Converts a value to the value that would be read after storing it; undefined if that is always the same value. */
 function toStoredForm(column: Column): ((value: unknown) => unknown) | undefined {
   const { field, storage } = column
   if (storage === 'json') return (value) => fromStoredJson(field, toStoredJson(field, value))
@@ -115,7 +115,7 @@ function createCodec(column: Column, index: number, dialect: Dialect): ColumnCod
   })
 }
 
-/** Converts a value in either of its forms to that of the storage class. */
+/** The conversion of a value, in either of its two forms, to the form of the storage class. */
 function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => unknown {
   if (storage === 'json') return (value) => toStoredJson(field, value)
   const { entry } = field

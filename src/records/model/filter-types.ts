@@ -1,4 +1,4 @@
-/** The types of filters and orders, derived from the record. Source: public API, Records. */
+/** The types of filters and orders, derived from a record's class. Source: public API, Records. */
 import type { Unmarked } from './written-types.js'
 import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'
@@ -71,30 +71,31 @@ export type JsonTest = Operators<string | number | boolean> & {
 export type Direction = 'asc' | 'desc'
 
 /**
- * `{ price: 'desc', name: 'asc' }`, or a list of such. A field of a row that it belongs to is named behind the relation:
- * `{ org: { name: 'asc' } }`. Nulls and missing rows come last unless `{ nulls: 'first' }`; ties are ordered by the key.
+ * `{ price: 'desc', name: 'asc' }`, or a list of such objects. To order by a field of the row that a relation refers
+ * to, write `{ org: { name: 'asc' } }`. Nulls and missing rows come last unless `{ nulls: 'first' }`. Equal rows are
+ * ordered by the key.
  */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
 export type OrderTerms<T> = { [K in keyof T]?: OrderTerm | OrderBehind<NonNullable<T[K]>> }
 
-/** The order by fields of the one row that a relation leads to. */
+/** The order by fields of a related row. */
 type OrderBehind<V> = V extends Scalar | readonly unknown[] ? never : OrderTerms<V>
 
 export type OrderTerm =
   Direction | Skip | { direction?: Direction | Skip; nulls?: 'first' | 'last' | Skip }
 
 /**
- * A filter as it was written, where `undefined` is an error of the compiler: `{ orgId: claims.org }` with a claim that
- * may be missing. Keys that may be absent are allowed, such as those of a route's checked query. Names that filters of
- * `S` do not have are errors too.
+ * Checks the type of a filter at its call, so that `undefined` is a compile error: `{ orgId: claims.org }` with a claim
+ * that may be missing. Optional keys are allowed, such as the keys of a route's checked query. Unknown names are errors
+ * too.
  *
- * @typeParam G what was written
- * @typeParam S what is asked for: `Where<Item>`
+ * @typeParam G the type of the argument
+ * @typeParam S the expected type: `Where<Item>`
  */
 export type Selected<G, S> = [S] extends [G] ? unknown : Said<G, S>
 
-/** The same for options with filters among them. */
+/** The same check for options that contain filters. */
 export type SelectOptions<O, S> = [S] extends [O]
   ? unknown
   : {
@@ -140,7 +141,7 @@ type Scalar =
 
 type IsOptional<O, K extends keyof O> = object extends Pick<O, K> ? true : false
 
-/** The names of all parts of a union that are no lists. */
+/** The keys of all members of a union except lists. */
 type NamesOf<S> = S extends readonly unknown[] ? never : S extends object ? keyof S : never
 
 type TypeAt<S, K> = S extends object ? (K extends keyof S ? S[K] : never) : never

@@ -30,7 +30,7 @@ function namesHidden(table: Table, path: string): boolean {
   let current = table
   for (const name of path.split('.')) {
     if (current.shape.byName.get(name)?.hidden === true) return true
-    // Names behind a field are within its value.
+    // Names after a field are within its value.
     if (current.byProperty.has(name)) return false
     current = current.relations.get(name)?.target ?? current
   }

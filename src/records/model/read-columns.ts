@@ -105,7 +105,7 @@ export interface TableColumns {
   readonly columns: readonly Column[]
 }
 
-/** @returns `undefined` if no table can be made; then `problems` tells why */
+/** @returns `undefined` if no table can be created; `problems` has the reasons */
 export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
   const given = readRecord(type)
   if (given === undefined) {
@@ -113,7 +113,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
       problem(
         'NOT_A_RECORD',
         `${type.name} is used as a record but has no @Record.`,
-        `Write @Record before class ${type.name}.`,
+        `Add @Record to the class ${type.name}.`,
       ),
     )
     return undefined
@@ -197,7 +197,7 @@ function checkColumns(type: Class, columns: readonly Column[], problems: Problem
     problems.push(
       problem(
         'RECORD_COLUMN_TWICE',
-        `${type.name}: ${other.property} and ${column.property} are both kept in the column "${column.name}".`,
+        `${type.name}: ${other.property} and ${column.property} are both stored in the column "${column.name}".`,
         `Name another: { column: '…' } on ${column.property}.`,
       ),
     )

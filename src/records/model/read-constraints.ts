@@ -34,7 +34,7 @@ export function readConstraints(
       problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy })
     }
     if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
-      wrong(' is no object.', "Write { status: 409, message: 'The room is taken.' }.")
+      wrong(' is not an object.', "Write { status: 409, message: 'The room is taken.' }.")
       continue
     }
     for (const option of Object.keys(given))
@@ -45,13 +45,13 @@ export function readConstraints(
         )
     const { status, message, path } = given
     if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status < 500))
-      wrong(': status is no status of a client error.', 'Write a number from 400 to 499.')
+      wrong(': status is not the status of a client error.', 'Write a number from 400 to 499.')
     if (message !== undefined && (typeof message !== 'string' || message === ''))
-      wrong(': message is no text.', 'Write what the client is to read, or leave it out.')
+      wrong(': message is not a text.', 'Write a message for the client, or leave it out.')
     const column = columns.find(({ property }) => property === path)
     if (path !== undefined && column === undefined) {
       const names = columns.map(({ property }) => property)
-      wrong(`: path "${path}" is no field.`, didYouMean(path, names) || 'Name a field of it.')
+      wrong(`: path "${path}" is not a field.`, didYouMean(path, names) || 'Name a field of it.')
     }
     constraints.set(name, { status, message, column })
   }

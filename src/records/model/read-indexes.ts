@@ -1,4 +1,4 @@
-/** Reads a record's indexes: from its fields, from `@Record({ indexes })`, and one for every foreign key. */
+/** Reads the indexes of a record: from its fields, from `@Record({ indexes })`, and one for every foreign key. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Column, TableIndex, IndexForm } from '../../engines/contract/table.js'
@@ -12,14 +12,13 @@ import type { RecordIndex, RecordOptions } from './record.js'
 import { relationMetadataOf } from './relations.js'
 import { coversAllRows } from '../../sql/table.js'
 
-/**
- * Reports indexes of one name. A database has each name once among its tables and indexes, so the second index would never be
- * made: `a_b` with the column `c` and `a` with the column `b_c` give the same name.
- */
-
-/** The owner of a name in the words of a message: `the index of Product.name`. */
+/** The owner of a name for messages: `the index of Product.name`. */
 type Owner = string
 
+/**
+ * Reports indexes with the same name, which cannot exist together: `a_b` with the column `c` and `a` with the column
+ * `b_c` give the same name.
+ */
 export function checkIndexNames(tables: ReadonlySet<Table>, problems: Problem[]): void {
   // SQLite does not distinguish case.
   const owners = new Map<string, Owner>()
@@ -59,7 +58,7 @@ function upperFirst(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-/** The columns by which `@HasMany` lists rows. */
+/** The foreign keys of all `@HasMany`. */
 export function listedColumns(tables: Iterable<Table>): ReadonlySet<Column> {
   const listed = new Set<Column>()
   for (const { relations } of tables)
@@ -67,7 +66,7 @@ export function listedColumns(tables: Iterable<Table>): ReadonlySet<Column> {
   return listed
 }
 
-/** Indexes for lists of records whose other side has no `@BelongsTo`: there the keys are plain fields. */
+/** The indexes of foreign keys that are plain fields, because the record has no `@BelongsTo`. */
 export function findMissingIndexes(
   { name, key, columns, indexes }: Table,
   listed: ReadonlySet<Column>,
@@ -84,12 +83,12 @@ interface IndexSource {
   readonly name: string
   readonly options: Readonly<RecordOptions>
   readonly key: Column
-  /** Values are unique within it. */
+  /** The shard field, within which values are unique. */
   readonly shard: Column | undefined
   readonly columns: readonly Column[]
 }
 
-/** Frozen. */
+/** @returns a frozen list */
 export function readIndexes(source: IndexSource, problems: Problem[]): readonly TableIndex[] {
   const { options, key, columns } = source
   const indexes = readFieldIndexes(source, problems)
@@ -103,25 +102,30 @@ export function readIndexes(source: IndexSource, problems: Problem[]): readonly 
   const foreignKeys = foreignKeyNames(source.type)
   for (const column of columns) {
     if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
-    // An index finds nothing by its later columns, nor rows that it leaves out.
+    // An index does not help for its later columns alone, or for rows that it leaves out.
     const isIndexed = indexes.some((index) => index.columns[0] === column && coversAllRows(index))
     if (!isIndexed) indexes.push(toForeignIndex(source.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
 }
 
-/** True where `known` serves as `other`. Indexes of one name that differ are reported: see check-index-names.ts. */
+/**
+ * Whether the first index makes the second one unnecessary. `checkIndexNames` reports indexes that differ but have one
+ * name.
+ */
 function isSameIndex(first: TableIndex, second: TableIndex): boolean {
   return (
     first.name === second.name &&
-    // The index of a reference has the key behind its column.
+    // The index of a foreign key ends with the primary key.
     (first.columns.length === second.columns.length || !first.unique) &&
     second.columns.every((column, position) => column === first.columns[position]) &&
     JSON.stringify(first.form) === JSON.stringify(second.form)
   )
 }
 
-/** With it the first rows of a parent are read in the key's order, however many there are. */
+/**
+ * The index of a foreign key ends with the primary key, so that the first rows of a parent are read without sorting.
+ */
 export function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
   const columns = column === key ? [column] : [column, key]
   return { name: toIndexName(table, [column.name], false), columns, unique: false }
@@ -159,7 +163,7 @@ function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, prob
   })
 }
 
-/** The names of an index's options. */
+/** The options of an index. */
 const indexNames = { fields: true, where: true, like: true, unique: true } as const
 
 function readDeclaredIndex(
@@ -201,7 +205,7 @@ function readDeclaredIndex(
     : { name: toFormName(source.name, names, form, unique), columns, unique, form }
 }
 
-/** Each machine knows its own rows alone, so that it can refuse no value that another one has. */
+/** Values can be unique only within a shard, because each machine has only its own rows. */
 function checkShard(
   { type }: IndexSource,
   where: string,
@@ -216,7 +220,7 @@ function checkShard(
   problems.push(problem(message, `Write fields: [${fields}].`))
 }
 
-/** What a program without types writes may be anything. */
+/** JavaScript programs may pass a value of any type. */
 function isIndex(declared: Partial<RecordIndex> | null | undefined): declared is RecordIndex {
   const fields: unknown = declared?.fields
   if (!Array.isArray(fields)) return false
@@ -279,7 +283,7 @@ function columnOf(
   return undefined
 }
 
-/** The comparisons that a partial index may use. */
+/** The operators that the condition of a partial index may use. */
 const rowTests: ReadonlySet<string> = new Set([
   'eq',
   'ne',

@@ -43,7 +43,7 @@ function readTarget(
 ): Table | undefined {
   const type = resolveClass(metadata.target)
   if (type === undefined) {
-    const remedy = 'Category. => Write a thunk that returns a class: () => Category. => Category.'
+    const remedy = 'Write a thunk that returns a class: () => Category.'
     problems.push(problem('RELATION_TARGET', `${where} does not lead to a class.`, remedy))
     return undefined
   }

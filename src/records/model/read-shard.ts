@@ -1,4 +1,7 @@
-/** Reads `@Record({ shardBy })`: the field by which rows are spread over machines, and what that asks of relations. */
+/**
+ * Reads `@Record({ shardBy })`, the field by which rows are distributed over machines, and checks the relations of
+ * sharded records.
+ */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -12,7 +15,7 @@ interface ShardSource {
   readonly columns: readonly Column[]
 }
 
-/** @returns `undefined` where the record is not sharded, or by nothing that it can be sharded by */
+/** @returns `undefined` if the record is not sharded, or if the option is invalid */
 export function readShard(
   { type, options, columns }: ShardSource,
   problems: Problem[],
@@ -28,18 +31,18 @@ export function readShard(
     )
     const remedy =
       `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
-    problems.push(fault(`${where} names "${shardBy}", which is no field.`, remedy))
+    problems.push(fault(`${where} names "${shardBy}", which is not a field.`, remedy))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column
   const isPlain = (storage === 'text' || storage === 'integer') && !isBoolean
   if (isKey || !isPlain) {
-    const message = `${where} names "${shardBy}", which is ${isKey ? 'the key' : 'no text or integer'}.`
+    const message = `${where} names "${shardBy}", which is ${isKey ? 'the primary key' : 'not a text or integer'}.`
     problems.push(fault(message, "Name a field of kind 'string' or 'integer': the tenant's key."))
     return undefined
   }
   if (nullable || field.rules.default !== undefined) {
-    const message = `${where} names "${shardBy}", which may be left out.`
+    const message = `${where} names "${shardBy}", which is not required.`
     const remedy = `Make it required: remove nullable, optional and default from ${shardBy}.`
     problems.push(fault(message, remedy))
     return undefined
@@ -47,7 +50,7 @@ export function readShard(
   return column
 }
 
-/** @returns the columns that a relation of two records of one shard key also goes by */
+/** @returns the shard columns of both records, if they are sharded by the same field */
 export function shardsOf(table: Table, target: Table): Relation['shards'] {
   const { shard: local } = table
   const { shard: foreign } = target
@@ -56,14 +59,17 @@ export function shardsOf(table: Table, target: Table): Relation['shards'] {
   return Object.freeze({ local, foreign })
 }
 
-/** Rows of one machine may refer to rows of the same one, and to tables that every machine has. */
+/**
+ * Reports relations between rows on different machines. Relations to records that are not sharded are allowed, because
+ * every machine has their rows.
+ */
 export function checkShards(relation: Relation, problems: Problem[]): void {
   const { name, kind, table, target, local, foreign, shards, onDelete } = relation
   if (table.shard === undefined && target.shard === undefined) return
   const where = `${table.type.name}.${name}`
   if (kind === 'manyToMany') {
-    const remedy = 'Make a record of the pairs, sharded by the same field, with two @BelongsTo.'
-    problems.push(fault(`${where}: a table of pairs is not sharded.`, remedy))
+    const remedy = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
+    problems.push(fault(`${where}: a join table cannot be sharded.`, remedy))
     return
   }
   if (shards === undefined) {
@@ -74,7 +80,7 @@ export function checkShards(relation: Relation, problems: Problem[]): void {
   const mixed = [shards.local, shards.foreign].filter(({ isUuid }) => !isUuid)
   if (mixed.length === 1) {
     const holder = mixed[0] === shards.local ? table : target
-    const message = `${where}: ${shards.local.property} holds UUIDs in one record and texts in ${holder.type.name}.`
+    const message = `${where}: ${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
     const remedy = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
     problems.push(fault(message, remedy))
   }
@@ -83,12 +89,12 @@ export function checkShards(relation: Relation, problems: Problem[]): void {
     problems.push(fault(message, "Write onDelete: 'cascade', or leave it out."))
   }
   if (local === shards.local || foreign === shards.foreign) {
-    const message = `${where}: ${shards.local.property} says the shard and cannot be the relation's key.`
+    const message = `${where}: ${shards.local.property} is the shard and cannot be the relation's foreign key.`
     problems.push(fault(message, "Name another field: { by: '…' }."))
   }
 }
 
-/** What is wrong where one of two records is sharded, or both by different fields. */
+/** The problem of a relation between records that are not sharded by the same field. */
 function findStray({
   kind,
   table,
@@ -103,15 +109,15 @@ function findStray({
     const by = referenced.shard.property
     return {
       message: `${holder.type.name} refers to ${referenced.type.name}, which is sharded by ${by}, and is not sharded by it.`,
-      remedy: `Write @Record({ shardBy: '${by}' }) before class ${holder.type.name} too.`,
+      remedy: `Add @Record({ shardBy: '${by}' }) to the class ${holder.type.name} too.`,
     }
   }
-  // A tenant's rows are in the shard that its own key names.
+  // A foreign key to the tenant is the shard itself.
   if ((isOwned ? local : foreign) === holder.shard) return undefined
   if (!isOwned)
     return {
       message: `the rows of ${holder.type.name} that refer to one ${referenced.type.name} are in every shard.`,
-      remedy: `Remove it, and ask with list({ where: { ${holder.shard?.property ?? ''}, ${foreign.property} } }).`,
+      remedy: `Remove it, and call list({ where: { ${holder.shard?.property ?? ''}, ${foreign.property} } }).`,
     }
   if (onDelete === 'restrict') return undefined
   return {

@@ -1,4 +1,4 @@
-/** Reads record classes as tables and collects their problems. `table.ts` describes the result. */
+/** Reads record classes as tables, and collects their problems. `table.ts` describes the result. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -15,10 +15,7 @@ import { readShard } from './read-shard.js'
 import type { Relation, Table } from './table.js'
 import { readHooks } from './write-hooks.js'
 
-/**
- * Reads `@Record({ search })`: the texts in which words are searched. Source: decisions, Records: queries.
- */
-
+/** The input for reading `@Record({ search })`. */
 interface SearchSource {
   readonly type: Class
   /** The table's name. */
@@ -27,13 +24,13 @@ interface SearchSource {
   readonly columns: readonly Column[]
 }
 
-/** Hidden fields are left out, so that their values cannot be found by a search. */
+/** Reads the option `search`. Hidden fields are left out, so that clients cannot find rows by their values. */
 function readSearch(source: SearchSource, problems: Problem[]): TableSearch | undefined {
   const searchOption: unknown = source.options.search
   if (searchOption === undefined) return undefined
   const where = `@Record of ${source.type.name}: search`
   if (!Array.isArray(searchOption) || searchOption.length === 0) {
-    problems.push(problem(`${where} names no fields.`, "Write search: ['name'], or leave it out."))
+    problems.push(problem(`${where} has no fields.`, "Write search: ['name'], or leave it out."))
     return undefined
   }
   const before = problems.length
@@ -46,7 +43,7 @@ function readSearch(source: SearchSource, problems: Problem[]): TableSearch | un
   if (problems.length > before) return undefined
   const visibleColumns = [...new Set(columns)].filter(({ field }) => !field.hidden)
   if (visibleColumns.length === 0) {
-    const remedy = 'Name a field that clients can see, or leave the option out.'
+    const remedy = 'Name a field that is not hidden, or leave the option out.'
     problems.push(problem(`${where} names hidden fields only, which are never searched.`, remedy))
     return undefined
   }
@@ -77,7 +74,7 @@ function readColumn(
       ? problem(`${where}: there is no field "${text}".`, didYouMean(text, names))
       : problem(
           `${where}: "${text}" is not a text field.`,
-          `There are ${names.join(', ') || 'no texts'}.`,
+          `The text fields are: ${names.join(', ') || 'none'}.`,
         ),
   )
   return []
@@ -94,7 +91,7 @@ function problem(message: string, remedy: string): Problem {
 interface TableReading {
   readonly table: Table | undefined
   readonly problems: Problem[]
-  /** The map of the table itself, filled once the tables that it leads to are known. */
+  /** The `relations` of the table, which are added after the related tables are read. */
   readonly relations: Map<string, Relation>
   relationsRead: boolean
 }
@@ -120,9 +117,9 @@ export function readTable<T extends object>(
 }
 
 /**
- * Reads several records and those that their relations lead to, and refuses two records with one table.
+ * Reads several records and all records that their relations lead to, and reports records with the same table.
  *
- * @returns every table once: first the given ones, then those that only relations lead to
+ * @returns every table once: first those of `types`, then the tables that only relations lead to
  */
 export function readTables(
   types: readonly Class[],
@@ -166,9 +163,9 @@ function checkJoins(
       if (other === undefined) first.set(key, relation)
       const holder =
         owner !== undefined
-          ? `the record ${owner.type.name} is kept in it`
+          ? `the record ${owner.type.name} is stored in it`
           : other !== undefined && linksOf(other) !== linksOf(relation)
-            ? `${other.table.type.name}.${other.name} keeps other links in it`
+            ? `${other.table.type.name}.${other.name} stores other links in it`
             : undefined
       if (holder === undefined) continue
       problems.push({
@@ -192,7 +189,7 @@ function linksOf({ join, table, target }: Relation): string {
 function duplicateTable(table: Table, other: Table): Problem {
   return {
     code: 'RECORD_TABLE_TWICE',
-    message: `${table.type.name} and ${other.type.name} are both kept in the table "${table.name}".`,
+    message: `${table.type.name} and ${other.type.name} are both stored in the table "${table.name}".`,
     remedy: `Name another: @Record({ table: '…' }) before class ${table.type.name}.`,
   }
 }

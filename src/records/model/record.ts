@@ -1,4 +1,4 @@
-/** `@Record`: the note that turns a class's fields into a table. Source: public API, Records. */
+/** `@Record`: makes a class a record, whose fields are the columns of a table. Source: public API, Records. */
 
 import { createClassMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'
@@ -13,14 +13,11 @@ import {
 import type { WriteRule } from '../../fields/rules.js'
 import type { OrderTerms, Where } from './filter-types.js'
 
-/** Additional records of a record. If the record is used, their tables are created too. */
-
 const addedRecords = createClassMetadata<readonly Class[]>('companions')
 
 /**
- * For decorators of packages that store data in tables of their own. The tables of `records` are created together
- * with the
- * record's table, also in programs that do not import the package's module.
+ * For decorators of packages that store data in tables of their own. The tables of `records` are created together with
+ * the record's table, also in programs that do not import the package's module.
  */
 export function addRecords(type: Class, records: readonly Class[]): void {
   addedRecords.write(type, [...(addedRecords.readOwn(type) ?? []), ...records])
@@ -63,38 +60,31 @@ export interface RecordOptions<T = unknown> {
   plural?: string
   /**
    * `delete` marks rows as deleted in the column `deleted_at`. Reads skip these rows unless they set `{ withDeleted:
-   * true
-   * }`. Unique fields only compare rows that are not deleted. Default false.
+   * true }`. Unique fields only compare rows that are not deleted. Default false.
    */
   softDelete?: boolean
   /**
    * The rules for writing rows, for all interfaces, also nested in other records: `'desk'`, `['desk', 'admin']`, or a
-   * rule for
-   * each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` excludes all clients,
-   * including
-   * the static key: there is no REST route and no mutation. Reading is not affected. Default: the rule of `@Secured`
-   * or
-   * `@NoAuth` on the class, otherwise every caller with a token.
+   * rule for each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` excludes all
+   * clients, including the static key: there is no REST route and no mutation. Reading is not affected. Default: the
+   * rule of `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
    */
   writes?: WriteRule | WriteRules
   /**
-   * The isolation of the transactions that PostgreSQL needs because the record has `@BeforeWrite`, `@AfterWrite`
-   * or `@BeforeDelete`. An open transaction keeps its own level. Default `'serializable'`: the rows that a hook reads
-   * for a
-   * decision cannot change without a conflict, after which the hooks run again.
+   * The isolation of the transactions that PostgreSQL needs because the record has `@BeforeWrite`, `@AfterWrite` or
+   * `@BeforeDelete`. An open transaction keeps its own level. Default `'serializable'`: the rows that a hook reads for
+   * a decision cannot change without a conflict, after which the hooks run again.
    */
   isolation?: Isolation
   /**
-   * `false`: GraphQL has no subscription for the record. Use it for rows that only external SQL writes, which
-   * publishes no
-   * changes. Default true.
+   * `false`: GraphQL has no subscription for the record. Use it for rows that only external SQL writes, which publishes
+   * no changes. Default true.
    */
   subscriptions?: boolean
   /**
-   * Errors for clients when a constraint of the application's own SQL is violated, by the constraint's name:
-   * `{ no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry, the
-   * violation of a
-   * unique or exclusion constraint is a general 409, and of a check a general 400.
+   * Errors for clients when a constraint of the application's own SQL is violated, by the constraint's name: `{
+   * no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry, the violation of
+   * a unique or exclusion constraint is a general 409, and of a check a general 400.
    */
   constraints?: Readonly<globalThis.Record<string, RecordConstraint<T>>>
   /**
@@ -108,9 +98,8 @@ export interface RecordOptions<T = unknown> {
    */
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
-   * The maximum number of matches that a client's search ranks. A page beyond it is 400 `TOO_COSTLY`. Counts, and
-   * lists with
-   * their own order, include all matches. Default: the value of `bootstrap` or `connect`, otherwise 10,000.
+   * The maximum number of matches that a client's search ranks. A page beyond it is 400 `TOO_COSTLY`. Counts, and lists
+   * with their own order, include all matches. Default: the value of `bootstrap` or `connect`, otherwise 10,000.
    */
   searchLimit?: number
   /**
@@ -120,20 +109,17 @@ export interface RecordOptions<T = unknown> {
   version?: boolean
   /**
    * The field by which rows are distributed over the machines of a sharded database, `'tenantId'`. It is required and
-   * never changes.
-   * The primary key consists of it and the key, and every statement about one row names both: `find(id, { tenantId
-   * })`.
-   * Records that refer to each other are sharded by the same field. Default: the table is on one machine.
+   * never changes. The primary key consists of it and the key, and every statement about one row names both: `find(id,
+   * { tenantId })`. Records that refer to each other are sharded by the same field. Default: the table is on one
+   * machine.
    */
   shardBy?: keyof T & string extends never ? string : keyof T & string
   /** Adds `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
-   * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for
-   * none.
+   * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for none.
    * For any other result, also a promise or an error, no row is visible or written, and the application's error is
-   * logged. A result that contains undefined, such as `{ owner: user.sub }` for a token without `sub`, matches no
-   * row.
+   * logged. A result that contains undefined, such as `{ owner: user.sub }` for a token without `sub`, matches no row.
    * Claims are only used as values: an object from a token is never a condition. Called for clients, never for the
    * program's own reads.
    *
@@ -189,7 +175,8 @@ const recordNote = createClassMetadata<RecordOptions>('record')
  * }
  * ```
  *
- * Bootstrap reports its faults. `@Record<Product>({ rows })` checks the filter of `rows` by the class's fields.
+ * Problems are reported at the start. `@Record<Product>({ rows })` checks the filter of `rows` against the class's
+ * fields.
  */
 export function Record<T = unknown>(options?: RecordOptions<NoInfer<T>>): AnyDecorator
 export function Record(target: Class): void
@@ -213,7 +200,7 @@ export function readRecord(owner: Class): RecordOptions | undefined {
 
 function note(owner: Class, options: RecordOptions): void {
   recordNote.write(owner, options)
-  // The database or the repository makes keys: clients must not send one.
+  // Keys are generated, so clients must not send one.
   generatedKey.write(owner, true)
   const moment = { default: 'now', readOnly: true }
   if (options.timestamps === true) {

@@ -10,12 +10,10 @@ import {
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import type { Generated } from './written-types.js'
 
-/** Finds the records that hold keys of others: what a deletion affects, and what prevents it. */
-
 /**
- * The relations through which rows hold keys of others.
+ * The relations with a foreign key, which decide about the effects of a deletion.
  *
- * @param target only relations with keys of this table. Default: all
+ * @param target only relations that refer to this table. Default: all
  */
 export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[] {
   const relations = [...tables].flatMap((table) => [...table.relations.values()])
@@ -26,8 +24,8 @@ export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[
 }
 
 /**
- * The type of a related record, which a new row need not name. It is used like the type itself; but for `Rel<Category>`
- * the compiler emits no reference to a class that may not be defined yet.
+ * The type of a related record. A new row does not need the property. Equal to `T`, but for `Rel<Category>` the
+ * compiler emits no reference to a class that may not be defined yet.
  */
 export type Rel<T> = Generated<T>
 
@@ -43,8 +41,7 @@ export interface BelongsToOptions {
 export interface HasManyOptions {
   /**
    * The field of the other record that holds this record's key. Default: the field of its only `@BelongsTo` to this
-   * class, else the
-   * class's name with `Id`.
+   * class, else the class's name with `Id`.
    */
   by?: string
 }
@@ -56,8 +53,7 @@ export interface ManyToManyOptions {
   from?: string
   /**
    * The join table's column for the other record's key. Default: the other table's name with `_id`; for a relation to
-   * the
-   * record itself, with the property's name before it.
+   * the record itself, with the property's name before it.
    */
   to?: string
 }

@@ -1,17 +1,17 @@
 /**
- * `skip`, which leaves a condition out on purpose, and the errors for `undefined` in filters: a missing claim must never
- * select every row.
+ * `skip`, which omits a condition on purpose, and the errors for `undefined` in filters: a missing claim must never
+ * select all rows.
  */
 import { DeclarationError } from '../../errors/declaration-error.js'
 
 /**
- * No condition, said on purpose: `{ where: { orgId, status: query.status ?? skip } }`. It is taken as the value of a
- * field or relation, or as an operand, also in `having` and `orderBy`; not inside `or`, `not`, lists and the answer of
- * `rows`.
+ * Omits a condition on purpose: `{ where: { orgId, status: query.status ?? skip } }`. Allowed as the value of a field
+ * or relation, or as an operand, also in `having` and `orderBy`. Not allowed within `or`, `not`, lists and the result
+ * of `rows`.
  */
 export const skip = Symbol.for('filigree.skip') as unknown as Skip
 
-/** The type of `skip`. No symbol's type: that would widen in `const where = { status: status ?? skip }`. */
+/** The type of `skip`. Not a symbol type, which would be widened in `const where = { status: status ?? skip }`. */
 export interface Skip {
   readonly [brand]: never
 }
@@ -22,8 +22,8 @@ declare const brand: unique symbol
 export function undefinedAt(path: string): DeclarationError {
   return declarationError(
     'UNDEFINED_IN_FILTER',
-    `${path} is undefined, which says nothing about the rows that are meant.`,
-    "Write skip (import { skip } from 'filigree') where no condition is meant, null for rows without a value, or leave the key out.",
+    `${path} is undefined, which is not a condition.`,
+    "Write skip (import { skip } from 'filigree') for no condition, null for rows without a value, or leave the key out.",
   )
 }
 
@@ -31,16 +31,16 @@ export function undefinedAt(path: string): DeclarationError {
 export function undefinedOption(path: string, replacement: string): DeclarationError {
   return declarationError(
     'UNDEFINED_IN_FILTER',
-    `${path} is undefined, which says nothing about the rows that are meant.`,
+    `${path} is undefined, which is not a condition.`,
     `Write ${replacement} or leave the key out. A single condition can be skip (import { skip } from 'filigree').`,
   )
 }
 
 /**
- * A list names fields.
+ * Rejects `undefined` and `skip` in a list of fields, also holes.
  *
- * @param path of the list: `distinct`
- * @throws {DeclarationError} for `undefined` and `skip` in it, also for its holes
+ * @param path the path of the list: `distinct`
+ * @throws {DeclarationError}
  */
 export function rejectUnnamed(path: string, list: readonly unknown[]): void {
   const index = list.findIndex((name) => name === undefined || name === skip)
@@ -49,7 +49,7 @@ export function rejectUnnamed(path: string, list: readonly unknown[]): void {
   throw declarationError(
     'UNDEFINED_IN_FILTER',
     `${path}.${index} is undefined, which names no field.`,
-    'Leave it out of the list. skip stands for a condition that is not meant, and so cannot stand for it.',
+    'Leave it out of the list. skip replaces a condition, not the name of a field.',
   )
 }
 
@@ -57,8 +57,8 @@ export function rejectUnnamed(path: string, list: readonly unknown[]): void {
 export function skipAt(path: string): DeclarationError {
   return declarationError(
     'SKIP_IN_FILTER',
-    `${path} is skip, which is the value of a field or an operand: not a whole filter, nor within "or", "not" or a list.`,
-    'Build the filter without this part where no condition is meant.',
+    `${path} is skip, which is allowed only as the value of a field or as an operand, not as a complete filter or within "or", "not" or a list.`,
+    'Build the filter without this part.',
   )
 }
 

@@ -1,18 +1,18 @@
-/** Lists and nested classes in a JSON column: converts values to their JSON form, and back to instances. */
+/** Converts lists and nested objects to the JSON text of a column, and back to instances. */
 import type { Kind } from '../../fields/kinds/kind.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { instanceConstructorOf, type Constructor } from '../../fields/instance.js'
 import type { Class } from '../../metadata/class-metadata.js'
 
-/** @returns JSON text of a checked value */
+/** @returns the JSON text of a valid value */
 export function toStoredJson(field: ShapeField, value: unknown): string {
   return JSON.stringify(needsCare(field) ? write(field, value) : value)
 }
 
-/** @returns the property's value, nested objects as instances of their classes */
+/** @returns the property's value, with nested objects as instances of their classes */
 export function fromStoredJson(field: ShapeField, text: unknown): unknown {
-  // Some drivers return it already parsed.
+  // Some drivers parse JSON themselves.
   const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
   return needsCare(field) ? read(field, value) : value
 }

@@ -1,6 +1,6 @@
 /**
- * A record class as a table: frozen data made once from its Shape. The repository, the schema's SQL, `crud` and GraphQL
- * read only this about records. Source: docs/maintainers/architecture.md.
+ * The table of a record class: frozen data. Repositories, the schema's SQL, `crud` and GraphQL read records only
+ * through it. Source: docs/maintainers/architecture.md.
  */
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
@@ -14,7 +14,7 @@ import type { RecordHooks } from './write-hooks.js'
 export interface Relation extends SqlRelation {
   /** The side that has the property. */
   readonly table: Table
-  /** The other side. Its relations are complete once `readTable` has returned. */
+  /** The related table. Its relations are complete after `readTable` has returned. */
   readonly target: Table
   /** For `belongsTo`. */
   readonly onDelete: 'restrict' | 'cascade' | 'setNull'

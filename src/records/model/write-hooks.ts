@@ -1,6 +1,6 @@
 /**
- * `@BeforeWrite`, `@AfterWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
- * written or deleted. Source: public API, Records.
+ * `@BeforeWrite`, `@AfterWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when
+ * a row is written or deleted. Source: public API, Records.
  */
 
 import { higherIsolation, type Isolation } from '../../core/transaction.js'
@@ -13,14 +13,12 @@ import {
 } from '../../metadata/dialect.js'
 import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
 
-/**
- * Decides the isolation of transactions that run the application's code. Statements without it need none: each is a
- * transaction of its own, or locks the rows that it reads. Source: decisions, Records: transactions.
- */
-
 export const defaultIsolation: Isolation = 'serializable'
 
-/** @returns the level of a transaction that runs the hooks of these records; undefined if they have none that run in it */
+/**
+ * @returns the isolation of transactions that run the hooks of these records; undefined if no hook runs within the
+ * transaction
+ */
 export function isolationOf(tables: Iterable<Table>): Isolation | undefined {
   let isolation: Isolation | undefined
   for (const { hooks, options } of tables) {
@@ -53,24 +51,20 @@ export const BeforeWrite = createHook('BeforeWrite', 'beforeWrite')
 
 /**
  * On a method of a record: runs in the transaction, after a row was created or changed, whichever interface wrote it.
- * `this` is the
- * row as stored, with its key. Its writes are committed with the row or not at all. An HttpError refuses the write.
- * The argument
- * is a `WriteContext`.
+ * `this` is the row as stored, with its key. Its writes are committed with the row or not at all. An HttpError refuses
+ * the write. The argument is a `WriteContext`.
  */
 export const AfterWrite = createHook('AfterWrite', 'afterWrite')
 
 /**
- * On a method of a record: runs after the commit of a created or changed row, never after a rollback. `this` is the
- * row
+ * On a method of a record: runs after the commit of a created or changed row, never after a rollback. `this` is the row
  * as stored; the argument is a `CommitContext`. Its errors are logged.
  */
 export const AfterCommit = createHook('AfterCommit', 'afterCommit')
 
 /**
  * On a method of a record: runs in the transaction before a row is deleted, or marked as deleted, whichever interface
- * deletes
- * it. `this` is the stored row; the argument is a `DeleteContext`. An HttpError refuses the deletion.
+ * deletes it. `this` is the stored row; the argument is a `DeleteContext`. An HttpError refuses the deletion.
  */
 export const BeforeDelete = createHook('BeforeDelete', 'beforeDelete')
 

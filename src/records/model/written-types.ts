@@ -1,15 +1,15 @@
-/** The types of optional and required properties of new rows. Source: decisions, Records: writes. */
+/** Types for the values of new rows: which properties are required. Source: decisions, Records: writes. */
 
 declare const filled: unique symbol
 
-/** The mark that `Generated` and `Rel` leave; exported so that declaration files can name it. */
+/** The mark of `Generated` and `Rel`. Exported so that declaration files can refer to it. */
 export interface HasDefault {
   readonly [filled]?: true
 }
 
 /**
- * The type of a property that a new row need not name, because a default, a hook or the database fills it. It is read
- * and written like the type itself.
+ * The type of a property that a new row does not need, because a default, a hook or the database sets it. Otherwise
+ * equal to `T`.
  *
  * ```ts
  * @Field('string', { default: 'open' }) status!: Generated<string>
@@ -26,7 +26,7 @@ export type Unmarked<V> = V extends null | undefined
       : V
     : V
 
-/** The properties that a new row must name: neither optional (`?`), `Generated`, relations (`Rel`) nor read-only. */
+/** The required properties of a new row: neither optional (`?`), `Generated`, relations (`Rel`) nor read-only. */
 export type Demanded<T> = {
   [K in keyof T]-?: IsDemanded<T, K> extends true ? K : never
 }[keyof T]
@@ -43,9 +43,9 @@ type IsDemanded<T, K extends keyof T> = K extends FilledByName | symbol
           ? false
           : true
 
-/** The usual key, and the properties that `version`, `timestamps` and `softDelete` of `@Record` fill. */
+/** The usual name of the key, and the properties that `version`, `timestamps` and `softDelete` of `@Record` set. */
 type FilledByName = 'id' | 'version' | 'createdAt' | 'updatedAt' | 'deletedAt'
 
-/** Tells types apart that differ only in `readonly`, such as a property and a getter. */
+/** Distinguishes types that differ only in `readonly`, such as a property and a getter. */
 /* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- two such types are one only where A and B are identical */
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
