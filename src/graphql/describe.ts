@@ -18,9 +18,9 @@ export function describeOutput(notation: string): string {
 }
 
 /** `Int!` gives "An integer. Required." */
-export function describeInput({ type, default: standard }: ArgumentDeclaration): string {
-  if (standard !== undefined)
-    return `${labelOf(type)}. Default: ${JSON.stringify(standard)}.`
+export function describeInput({ type, default: defaultValue }: ArgumentDeclaration): string {
+  if (defaultValue !== undefined)
+    return `${labelOf(type)}. Default: ${JSON.stringify(defaultValue)}.`
   return `${labelOf(type)}.${isRequired(type) ? ' Required.' : ' Optional.'}`
 }
 

@@ -43,8 +43,8 @@ import type { RecordServices } from './records/resolve-records.js'
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
-  const { problems, database, listMax, maxEvents: mostEvents, now } = context
-  const services: RecordServices = { database, listMax, maxEvents: mostEvents, now }
+  const { problems, database, listMax, maxEvents, now } = context
+  const services: RecordServices = { database, listMax, maxEvents, now }
   // Records that a package adds to records of the application are not exposed.
   const tables = readTables(classes, problems, false)
   const { only } = context

@@ -216,8 +216,8 @@ function listFactor(
     if (Array.isArray(value)) limit = Math.max(1, limit, value.length)
   }
   if (limit > 0) return limit
-  const [{ defaultValue: standard } = {}] = limiting
-  return typeof standard === 'number' ? standard : defaultListLimit
+  const [{ defaultValue } = {}] = limiting
+  return typeof defaultValue === 'number' ? defaultValue : defaultListLimit
 }
 
 /** The type of `__schema` or `__type`. */

@@ -152,7 +152,7 @@ export class Operations {
       if (excess !== undefined) return new Refusal([excess])
       measured.set(node.name?.value ?? '', { node, measure })
     }
-    const errors = validate(schema, document, validationRules(), { maxErrors: maxErrors })
+    const errors = validate(schema, document, validationRules(), { maxErrors })
     if (errors.length > 0) {
       const { securedNames = noNames } = this.#options
       return new Refusal(errors.map((error) => toValidationError(error, securedNames)))

@@ -171,8 +171,8 @@ class SqliteEngine implements Engine {
   }
 
   /** SQLite has one writer at a time, so every transaction is serializable. */
-  async begin({ waitTimeout: patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
-    const transaction = await this.#begin(false, this.#urlTimeout ?? patience)
+  async begin({ waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
+    const transaction = await this.#begin(false, this.#urlTimeout ?? waitTimeout)
     if (writing?.isTimedOut !== true) return transaction
     await transaction.rollback()
     throw requestTimeoutError()

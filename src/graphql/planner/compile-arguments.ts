@@ -42,7 +42,7 @@ export function compileArguments(
 
 function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): PutArgument | [] {
   const { isNonNullType, Kind, valueFromAST } = graphqlLibrary()
-  const { name, type, defaultValue: defaultValue } = argument
+  const { name, type, defaultValue } = argument
   const put = (argumentValue: unknown): PutArgument => {
     if (argumentValue === undefined) return () => false
     return (values) => {
@@ -98,10 +98,10 @@ function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader
   })
   return (variables) => {
     const values: Record<string, unknown> = {}
-    for (const { name, read, variable, defaultValue: standard, isRequired } of fields) {
+    for (const { name, read, variable, defaultValue, isRequired } of fields) {
       const isMissing = variable !== undefined && variableValue(variables, variable) === undefined
       if (read === undefined || isMissing) {
-        if (standard !== undefined) values[name] = standard
+        if (defaultValue !== undefined) values[name] = defaultValue
         else if (isRequired) return undefined
         continue
       }

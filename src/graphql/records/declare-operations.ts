@@ -69,7 +69,7 @@ function isPresent(value: unknown): boolean {
 type Declarations = [string, FieldDeclaration][]
 
 export function declareQueries(model: RecordModel, services: RecordServices): Declarations {
-  const { name, one, many, simplePlural: naive, access } = model
+  const { name, one, many, simplePlural, access } = model
   const list: FieldDeclaration = {
     type: `[${name}!]`,
     args: {
@@ -116,7 +116,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
     [`${many}Page`, declarePage(model, services)],
     declareAggregate(model, services),
   ]
-  if (naive !== undefined) queries.push([naive, { ...list, deprecated: `Use ${many}.` }])
+  if (simplePlural !== undefined) queries.push([simplePlural, { ...list, deprecated: `Use ${many}.` }])
   return queries
 }
 

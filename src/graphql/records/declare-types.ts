@@ -181,7 +181,7 @@ export function listArguments({ name }: RecordModel): Record<string, ArgumentDec
 }
 
 function declareMethod(
-  { member, metadata: metadata, access }: MethodModel,
+  { member, metadata, access }: MethodModel,
   { type }: RecordModel,
 ): FieldDeclaration {
   const { args, description = documentedDescription(type, member) } = metadata.options

@@ -93,10 +93,10 @@ export function endCursor(page: Page): string | null {
   return length === 0 ? null : cursorAt(page, length - 1)
 }
 
-function cursorAt({ records, order, position: place }: Page, index: number): string {
-  return place === undefined
+function cursorAt({ records, order, position }: Page, index: number): string {
+  return position === undefined
     ? writeCursor(order, records[index] as Instance)
-    : writeOffsetCursor(place + index + 1)
+    : writeOffsetCursor(position + index + 1)
 }
 
 export interface PageQuery {

@@ -64,7 +64,7 @@ export function createTableCodec<T extends object>(
     columns,
     byProperty,
     key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
-    narrow: columns.filter(({ canStore: holds }) => holds !== canStoreAll),
+    narrow: columns.filter(({ canStore }) => canStore !== canStoreAll),
     readRow: compileReader(table, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns),
     convert: toConverter(columns),

@@ -118,7 +118,7 @@ interface Hooked {
 }
 
 function createHook(name: string, hookName: HookName): HookDecorator {
-  const write = ({ owner, member, kind: kind, isStatic }: DecoratorTarget): void => {
+  const write = ({ owner, member, kind, isStatic }: DecoratorTarget): void => {
     if (member === undefined || kind !== 'method' || isStatic)
       throw new TypeError(`@${name} on ${owner.name}: it can only be used on a method of a record.`)
     hookMetadata.update(owner, member, (known = []) => [...known, hookName])

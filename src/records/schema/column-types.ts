@@ -24,7 +24,7 @@ export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
   if (isInteger(known.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
   // SQLite reports a declared length but does not enforce it.
   const type = known.type.replace(/ *\(.*\)$/, '')
-  if (lacksDigits(column, known) === 'places') return false
+  if (lacksDigits(column, known) === 'scale') return false
   return type === wanted || (alike[wanted]?.includes(type) ?? false)
 }
 
@@ -64,11 +64,11 @@ const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'charac
 export function lacksDigits(
   { type }: ColumnSchema,
   known: ActualColumn,
-): 'places' | 'digits' | undefined {
+): 'scale' | 'digits' | undefined {
   const wanted = digitsOf(type)
   const actual = digitsOf(known.type)
   if (wanted === undefined || actual === undefined) return undefined
-  if (actual.scale < wanted.scale) return 'places'
+  if (actual.scale < wanted.scale) return 'scale'
   return actual.precision - actual.scale < wanted.precision - wanted.scale ? 'digits' : undefined
 }
 

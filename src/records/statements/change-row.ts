@@ -208,7 +208,7 @@ async function nextValues(
   stamp(written, record, completeRow)
   if (hasHooks) {
     await runBefore(written, completeRow)
-    const changedByHooks = await update(changedBy(table, { before, record, whole: completeRow }))
+    const changedByHooks = await update(changedBy(table, { before, record, completeRow }))
     Object.assign(record, changedByHooks)
     Object.assign(completeRow, changedByHooks)
   }
@@ -232,7 +232,7 @@ function stamp({ table, source }: HookedRow, record: Instance, completeRow: Inst
 
 function changedBy(
   { columns, key, version, shard }: Table,
-  { before, record, whole: completeRow }: Readonly<Record<'before' | 'record' | 'whole', Instance>>,
+  { before, record, completeRow }: Readonly<Record<'before' | 'record' | 'completeRow', Instance>>,
 ): Instance {
   const changed: Instance = {}
   for (const column of columns) {

@@ -352,10 +352,10 @@ export class Transactions implements ScopeHost {
     const { served, quiet } = this.#beginning
     const {
       isolation,
-      waitTimeout: patience,
+      waitTimeout,
       writing = this.#request()?.writing ?? served,
     } = options
-    const runner = await context.engine.begin({ isolation, waitTimeout: patience, writing })
+    const runner = await context.engine.begin({ isolation, waitTimeout, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     this.#open++

@@ -104,9 +104,9 @@ export function refuseInvalidKeys(
   { narrow }: TableCodec,
   record: Readonly<Record<string, unknown>>,
 ): void {
-  for (const { column, canStore: holds, encode } of narrow) {
+  for (const { column, canStore, encode } of narrow) {
     const value = record[column.property]
-    if (value === undefined || value === null || holds(encode(value))) continue
+    if (value === undefined || value === null || canStore(encode(value))) continue
     for (const relation of relations.values())
       if (relation.kind === 'belongsTo' && relation.local === column) throw noSuchKey(relation)
   }
@@ -173,7 +173,7 @@ export function updateRow(
     )
   if (referencesToMarked(table).length === 0) return change()
   const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
-    hasValue(table, source, { key, column, given: newKey }),
+    hasValue(table, source, { key, column, newKey }),
   )
   return after(demanded, change)
 }
@@ -185,8 +185,8 @@ function hasValue(
   {
     key,
     column,
-    given: newKey,
-  }: Readonly<Record<'key' | 'given', unknown>> & { readonly column: Column },
+    newKey,
+  }: Readonly<Record<'key' | 'newKey', unknown>> & { readonly column: Column },
 ): MaybePromise<boolean> {
   const { context } = source
   const { statement } = context.plansOf(table).find
