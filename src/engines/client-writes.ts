@@ -1,6 +1,6 @@
 /**
- * The changes of one client's request, on engines that cannot cancel a statement: what waits for its turn is not begun any
- * more once the request's time is over; what has begun is waited for.
+ * The writes of one client's request on an engine that cannot cancel a statement. A write that still waits when the
+ * request times out is never sent. A write that was sent is awaited.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { ClientWriting, PendingWrite } from './contract/request-context.js'
@@ -8,7 +8,12 @@ import type { Results, Engine, Runner, Statement, Values, ResultKind } from './c
 import { EngineError } from './contract/engine-error.js'
 import { isWrite } from './contract/statement.js'
 
-/** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `requestTimeoutError` instead */
+/**
+ * Runs work when it is its turn.
+ *
+ * @param isOver called before work that had to wait begins; if it returns true, the work fails with
+ * `requestTimeoutError`
+ */
 export type Schedule = <T>(
   work: () => MaybePromise<T>,
   writes: boolean,
@@ -20,7 +25,7 @@ export class ClientWrites implements Runner {
   readonly #inner: Runner
   readonly #inTurn: Schedule
 
-  /** @param inner runs statements at once, whoever has the turn */
+  /** @param inner runs statements immediately, outside the queue */
   constructor(writing: ClientWriting, inner: Runner, schedule: Schedule) {
     this.#writing = writing
     this.#inner = inner
@@ -65,7 +70,7 @@ export class ClientWrites implements Runner {
   }
 }
 
-/** The runner of a request's changes on an engine. */
+/** The runner for a request's writes on an engine. */
 export function clientWritesOf(engine: Engine, writing: ClientWriting): Runner {
   return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, runImmediately)
 }
@@ -75,7 +80,7 @@ const runImmediately: Schedule = (work, _writes, isOver) => {
   return work()
 }
 
-/** Of changes for a request whose time is over. */
+/** The error of a write after the timeout of its request. */
 export function requestTimeoutError(): EngineError {
   return new EngineError(
     'other',

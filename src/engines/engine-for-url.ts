@@ -15,15 +15,14 @@ export const inMemory = 'sqlite::memory:'
 /** The default address. */
 export const defaultUrl = 'sqlite:./data/app.db'
 
-/** A database in memory, for what needs one and none is there. */
+/** The address of a temporary database in memory. */
 export const emptyAddress = 'sqlite::memory:'
 
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
  * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,
- * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`, `replicaLag=1000`,
- * `listen=poll`, `locks=row`,
- * and pg's own
+ * `prepare=false`, `direct=postgres://…`, `schemaTimeout=60000`, `replicas=postgres://a/x,postgres://b/x`,
+ * `replicaLag=1000`, `listen=poll`, `locks=row`, and pg's own
  * @throws {DeclarationError} an address without a known engine, or a database that cannot be opened
  */
 export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
@@ -62,7 +61,7 @@ export function packageFor(url: string): MissingPackage | undefined {
   return dialectNameOf(url) === 'postgres' ? pg : undefined
 }
 
-/** The program that makes backups of a server's database; `undefined` where the engine itself does. */
+/** The program that makes backups of a database server; `undefined` if the engine does. */
 export function backupProgram(
   url: string,
 ): { readonly title: string; readonly command: string } | undefined {
@@ -72,7 +71,7 @@ export function backupProgram(
   return { title, command }
 }
 
-/** The same address, of a database that is opened to be read alone where its engine knows the difference. */
+/** The address for opening the database read-only, if its engine supports that. */
 export function readOnlyAddress(url: string): string {
   return isLocalAddress(url) ? `${url}${url.includes('?') ? '&' : '?'}mode=ro` : url
 }
@@ -154,7 +153,7 @@ function readPostgresOptions(
 }
 
 function readAddress(url: string, label: string): URL {
-  if (!URL.canParse(url)) throw invalid(`${label} is no URL.`)
+  if (!URL.canParse(url)) throw invalid(`${label} is not a URL.`)
   const address = new URL(url)
   if (/^postgres(ql)?:$/.test(address.protocol)) return address
   throw invalid(`${label} begins with "${address.protocol}" and must begin with "postgres:".`)

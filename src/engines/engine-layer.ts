@@ -1,4 +1,4 @@
-/** An engine above another one, the ground of all that stand between records and a driver: what it leaves as it is. */
+/** The base class of engines that wrap another engine. It forwards everything unchanged. */
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type {
   BeginOptions,
@@ -16,7 +16,7 @@ import type {
 import type { Catalogue } from './contract/table-schema.js'
 import type { Dialect } from './contract/dialect.js'
 
-/** What not every engine can do: a layer can do it if the one below it can. */
+/** Optional methods. A layer has a method if the wrapped engine has it. */
 const optionalMethods = [
   'backup',
   'clientReads',
@@ -34,7 +34,7 @@ export abstract class EngineLayer implements Engine {
   readonly driver: string
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel | undefined
-  // Not readonly: a layer that makes one of its own sets it.
+  // Not readonly, because layers may replace them.
   backup?: Engine['backup'] | undefined
   clientReads?: Engine['clientReads'] | undefined
   followCallers?: Engine['followCallers'] | undefined
@@ -89,5 +89,5 @@ export abstract class EngineLayer implements Engine {
   }
 }
 
-/** Of an engine that has no connections to count. */
+/** The state of an engine without a connection pool. */
 export const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })

@@ -1,28 +1,23 @@
 /**
- * Who is next where statements of many requests wait for few threads or connections: a request's first statement goes before
- * everybody's second, its tenth behind another's first. For every engine:
- * - `add(request, statement)` once it must wait; `next()` whenever a thread or connection is free;
- * - `pass(request)` for a statement that need not wait: the request's next one is its second all the same;
- * - `drop(statement)` when its caller has left: it frees its turn at once, whoever waits behind it.
- * A request with few statements so waits for one statement of each other request at most, however many those ask. Where more
- * first statements come than can be run, nothing would ever end that way: every fourth turn is the oldest request's.
+ * A queue that is fair between requests. Statements are ordered by how many statements their request has already sent,
+ * so that the first statement of a new request runs before the second one of any other. To prevent starvation, every
+ * fourth slot goes to the oldest request.
  */
 
-/** Statements beyond this one of a request are all alike. */
+/** Statements after this many of one request share one priority level. */
 const maxLevels = 64
-/** Every so many turns one goes to the request that began first. */
+/** One in this many slots goes to the oldest request. */
 const slotsPerOldest = 4
 
-/** What is known of a request, and of what waits for it. */
 interface RequestState {
-  /** Requests are counted as they come. */
+  /** The order of arrival. */
   readonly sequence: number
-  /** How many statements it has asked for. */
+  /** The number of statements that it has sent or queued. */
   statementsSent: number
 }
 
 export class FairQueue<Item> {
-  /** Those that wait, by how many of their request came before them; in the order in which they came. */
+  /** Waiting items by priority level, in order of arrival. */
   readonly #levels: Set<Item>[] = []
   readonly #waiting = new Map<Item, { readonly level: number; readonly state: RequestState }>()
   readonly #requests = new WeakMap<object, RequestState>()
@@ -33,7 +28,7 @@ export class FairQueue<Item> {
     return this.#waiting.size
   }
 
-  /** @param request the request, the same object for all of its statements */
+  /** @param request the same object for all statements of one request */
   enqueue(request: object, item: Item): void {
     const state = this.#stateOf(request)
     const level = Math.min(state.statementsSent++, maxLevels - 1)
@@ -42,16 +37,12 @@ export class FairQueue<Item> {
     this.#levels[level]?.add(item)
   }
 
-  /** One that need not wait counts before its request's next. */
+  /** Counts a statement that runs without waiting. */
   countSent(request: object): void {
     this.#stateOf(request).statementsSent++
   }
 
-  /**
-   * Takes the next one out.
-   *
-   * @param canRun whether it may go now; those that may not keep their place
-   */
+  /** Removes the next item and returns it. @param canRun items for which it returns false stay in the queue */
   dequeue(canRun: (item: Item) => boolean = () => true): Item | undefined {
     const isOfOldest = this.#slotsUsed % slotsPerOldest === slotsPerOldest - 1
     const item = isOfOldest ? this.#firstOfOldest(canRun) : this.#firstByLevel(canRun)
@@ -77,7 +68,7 @@ export class FairQueue<Item> {
     return oldest
   }
 
-  /** @returns whether it waited */
+  /** @returns false if the item was not waiting */
   remove(item: Item): boolean {
     const level = this.#waiting.get(item)?.level
     if (level === undefined) return false
@@ -85,7 +76,7 @@ export class FairQueue<Item> {
     return this.#levels[level]?.delete(item) === true
   }
 
-  /** Takes all out, the next one first. */
+  /** Empties the queue. @returns the items, the next one first */
   clear(): Item[] {
     const items = this.#levels.flatMap((level) => [...level])
     for (const level of this.#levels) level.clear()

@@ -29,7 +29,7 @@ export function writeCreateTable(
   const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
   if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
   lines.push(...(schema.checks ?? []).map(writeCheck))
-  // Elsewhere references are added once all tables exist; here they can only be given with the table.
+  // An engine that changes tables in place adds references after all tables exist. Here they must be part of the table.
   if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
   return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
 }
@@ -51,7 +51,7 @@ export function writeCreateIndex(table: string, index: IndexSchema): string {
   return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
 }
 
-/** A reference as it is in the database, in the form that SQL is written from. */
+/** Converts a foreign key of the catalogue to the form that SQL is written from. */
 export function toForeignKey(
   table: string,
   {
@@ -73,12 +73,12 @@ export function toForeignKey(
   }
 }
 
-/** SQL of the condition of the rows in an index; `undefined`: all rows. */
+/** The SQL condition of the rows in an index; `undefined` for all rows. */
 export function indexCondition({ where, whereNull }: IndexSchema): string | undefined {
   return where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)
 }
 
-/** With the extension that it needs. */
+/** The statements that create an index, and the extension that it needs. */
 export function writeIndex(table: string, index: IndexSchema): string[] {
   const { extension, made } = index
   if (made !== undefined) return [...made.create]

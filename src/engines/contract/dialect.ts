@@ -1,6 +1,6 @@
 /**
- * What differs between databases in SQL and in the values that come and go: the words that `sql/` writes statements with, and
- * how values become those of a driver. Each engine has one beside its `Engine` (engine.ts).
+ * The dialect of a database: the parts of SQL that differ between engines, and the conversion of values for its driver.
+ * `sql/` writes statements with it. Each engine has one next to its `Engine` (engine.ts).
  */
 
 import type { ActualTable, TableSchema, IndexSchema } from './table-schema.js'
@@ -9,8 +9,6 @@ import type { KeyedTable, TableSearch, Column } from './table.js'
 import type { Sql } from './sql-text.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import type { JsonSql, RowJson } from './json-sql.js'
-
-/** How an engine changes tables, and how the schema after its migrations is found. */
 
 /** How an existing table is changed: in place, or by a rebuild with all its rows. */
 export type TableChanges = EmptiedTables &
@@ -24,13 +22,15 @@ export type TableChanges = EmptiedTables &
         readonly kind: 'anew'
         /** Statements that keep every row; columns are copied by name. */
         rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
-        /** Statements that make the table again as it was, from the one that `schema` describes, and keep every row. */
+        /**
+         * Statements that rebuild the table in its old form and keep every row. `schema` describes its current form.
+         */
         restore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[]
       }
   )
 
 interface EmptiedTables {
-  /** Deletes every row of these tables, whatever refers to what; keys count from 1 again. */
+  /** Deletes all rows of these tables, in spite of references, and restarts generated keys at 1. */
   empty(runner: Runner, tables: readonly string[]): Promise<void>
 }
 
@@ -41,17 +41,15 @@ export interface Replay {
   dump(runner: Runner): Promise<string>
 }
 
-/** Sums and averages, in each engine's form. */
-
-/** How a database computes one number from a column's numbers. */
+/** A sum or average of a column. */
 export interface Total {
-  /** SQL with the column `{c}`. It compares and sorts as the numbers do. */
+  /** SQL with the column `{c}`. Its values compare and sort like numbers. */
   readonly sql: string
-  /** A statement must return it as text, otherwise it loses digits. */
+  /** Whether a statement must return it as text, so that it does not lose digits. */
   readonly isText: boolean
-  /** The property's values are text. */
+  /** Whether the property's values are text. */
   readonly isExact: boolean
-  /** Converts the statement's value, which is never null, to that of the storage class. */
+  /** Converts the statement's value, never null, to the value of the storage class. */
   decode(value: unknown): unknown
   /** Converts a number to the operand of a comparison; exact numbers are text with the column's scale. */
   encode(operand: unknown): unknown
@@ -72,29 +70,29 @@ export interface TimeGroup {
   readonly unit: TimeUnit
   /** SQL of the column. */
   readonly column: string
-  /** The column holds days, not moments. */
+  /** Whether the column contains dates instead of timestamps. */
   readonly isDate: boolean
-  /** SQL of the distance of local time from UTC at the moment of a row, as text: `'+05:45'`, `'-00:30:20'`. */
+  /** SQL of the UTC offset at the time of a row, as text: `'+05:45'`, `'-00:30:20'`. */
   readonly offset: string
 }
 
-/** How a database searches texts by words and ranks the rows. */
+/** The SQL of a full-text search. */
 export interface SearchSql {
   /** The index or tables that it needs, in the form of a table's index. */
   schema(table: KeyedTable, search: TableSearch): IndexSchema
   /** Statements that drop a search index with this name. */
   drop(name: string): string[]
-  /** The value of the placeholder. There is at least one word; words contain only letters, digits and marks. */
+  /** The value of the placeholder. `terms` is not empty. Terms contain only letters, digits and marks. */
   operand(words: readonly string[]): unknown
   /** The condition that a row contains all words. */
   test(parts: SearchParts): Sql
-  /** How rows are ordered by rank. */
+  /** The SQL that orders rows by rank. */
   rank(parts: SearchParts): Ranking
-  /** How some of the rows that are found are ranked, the best with the lowest number. */
+  /** The SQL that ranks a limited number of matches, the best with the lowest number. */
   some(parts: SearchParts): RankedRows
 }
 
-/** Rows that contain the words, and their ranks, to be limited before anything is sorted. */
+/** Matching rows with their ranks, which are limited before they are sorted. */
 export interface RankedRows {
   /** SQL before the table in `from`. */
   readonly from?: Sql
@@ -108,12 +106,12 @@ export interface SearchParts {
   readonly search: TableSearch
   /** The table's alias in the statement. */
   readonly alias: string
-  /** The placeholder of the words. */
+  /** The placeholder of the terms. */
   readonly value: Sql
 }
 
 export interface Ranking {
-  /** SQL before the table in `from`, or after the last table if only few rows are left. */
+  /** SQL before the first table in `from`, or `fromAfter` after the last table if few rows are left. */
   readonly from?: Sql
   readonly behind?: Sql
   /** The SQL that replaces the condition. */
@@ -122,36 +120,34 @@ export interface Ranking {
   readonly by: Sql
 }
 
-/** How an engine tells which tables a statement would read as a whole. */
+/** Queries for finding statements that read complete tables. */
 export interface ScanSql {
   /** The plan of a statement, for unknown values. */
   explain(engine: Engine, sql: string): Promise<readonly Row[]>
-  /** The tables, or their aliases, that a plan reads as a whole to filter or sort them. */
+  /** The tables, or their aliases, that a plan reads completely to filter or sort them. */
   read(rows: readonly Row[]): readonly string[]
-  /** A query for the statements that the server knows, if it keeps them. */
+  /** A query for the server's statistics of statements, if it has them. */
   readonly statistics?: string
 }
-
-/** How an engine writes many rows at once. */
 
 /** SQL before and after a column. */
 export type SqlWrapper = readonly [before: string, behind: string]
 
-/** How one statement inserts many rows: a list of values for each column. */
+/** The SQL of a statement that inserts many rows from one list of values for each column. */
 export interface InsertLists {
   /** A query for the names and types of a table's columns; its parameter is the table's quoted name. */
   readonly types: string
   /** SQL around the lists that turns them into rows. */
   readonly rows: SqlWrapper
-  /** SQL behind a select whose rows are changed, their keys not: it holds them. */
+  /** SQL after a select that locks its rows. Their keys do not change. */
   readonly lockClause: string
   /** SQL around the placeholder of a list. */
   list(type: string): SqlWrapper
-  /** The list of the values at one place of all rows. */
+  /** The list of one column's values in all rows. */
   write(rows: readonly (readonly unknown[])[], position: number): unknown
 }
 
-/** The database's own command for many rows, which returns none of them. */
+/** The database's command for copying many rows, which returns no rows. */
 export interface InsertCopy {
   /** A query that returns whether a table accepts it: one boolean. Its parameter is the table's quoted name. */
   readonly isAllowed: string
@@ -162,129 +158,154 @@ export interface InsertCopy {
 }
 
 export interface Dialect {
-  /** What its migrations are named by: `add-price.postgres.sql`. Engines of the same SQL share it. */
+  /** The name in the file names of migrations: `add-price.postgres.sql`. Engines with the same SQL share it. */
   readonly name: string
-  /** What monitoring calls it. Default `name`. */
+  /** The name for monitoring. Default `name`. */
   readonly system?: string
-  /** For people: `PostgreSQL`. */
+  /** The name for people: `PostgreSQL`. */
   readonly title: string
-  /** The command that makes its backups, where the engine does not. */
+  /** The program that makes backups, if the engine does not. */
   readonly backup?: string
-  /** The family of Kysely's compiler, for what repositories do not do. */
+  /** Kysely's compiler for this database. */
   readonly kysely: 'Sqlite' | 'Postgres'
-  /** A statement costs no journey: rows are inserted one by one. */
+  /** Whether statements need no network round trip, so that rows are inserted one by one. */
   readonly isLocal: boolean
-  /** Absent where they are inserted by one list of all values. */
+  /** Undefined if many rows are inserted with one list of all values. */
   readonly lists?: InsertLists
-  /** Absent where rows do not come so. */
+  /** Undefined if the database has no such command. */
   readonly copy?: InsertCopy | undefined
-  /** What a value of the application's own queries becomes, where the driver does not know its type. */
+  /** Converts values of the application's own queries, whose types the driver does not know. */
   readonly toDriver: (value: unknown) => unknown
-  /** The placeholder of the value at this place, from 1, in SQL that is written by hand. */
+  /** The placeholder of the value at this position, from 1, in hand-written SQL. */
   readonly placeholder: (position: number) => string
-  /** A query for the texts of a JSON list, the value at this place. */
+  /** A query for the texts of a JSON list, which is the value at this position. */
   readonly textsOf: (position: number) => string
-  /** A query for the entries of a JSON list as JSON, the value at this place; its column is `value`. */
+  /** A query for the entries of a JSON list, which is the value at this position, as JSON in the column `value`. */
   readonly itemsOf: (position: number) => string
-  /** SQL behind a value that stands alone, to give it the column's type. */
+  /** SQL after a value without context that gives it the column's type. */
   typed(column: Column): string
-  /** SQL around the placeholder of a limit, and what stands in its place before an offset. */
+  /** `suffix` follows the placeholder of a limit. `none` replaces the limit before an offset. */
   readonly limit: { readonly behind: string; readonly none: string }
-  /** How many tables a statement joins to show the rows that others belong to, and by what kind of join. */
+  /** The maximum number of tables that a statement joins to read owners of rows, and the kind of join. */
   readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
-  /** Subqueries of a join may name the tables before them. */
+  /** Whether subqueries of a join may refer to earlier tables. */
   readonly hasLateral: boolean
-  /** Where a statement looks at every row, a list of keys made once finds the related rows faster than a look for each row. */
+  /**
+   * Whether related rows are found faster by a list of keys than by a lookup for each row, if a statement reads all
+   * rows.
+   */
   readonly listsKeys: boolean
-  /** What writes JSON. */
+  /** Creates the writer of JSON SQL. */
   json(): JsonSql
-  /** A number can be added to the stored value in SQL; absent for every column of numbers. */
+  /** Whether SQL can add a number to the stored value. Default: true for all numeric columns. */
   canAdd?(column: Column): boolean
-  /** What an answer has in it where a number was infinite; `undefined` where the statement fails then. */
+  /** The text of an infinite number in JSON; `undefined` if such a statement fails. */
   readonly infinity: string | undefined
   readonly changes: TableChanges
-  /** SQL of this moment as a column's default, by storage class. */
+  /** SQL of the current time as a column's default, by storage class. */
   readonly now: Readonly<Partial<Record<Column['storage'], string>>>
-  /** SQL of the milliseconds since 1970 by the clock of its machine, at this very moment. */
+  /** SQL of the current time of the database's machine in milliseconds since 1970, also within a transaction. */
   readonly clock: string
   /** SQL over the column `{c}` that counts its characters (code points), or its bytes. */
   lengthOf(column: Pick<Column, 'storage' | 'isUuid'>): string
-  /** Where its migrations lead is found out by running them; `undefined`: it is kept in a file beside them. */
+  /**
+   * Runs migrations to determine the schema after them; `undefined` if a file next to the migrations stores that
+   * schema.
+   */
   readonly replay: Replay | undefined
   /** The column's type in `CREATE TABLE`, collation included. */
   columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string
-  /** The type of a key that the database counts up. */
+  /** The type of a key with generated numbers. */
   readonly incrementType: string
-  /** From a checked property value (never null) to what the driver takes; absent where they are the same. */
+  /** Converts a checked property value, never null, to a driver value; undefined if they are equal. */
   encoder(column: Column): ((value: unknown) => unknown) | undefined
-  /** What makes the storage class's value of the driver's `v` (never null); absent where they are the same. */
+  /**
+   * The code that converts the driver value `v`, never null, to the value of the storage class; undefined if they are
+   * equal.
+   */
   decoder(column: Column): Code<unknown> | undefined
-  /** SQL around a column that a statement answers; absent where the driver hands its values on as they are. */
+  /** SQL around a selected column; undefined if the driver returns its values unchanged. */
   answered(column: Column): SqlWrapper | undefined
-  /** SQL around a column of UUIDs that makes them text, which sorts as they do; absent where they are kept as text. */
+  /** SQL that converts a UUID column to text with the same order; undefined if UUIDs are stored as text. */
   readonly uuidText?: SqlWrapper
-  /** SQL around a column that makes the text of its values; absent where they are such text. */
+  /** SQL that converts a column to text; undefined if it is text. */
   textOf(column: Column): SqlWrapper | undefined
   /**
-   * SQL of the first local day of a moment's unit as text, `2026-11-16`; for hours the local hour with its offset,
+   * SQL of the first local day of a timestamp's unit as text, `2026-11-16`. For hours, the local hour with its offset,
    * `2026-11-16T10:00:00+01:00`.
    */
   timeGroup(group: TimeGroup): string
-  /** SQL before and behind the local hour that `timeGroup` writes: the moment at which it begins. */
+  /** SQL around the local hour of `timeGroup` that returns the timestamp of its beginning. */
   readonly timestampOfHour: SqlWrapper
-  /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
+  /**
+   * The sum or average of a numeric column, exact for exact numbers. `isLarge` is true after a sum has failed with
+   * `overflow`.
+   */
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
-  /** SQL around a text that makes it lower case, for comparing without regard to case. */
+  /** SQL around a text for comparisons that ignore case. */
   readonly fold: readonly [before: string, after: string]
-  /** The same of a value. */
+  /** Converts a value for comparisons that ignore case. */
   foldValue(text: string): string
   /**
-   * Tests of a column `{c}` for a text `{v}` that stands for itself, where a pattern may take as long as the product of
-   * both lengths; absent where patterns do as well.
+   * Tests of a column `{c}` for a literal text `{v}`, for engines whose pattern matching is slow for long patterns.
+   * Undefined for other engines.
    */
   readonly textHas?: { readonly contains: string; readonly endsWith: string }
-  /** Rows by words in their texts. */
+  /** Full-text search. */
   readonly search: SearchSql
-  /** Indexes may say where nulls stand; there are indexes of trigrams, or can be. */
+  /** Whether indexes can set the position of nulls, and whether trigram indexes exist or can be created. */
   readonly indexes: { readonly nulls: boolean; readonly trigrams: boolean }
-  /** One value that stands for a list in `listTest`; `undefined` where the column's values cannot travel so. */
+  /** Encodes a list as one value for `listTest`; `undefined` if the column's values cannot be encoded. */
   encodeList(column: Column, values: readonly unknown[]): unknown
-  /** SQL of one row that counts on behind the given keys in `stored`, names quoted; absent where that happens by itself. */
+  /**
+   * A query that advances the generated keys beyond the explicit keys in `stored`. Names are quoted. Undefined if the
+   * database does so itself.
+   */
   readonly passKeys?: (table: string, key: string) => string
-  /** SQL behind a select that holds its rows until the transaction ends; empty where a transaction holds all of them. */
+  /**
+   * SQL after a select that locks its rows until the transaction ends. Empty if a transaction locks the complete
+   * database.
+   */
   readonly lock: string
-  /** The same without the rows that others hold. */
+  /** As `lock`, but skips rows that other transactions have locked. */
   readonly lockFree: string
-  /** SQL of moments. */
+  /** SQL of timestamps. */
   readonly timestamps: TimestampSql
-  /** SQL of the unique indexes of a table as rows of name and columns (`a,b`); absent where a fault has the name. */
+  /**
+   * A query for the unique indexes of a table, as rows of name and columns (`a,b`). Undefined if errors contain the
+   * name of the index.
+   */
   readonly uniqueIndexes?: (table: string) => string
-  /** One transaction at a time, so that every isolation is as good as the highest. */
+  /** Whether only one transaction can write at a time, so that every isolation level is serializable. */
   readonly hasOneWriter: boolean
-  /** A test of a column `{c}` of a list for an item, whose JSON text is `{v}`. */
+  /** A test of a list column `{c}` for an item, whose JSON text is `{v}`. */
   readonly listHas: string
-  /** A path within JSON as the engine takes it; more than one where a name could be a key or a place in a list. */
+  /** The path within JSON in the form of the engine. Several paths if a name may be a key or an index of a list. */
   jsonPaths(names: readonly string[]): readonly unknown[]
-  /** SQL of the value at a path `{p}` within the column `{c}`, null where it is of another type. */
+  /** SQL of the value at a path `{p}` within the column `{c}`; null if it has another type. */
   readonly jsonAt: Readonly<Record<'number' | 'text' | 'boolean' | 'any', string>>
-  /** What a value within JSON is held against. */
+  /** Converts the operand of a comparison with a value within JSON. */
   jsonOperand(value: unknown): unknown
-  /** SQL around the placeholder of such a list: what stands behind the column's name. */
+  /** SQL around the placeholder of an encoded list, after the column's name. */
   readonly listTest: readonly [before: string, after: string]
   readonly rowJson: RowJson
-  /** A query for the table of a name, the first value. It waits for no lock. */
+  /** A query for a table by its name, the first value. It waits for no lock. */
   readonly tableNamed: string
   readonly scans: ScanSql
-  /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
+  /** SQL around a subquery that returns JSON, so that the outer expression treats it as JSON. */
   readonly jsonOfSubquery: readonly [before: string, after: string]
   /** SQL around a double in JSON, if the engine would not write all its digits. */
   readonly jsonOfDouble?: readonly [before: string, after: string]
 }
 
-/** SQL of moments, for statements that are written by hand. */
+/** SQL of timestamps for hand-written statements. */
 export interface TimestampSql {
-  /** The moment of the statement by the database's clock, as columns of moments keep it. @param ms SQL of milliseconds to add */
+  /**
+   * The database's time when the statement runs, in the stored form of timestamps.
+   *
+   * @param ms SQL of milliseconds to add
+   */
   now(ms: string): string
-  /** Milliseconds since 1970 of a moment. */
+  /** Converts a timestamp to milliseconds since 1970. */
   millis(moment: string): string
 }

@@ -1,39 +1,37 @@
-/** What a database may answer instead of rows: errors of drivers, sorted by kinds that hold for every engine. */
-
-/** What went wrong, in words that hold for every database. */
+/** The kinds of database errors, which are the same for every engine. */
 export type EngineErrorKind =
-  /** A second row of the same unique values. */
+  /** A unique constraint is violated. */
   | 'unique'
-  /** A second row of values that an exclusion constraint keeps apart, such as overlapping times. */
+  /** An exclusion constraint is violated, for example by overlapping times. */
   | 'exclusion'
-  /** A key that no row has, or a row that others still refer to. */
+  /** A key refers to no row, or other rows still refer to a row. */
   | 'reference'
   /** Null, or out of range: the value passed the field's rules, but the column does not accept it. */
   | 'value'
-  /** A sum that `total` makes by another way. */
+  /** A sum overflows. `Dialect.total` can compute it in another way. */
   | 'overflow'
-  /** A value that GraphQL has no word for, in JSON that the statement writes: see json-sql.ts. */
+  /** JSON contains a value that GraphQL cannot represent: see json-sql.ts. */
   | 'inexpressible'
-  /** Two transactions cannot both go through; this one may be tried again from its beginning. */
+  /** Two transactions conflict. This one may run again from its beginning. */
   | 'conflict'
-  /** Locked, full, read-only or gone: the same may work later. */
+  /** The database is locked, full, read-only or unreachable. A later attempt may succeed. */
   | 'unavailable'
   | 'other'
 
 export interface EngineErrorDetails {
-  /** Names of columns, where the database tells. */
+  /** The columns, if the database reports them. */
   readonly columns?: readonly string[]
-  /** Name of the index or constraint, where the database tells. */
+  /** The index or constraint, if the database reports it. */
   readonly constraint?: string
-  /** The values that collide, in the database's words; to compare, not to show. */
+  /** The colliding values in the database's message, only for comparisons. */
   readonly collision?: string
-  /** It takes no writes at all. */
+  /** The database accepts no writes. */
   readonly isReadOnly?: boolean
-  /** A pooler stands before it that keeps no sessions: only another address helps. */
+  /** A connection pooler without sessions is in between, so only another address helps. */
   readonly needsSession?: boolean
 }
 
-/** A driver's error, sorted. Its message is the driver's and never sent to a client. */
+/** An error of a driver with its kind. The message is the driver's and never sent to a client. */
 export class EngineError extends Error {
   readonly kind: EngineErrorKind
   readonly columns: readonly string[] | undefined

@@ -1,20 +1,20 @@
 /**
- * What a database must be able to do for records. The contract, in short:
- * - Everything that is asked of a database is one call, `run(statement, values, wanted)`: the statement says what it is, and
- *   `wanted` which part of its answer is needed. An engine, a transaction of it, the reads or the changes of one request and
- *   statements in order are all such a `Runner`. What stands between records and a driver is a `Runner` around another one,
- *   which reads the statement and decides: when it runs (turns, a queue of those that go together), where (a replica, a
- *   reader thread, a connection of its own), and who is told of it. Only the driver tells the parts of an answer apart.
- * - What layers leave as it is stands once, in `engine-layer.ts`. From the top: `ToldEngine` (publishes statements),
- *   `ReplicatedEngine` (replicas), `BatchingEngine` (calls that go together), the engine itself.
- * - An engine lives in `engines/<name>/`: the `Engine`, which runs statements, and its `Dialect`, which is everything that
- *   differs in SQL and values. Nobody else decides by an engine's name (test/repository/engines.test.ts).
- * - Answers come at once where the driver is synchronous, so that such a database costs no promise.
- * - Every error of the driver leaves as an `EngineError` of a kind; repositories make answers of the kinds alone.
- * - A transaction is on one connection, and seen by nobody before its commit. A fault of the kind `conflict` means that it
- *   runs again from its beginning.
- * - The schema is changed by `changeSchema`, by one process at a time; nothing else takes that lock.
- * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
+ * The contract of an engine: everything that a database must do for records.
+ *
+ * - Every statement is one call, `run(statement, values, resultKind)`. The statement describes its properties, and
+ *   `resultKind` selects the part of the result. Engines, transactions, and the reads or writes of one request are all such a
+ *   `Runner`. A layer between records and the driver is a `Runner` around another one. It reads the properties of statements
+ *   and decides when they run (queues, batches) and where (a replica, a reader thread, a separate connection), or publishes
+ *   them. Only the driver parses results.
+ * - `engine-layer.ts` is the base class of these layers. From the outside: `ToldEngine` (publishes statements),
+ *   `ReplicatedEngine` (replicas), `BatchingEngine` (batches), and the engine itself.
+ * - An engine lives in `engines/<name>/`: the `Engine` runs statements, and its `Dialect` contains all differences in SQL and
+ *   values. No other code depends on an engine's name (test/repository/engines.test.ts).
+ * - Results are synchronous if the driver is, so that such a database costs no promises.
+ * - Every error of the driver becomes an `EngineError`. Repositories derive responses from its kind alone.
+ * - A transaction uses one connection. An error of the kind `conflict` means that it runs again from its beginning.
+ * - `changeSchema` changes the schema, in one process at a time. Nothing else takes that lock.
+ * - The suites of test/contracts apply to every engine. docs/maintainers/engines.md says how to add one.
  */
 
 import type {
@@ -31,13 +31,13 @@ import type { Statement } from './statement.js'
 import type { Heartbeat, HeartbeatOptions } from './heartbeat.js'
 import type { Dialect } from './dialect.js'
 
-/** How the connections of one replica are used: it has a pool of its own. */
+/** The connections of one replica, which has its own pool. */
 export interface ReplicaState {
   /** Its host and port. */
   readonly name: string
-  /** It answers; reads go to it where it is near enough. */
+  /** Whether it responds. Then reads may use it, if its lag is small enough. */
   readonly isUp: boolean
-  /** That there may be. */
+  /** The maximum number of connections. */
   readonly most: number
   readonly open: number
   readonly idle: number
@@ -45,20 +45,17 @@ export interface ReplicaState {
 }
 
 /**
- * Runs statements in order without waiting for each answer: each begins when the one before it has ended on the server.
+ * Runs statements in order without waiting for each result: each begins when the previous one has ended on the server.
+ * Each statement is committed, or fails, separately.
  */
-
-/** Each statement is committed, or fails, by itself. */
 export interface OrderedRunner extends Runner {
-  /** No more statements will follow; those that were given still run. Called once. */
+  /** Ends the sequence. Statements that were added still run. Called once. */
   end(): void
 }
 
-/** Listens to messages from other processes, by the database's own means. */
-
 export interface ChannelHandlers {
   message(text: string): void
-  /** Messages may have been missed, because the connection was lost for a while. Called when it is back. */
+  /** The connection was lost for a while, so messages may be missing. Called after it is restored. */
   messagesLost(): void
 }
 
@@ -75,17 +72,18 @@ export interface ChannelListener {
   close(): Promise<void>
 }
 
-/** For how many milliseconds a process may rely on the topics that it has read. */
+/** Milliseconds for which a process may cache the topics that it has read. */
 export const topicCacheTime = 500
-
-/** The options of a transaction. */
 
 export interface BeginOptions {
   /** The isolation level, if the engine has several. Default: the database's own. */
   isolation?: Isolation | undefined
   /** Milliseconds to wait for other transactions, if the engine allows one writer at a time. Default the engine's. */
   waitTimeout?: number | undefined
-  /** Once its time is over, the running statement is cancelled, if the engine can do that, and all is rolled back. */
+  /**
+   * After the request's timeout, the running statement is cancelled, if the engine can do that, and the transaction is
+   * rolled back.
+   */
   writing?: ClientWriting | undefined
 }
 
@@ -96,10 +94,10 @@ export type { SqlWrapper, InsertCopy, InsertLists } from './dialect.js'
 
 export type Row = readonly unknown[]
 
-/** Of the placeholders, in their order. */
+/** The values of the placeholders, in order. */
 export type Values = readonly unknown[]
 
-/** Runs statements. What goes wrong is an `EngineError`, thrown at once or later. */
+/** Runs statements. Errors are `EngineError`s, thrown synchronously or as rejections. */
 export interface Runner {
   run<W extends ResultKind>(
     statement: Statement,
@@ -108,39 +106,42 @@ export interface Runner {
   ): MaybePromise<Results[W]>
 }
 
-/** What may be wanted of a statement's answer. */
+/** The kinds of results of a statement. */
 export interface Results {
   readonly rows: readonly Row[]
   readonly first: Row | undefined
   /** The number of rows that were inserted, updated or deleted. */
   readonly count: number
-  /** Everything, of a statement that runs once: it is not kept for others. */
+  /** The complete result of a statement that runs once and is not cached. */
   readonly all: QueryResult
-  /** Nothing, of a script: several statements without values. */
+  /** No result, for a script of several statements without values. */
   readonly nothing: undefined
 }
 
 export type ResultKind = keyof Results
 
 export interface QueryResult {
-  /** Names of the columns, of a statement that returns rows. */
+  /** The names of the columns, if the statement returns rows. */
   readonly names: readonly string[]
   readonly rows: readonly Row[]
-  /** Rows that were inserted, updated or deleted. */
+  /** The number of rows that were inserted, updated or deleted. */
   readonly changes: number
-  /** The database says that it has changed nothing: of statements whose kind is not known. Default false. */
+  /** The database reports that a statement of unknown kind has changed nothing. Default false. */
   readonly hasOnlyRead?: boolean
 }
 
-/** Runs everything on one connection, seen by nobody else until it is committed. */
+/** A transaction: runs statements on one connection. Other connections see its changes after the commit. */
 export interface TransactionRunner extends Runner {
-  /** After a fault of it the transaction is rolled back already. */
+  /** If it fails, the transaction is rolled back already. */
   commit(): Promise<void>
   rollback(): Promise<void>
 }
 
 export interface SchemaChangeOptions {
-  /** All or nothing. False commits each statement by itself, where the engine `changesPiecemeal`. Default true. */
+  /**
+   * Commit all statements together. False commits each statement separately, if the engine `changesPiecemeal`. Default
+   * true.
+   */
   atomic?: boolean
 }
 
@@ -148,113 +149,115 @@ export interface Engine extends Runner {
   readonly dialect: Dialect
   /** The driver's name, for the log. */
   readonly driver: string
-  /** It takes no writes: a replica. Default false. */
+  /** Whether it accepts no writes, because it is a replica. Default false. */
   readonly isReadOnly?: boolean
-  /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
+  /**
+   * For engines that read from replicas: sets a function that returns the current caller, who must see its own writes.
+   */
   followCallers?(current: CurrentCaller, otherProcesses?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
   /**
-   * A number that is another one after somebody has written who is no connection of this process. Absent where other
-   * processes tell of what they write, or have no access.
+   * A number that changes after another process has written. Undefined if processes notify each other of writes, or if
+   * only one process uses the database.
    */
   externalWriteVersion?(): number
-  /** Whether its file was deleted or replaced: what is written from then on is lost. Absent where there is no file. */
+  /** Whether the database's file was deleted or replaced, so that writes would be lost. Undefined without a file. */
   isFileLost?(): boolean
-  /** Absent where a statement costs no journey. */
+  /** Opens a sequence of statements. Undefined if statements need no network round trip. */
   inOrder?(writing?: ClientWriting): MaybePromise<OrderedRunner | undefined>
   /**
-   * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
-   * had to wait for a table too long runs again from its beginning.
+   * Runs work that changes the schema. No other process changes it at the same time, references are checked at the end,
+   * and work that waited too long for a table runs again from its beginning.
    *
-   * @throws {DeclarationError} `SCHEMA_LOCKED` where others were in the way for too long
+   * @throws {DeclarationError} `SCHEMA_LOCKED` if other processes hold locks for too long
    */
   changeSchema<T>(work: (runner: Runner) => Promise<T>, options?: SchemaChangeOptions): Promise<T>
-  /** It has changes of the schema that no transaction may hold: `create index concurrently`. */
+  /** Whether some schema changes cannot run in a transaction, such as `create index concurrently`. */
   readonly changesPiecemeal: boolean
   /**
-   * Runs the reads of one client's request: with a share of the connections, within the time that the engine gives them,
-   * and no longer than somebody waits for the answer. Absent: they run as all others do.
+   * Runs the reads of one client's request: with a share of the connections, with the engine's time limit, and only as
+   * long as the client waits. Undefined: they run like all other statements.
    */
   clientReads?(reading: ClientReading): Runner
   /**
-   * Runs the changes of one client's request outside transactions: none is done any more once its time is over, as
-   * client-writing.ts says. What it reads runs as all else does. Absent: what was begun is done.
+   * Runs the writes of one client's request outside transactions. After the request's timeout, no more writes run, see
+   * request-context.ts. Undefined: writes that were sent are completed.
    */
   clientWrites?(writing: ClientWriting): Runner
   /**
-   * Writes a copy of the whole database as it is at one moment into a new file, while others write, and opens it to see
-   * that it is sound. Absent where another program does that: `dialect.backup` names it.
+   * Writes a consistent copy of the database to a new file while other connections write, and checks the copy.
+   * Undefined if another program makes backups: `dialect.backup`.
    *
-   * @throws {Error} the file is there, is no place to write to, or the copy is not sound
+   * @throws {Error} if the file exists or cannot be written, or the copy is invalid
    */
   backup?(file: string): void
   /**
-   * What tables there are.
+   * Reads the tables of the database.
    *
-   * @param names the tables whose defaults, indexes and checks are needed; default: all. A table that somebody has locked may
-   * be waited for only if it is named
+   * @param names the tables whose defaults, indexes and checks are needed; default: all. A locked table is awaited only
+   * if it is named
    * @throws {DeclarationError} `SCHEMA_LOCKED` if a table was locked for too long
    */
   catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue>
-  /** Roughly how many rows these tables have, by name; without looking at the rows. */
+  /** The approximate numbers of rows by table, without reading the rows. */
   tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>>
   /**
-   * The types of a statement's placeholders by their places, as SQL names them, as soon as it has run: no table is asked
-   * for them, so that no lock of a user's can hold the question up. Absent: its calls go each by itself.
+   * The SQL types of a statement's placeholders, available after it has run. It reads no table, so that no lock can
+   * delay it. Undefined: calls of the statement are not batched.
    */
   parameterTypes?(statement: Statement): Promise<readonly string[]>
-  /** Carries texts between the processes of a database; absent where they have no such way. */
+  /** Sends messages between the processes that use the database. Undefined if the database cannot. */
   readonly channel?: EngineChannel | undefined
   /**
-   * Repeats statements on a thread with a connection of its own. Absent where no other process uses the database: then it is
-   * enough to repeat them here.
+   * Repeats statements on a thread with a separate connection. Undefined if only one process uses the database, so that
+   * this process can repeat them.
    */
   heartbeat?(options: HeartbeatOptions): Heartbeat
-  /** How its connections are used; absent where it has none to count. */
+  /** The state of its connections. Undefined without a connection pool. */
   pool?(): PoolState
-  /** Ends every connection. Nothing is run afterwards. */
+  /** Closes all connections. No statement may follow. */
   close(): Promise<void>
 }
 
 export interface OpenOptions {
   readonly log: Log
-  /** The same database around a pooler, for engines whose sessions a pooler can take away. */
+  /** The address of the database without the connection pooler, for engines whose sessions a pooler does not keep. */
   readonly direct?: string | undefined
-  /** Copies of the database that answer reads, for engines that have such. */
+  /** Addresses of replicas, for engines that read from replicas. */
   readonly replicas?: readonly string[] | undefined
-  /** Milliseconds that a copy may be behind. Default 1,000. */
+  /** The maximum lag of a replica in milliseconds. Default 1,000. */
   readonly replicaLag?: number | undefined
-  /** Milliseconds after which a server ends a statement; 0 is never. Default 30,000. */
+  /** Milliseconds after which the server cancels a statement; 0 means never. Default 30,000. */
   readonly statementTimeout?: number | undefined
 }
 
-/** An engine that an application brings: `connect({ engine })`, `bootstrap(AppModule, { database })`. */
+/** A custom engine: `connect({ engine })`, `bootstrap(AppModule, { database })`. */
 export interface EngineSource {
-  /** @throws {DeclarationError} no driver, no access */
+  /** @throws {DeclarationError} if the driver is missing or the database cannot be opened */
   open(options: OpenOptions): Promise<Engine>
 }
 
 /** The connections of an engine. */
 export interface PoolState {
-  /** That there may be. */
+  /** The maximum number of connections. */
   readonly most: number
   readonly open: number
   readonly idle: number
   readonly waiting: number
-  /** Of its replicas, where there are some. */
+  /** The pools of its replicas, if there are any. */
   readonly replicas?: readonly ReplicaState[]
 }
 
-/** Texts from process to process. Which process wants which is known by topics: 32-bit numbers, whatever they stand for. */
+/** Messages between processes. Processes subscribe to topics, which are arbitrary 32-bit numbers. */
 export interface EngineChannel {
-  /** Sends texts of less than 8,000 bytes each, when and only when the transaction is committed. */
+  /** Sends texts of less than 8,000 bytes each when the transaction is committed. */
   send(runner: Runner, messages: readonly string[]): Promise<void>
   /**
-   * The topics that processes listen to. One that is told of this may go by it for `topicCacheTime` milliseconds.
+   * The topics that processes listen to. The caller may cache them for `topicCacheTime` milliseconds.
    *
-   * @param exceptProcess a listener's process id that does not count: one's own
+   * @param exceptProcess the process id of a listener to leave out: the caller's own
    */
   topics(runner: Runner, exceptProcess: number | undefined): Promise<ReadonlySet<number>>
-  /** Nothing is opened before there is a topic. */
+  /** Opens a connection only when there is a topic. */
   listen(handlers: ChannelHandlers): ChannelListener
 }

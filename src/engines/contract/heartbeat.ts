@@ -1,22 +1,20 @@
 /**
- * Starts the thread of a heartbeat. Its program is text, so that no compiler, bundler or test runner has to ship a file where a
- * thread would find it. It defines `open`, which gives `{ run(sql, values), close() }` and may be asynchronous; this file
- * adds the beats.
+ * Starts a thread that repeats statements, also while the event loop of this process is blocked. The program of the
+ * thread is text, so that compilers, bundlers and test runners need not ship a file for it. It defines `open`, which
+ * returns `{ run(sql, values), close() }` or a promise of it.
  */
 
 import { Worker } from 'node:worker_threads'
 import type { Row } from './engine.js'
 
-/** Statements that are repeated on a thread, also while this process's event loop is blocked. */
-
 export interface HeartbeatOptions {
-  /** Run one after the other at each beat, each by itself. */
+  /** Run one after the other at each beat, each in its own transaction. */
   readonly statements: readonly { readonly sql: string; readonly values: readonly unknown[] }[]
   /** Milliseconds between two beats. */
   readonly every: number
-  /** Gets the rows of each statement after a beat; never called after `stop`. */
+  /** Receives the rows of each statement after a beat. Never called after `stop`. */
   readonly onRows: (rows: readonly (readonly Row[])[]) => void
-  /** A beat failed; the next one tries again. */
+  /** Receives the error of a failed beat. The next beat tries again. */
   readonly onError: (error: Error) => void
 }
 
@@ -24,7 +22,7 @@ export interface Heartbeat {
   stop(): Promise<void>
 }
 
-/** What a thread of a heartbeat says. */
+/** A message of the thread. */
 type HeartbeatMessage =
   { readonly rows: readonly (readonly Row[])[] } | { readonly error: { readonly message: string } }
 
@@ -52,7 +50,7 @@ const beat = async () => {
 setTimeout(beat, every)
 `
 
-/** @param program JavaScript that defines `open`; what it needs is in `workerData` */
+/** @param program JavaScript that defines `open` and uses `workerData` */
 export function startHeartbeat(
   program: string,
   data: object,

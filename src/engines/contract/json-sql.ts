@@ -1,7 +1,7 @@
 /**
  * SQL that makes JSON. Values that GraphQL cannot express (an Int beyond 32 bits, a number that is not finite, a value
- * that is not in its enum, a key that is null) make the statement fail as `inexpressible`: then, and for no other reason,
- * graphql-js runs the query again and reports the error.
+ * that is not in its enum, a key that is null) make the statement fail as `inexpressible`: then, and for no other
+ * reason, graphql-js runs the query again and reports the error.
  */
 import type { Column } from './table.js'
 import type { Dialect } from './dialect.js'
@@ -18,7 +18,7 @@ export type FieldForm =
   | 'integer'
   | 'float'
   | 'boolean'
-  /** Text and moments, as they are stored. */
+  /** Text and timestamps, as they are stored. */
   | 'text'
   | 'enum'
   /** Bytes, as base64. */

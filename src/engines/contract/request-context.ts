@@ -1,4 +1,4 @@
-/** The caller for whom an engine works at the moment, for engines that read from replicas, which may be behind. */
+/** The current caller of an engine that reads from replicas, which may lag behind. */
 
 export interface EngineCaller {
   /** Reads must see everything that is committed, because a write depends on them or their answer is kept. */
@@ -22,39 +22,36 @@ export interface OtherProcesses {
   onNotified(listener: (names: readonly string[]) => void): () => void
 }
 
-/** What an engine needs to know of the client's request that it reads for. */
-
 /** The part of a client's request that its reads use. */
 export interface ClientReading {
   /**
-   * The request is over: its answer was sent completely, or the client left. A stream goes on reading after its first
-   * byte.
+   * The request is over: its response was sent completely, or the client disconnected. A stream still reads after its
+   * first byte.
    */
   readonly isOver?: boolean
-  /** The answer has begun: from now on, reads are for a stream. */
+  /** The response has begun. From now on, reads are for a stream. */
   readonly answered?: boolean
-  /** Calls back once, when the request was answered or the client left. */
+  /** Calls `end` once, when the response was sent or the client disconnected. */
   onFinished(end: () => void): void
-  /** A place for the runner of the first database that reads for this request. */
+  /** Stores the runner of the first database that reads for this request. */
   reads?: object | undefined
 }
 
-/**
- * What an engine needs to know of the client's request that it writes for. A request that was answered 503 for its time
- * was not done: what waits then is never sent, what is under way is cancelled where it can be, and the answer waits until
- * it is known what became of it.
- */
-/** A change that has begun, or waits. */
+/** A write that waits or runs. */
 export interface PendingWrite {
-  /** The request's time is over. It is `ended` once it is known what became of it, which may be at once. */
+  /** Called at the timeout of the request. `writeEnded` follows when the outcome is known, possibly immediately. */
   stop(): void
 }
 
-/** The part of a client's request that its changes use. */
+/**
+ * The part of a client's request that its writes use. A request with the response 503 after its timeout has written
+ * nothing: waiting writes are never sent, running ones are cancelled if possible, and the response waits for their
+ * outcome.
+ */
 export interface ClientWriting {
-  /** Its time is over: nothing is written for it any more. */
+  /** The request has timed out, so that it must not write anything more. */
   readonly isTimedOut: boolean
   writeStarted(write: PendingWrite): void
-  /** @param isDone whether something was written */
+  /** @param isDone whether data was written */
   writeEnded(write: PendingWrite, isDone: boolean): void
 }

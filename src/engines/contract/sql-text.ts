@@ -1,31 +1,31 @@
-/**
- * SQL as text. It is put together from SQL alone: names are quoted by `name`, and a value is never among it, but a slot,
- * which says where each run's value stands.
- *
- * ```ts
- * toText(sql`${name('t', 'price')} > ${slot(1)} and ${name('t', 'sold')} = ${slot(0)}`, (place) => `$${place}`)
- * // { sql: '"t"."price" > $1 and "t"."sold" = $2', order: [1, 0] }
- * ```
- */
+/** SQL text that is composed of pieces: names, literals, and slots for values. */
 import { quote } from './ddl.js'
 import type { SqlWrapper } from './dialect.js'
 
 declare const mark: unique symbol
 
-/** A piece of a statement. */
+/**
+ * A piece of a statement. Names are quoted by `name`. Values are never part of the text: a slot refers to the position
+ * of a value.
+ *
+ * ```ts
+ * toText(sql`${name('t', 'price')} > ${slot(1)} and ${name('t', 'sold')} = ${slot(0)}`, (position) => `$${position}`)
+ * // { sql: '"t"."price" > $1 and "t"."sold" = $2', order: [1, 0] }
+ * ```
+ */
 export type Sql = string & { readonly [mark]: true }
 
-/** What no statement has in it: a slot stands between two of them. */
+/** Delimits slots. No SQL statement contains it. */
 const edge = '\0'
 
-/** Puts pieces together; `undefined` leaves nothing. */
+/** Joins pieces. `undefined` adds nothing. */
 export function sql(texts: TemplateStringsArray, ...pieces: readonly (Sql | undefined)[]): Sql {
   let text = texts[0] as string
   for (const [index, piece] of pieces.entries()) text += (piece ?? '') + (texts[index + 1] ?? '')
   return text as Sql
 }
 
-/** Words of the framework and of an engine's dialect, never of a client. */
+/** SQL of the framework or of a dialect, never of a client. */
 export function raw(text: string): Sql {
   if (text.includes(edge)) throw new TypeError('SQL cannot contain the character with the code 0.')
   return text as Sql
@@ -41,7 +41,7 @@ export function literal(text: string): Sql {
   return raw(`'${text.replaceAll("'", "''")}'`)
 }
 
-/** The value at this place of each run's values. */
+/** A placeholder for the value at this position. */
 export function slot(position: number): Sql {
   return `${edge}${position}${edge}` as Sql
 }
@@ -50,21 +50,21 @@ export function join(pieces: readonly Sql[], between = ', '): Sql {
   return pieces.join(between) as Sql
 }
 
-/** With an engine's words before and behind it, where there are any. */
+/** Adds the dialect's SQL before and after a piece, if there is any. */
 export function wrap(text: SqlWrapper | undefined, piece: Sql): Sql {
   return text === undefined ? piece : (`${text[0]}${piece}${text[1]}` as Sql)
 }
 
-/** An engine's words, with pieces in the place of `{c}` and the like. */
+/** Replaces `{c}` and similar names in the dialect's SQL by pieces. */
 export function filled(text: string, pieces: Readonly<Record<string, Sql>>): Sql {
   return text.replace(/\{(\w)\}/g, (found, letter: string) => pieces[letter] ?? found) as Sql
 }
 
 /**
- * The text for a database.
+ * Converts the pieces to the text for a database.
  *
  * @param placeholder as `Dialect.placeholder`
- * @returns with, for each placeholder, the place of its value
+ * @returns the text, and for each placeholder the position of its value
  */
 export function toText(
   piece: Sql,

@@ -1,121 +1,132 @@
 /**
- * What a statement is: said by what writes it, and read by all who run, spread, count and bound statements. Nobody reads
- * its text (test/repository/sql-text.test.ts). SQL of applications is `unknown`: it may wait, and has no bound.
+ * Statements with their properties, which decide how engines queue, batch, share and route them. No engine parses SQL
+ * text (test/repository/sql-text.test.ts). Custom SQL of applications has the kind `unknown`.
  */
 
-/** One new row, of which an engine may make a statement that writes a row for each of several calls. */
+/** The form of an insert of one row, from which an engine can make a statement for several calls. */
 export interface OneNewRow {
-  /** So long is the text before ` values (`, in which the placeholders stand in their order. */
+  /** The length of the text before ` values (`, in which the placeholders are in order. */
   readonly head: number
-  /** So long is the text from ` returning ` to the end. */
+  /** The length of the text from ` returning ` to the end. */
   readonly tail: number
 }
 
-/** A change of one row by its key, of which an engine may make one that changes a row for each of several calls. */
+/** The form of an update of one row by its key, from which an engine can make a statement for several calls. */
 export interface OneRowChange {
   /** The table's name, quoted. */
   readonly table: string
   /** The name of its key, quoted. */
   readonly key: string
-  /** Which placeholder is the key, from 1. */
+  /** The number of the key's placeholder, from 1. */
   readonly keyPosition: number
-  /** So long is the text before its ` where `. Behind that stands ` returning `, and nothing behind its columns. */
+  /** The length of the text before ` where `. After the condition, only ` returning ` and its columns follow. */
   readonly head: number
-  /** So long is the text from ` returning ` to the end. */
+  /** The length of the text from ` returning ` to the end. */
   readonly tail: number
 }
 
-/** A change of several rows by lists of their keys and values, of which an engine may make one for several calls. */
+/**
+ * The form of an update of several rows by lists of keys and values, from which an engine can make a statement for
+ * several calls.
+ */
 export interface RowsChange {
   /**
-   * What does so. A call's rows are changed if all of them are there and nobody holds one, and none of them else; each row
-   * is answered with its call's number behind it. Values: the lists of all calls, lists of each row's call and of how many
-   * rows that has, and the keys again.
+   * The SQL for several calls. The rows of a call are updated if all of them exist and none is locked, otherwise none.
+   * Each returned row ends with the number of its call. Values: the lists of all calls, lists of the call and of its
+   * number of rows for each row, and the keys again.
    */
   readonly together: string
-  /** So many lists of keys and of other values come first. */
+  /** The number of lists of keys and values at the beginning. */
   readonly lists: number
-  /** Which of them, from 0, is that of the keys. */
+  /** The index of the list of keys. */
   readonly keys: number
-  /** How many rows the values of one call are for. */
+  /** The number of rows in the values of one call. */
   readonly sizeOf: (values: readonly unknown[]) => number
 }
 
 /**
- * `script`: changes of the schema, and several statements at once; `savepoint`: begins or ends a part of a transaction;
- * `unknown`: SQL that an application wrote.
+ * `script`: schema changes, and several statements in one text. `savepoint`: begins or ends a part of a transaction.
+ * `unknown`: custom SQL of an application.
  */
 export type StatementKind =
   'select' | 'insert' | 'update' | 'delete' | 'upsert' | 'script' | 'savepoint' | 'unknown'
 
-/** SQL with placeholders. Keep the object: engines remember by it what they have prepared. */
+/** A statement. Reuse the object, because engines cache prepared statements by it. */
 export interface Statement {
   readonly sql: string
-  /** What it does. All but `select` wait for their turn where a database has one writer, and are never run twice. */
+  /** What it does. All kinds except `select` are queued in a database with one writer, and never run twice. */
   readonly kind: StatementKind
-  /** The tables that it reads or writes by their names, that of the record asked for first; `anyTable` where others may be. */
+  /**
+   * The names of the tables that it reads or writes, starting with the table of the requested record; `anyTable` if
+   * unknown.
+   */
   readonly tables: readonly string[]
-  /** It may wait for a lock that somebody holds, on a row or a table: nothing should wait behind it. */
+  /** Whether it may wait for a lock on a row or table, so that no other statement should be queued after it. */
   readonly mayWait: boolean
-  /** How many rows it looks at at most; `undefined`: nobody knows. `boundOf` reads it. */
+  /** The maximum number of rows that it reads; `undefined` if unknown. Read by `boundOf`. */
   readonly bound?: Bound | undefined
-  /** The names of the indexes, besides keys, by which that is so: a planner that knows better must go by one of them. */
+  /** The names of the indexes, in addition to keys, that guarantee the bound. The planner must use one of them. */
   readonly by?: readonly string[] | undefined
-  /** A record's, which clients ask for (whether one does is said by the runner); an application's own; the framework's. */
+  /**
+   * Who sends it: `client` for statements of records, which clients may cause; `program` for custom SQL; `ourselves`
+   * for the framework.
+   */
   readonly for: 'client' | 'program' | 'ourselves'
-  /** It waits for others as long as it takes, because it holds nobody meanwhile: `create index concurrently`. */
+  /**
+   * It waits for locks without a limit, because it blocks no other statement in the meantime: `create index
+   * concurrently`.
+   */
   readonly ignoresLockTimeout?: boolean
-  /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
+  /** It must read the latest data, never from a replica. Default false. */
   readonly isFresh?: boolean
-  /** With whom it may go as one. Default: it goes alone. */
+  /** With which calls it may be batched. Default: none. */
   readonly together?: Together | undefined
-  /** Its one value is rows, as `copy.write` makes them. */
+  /** Its only value is rows in the form of `copy.write`. */
   readonly takesRows?: boolean
-  /** Rows of its table matter to its answer only if they hold these values. */
+  /** Its result depends only on rows of the table with these values. */
   readonly only?: RowTest | undefined
-  /** It changes one row by its key. */
+  /** Set if it updates one row by its key. */
   readonly oneRow?: OneRowChange | undefined
-  /** It changes several rows by their keys, all of them or none. */
+  /** Set if it updates several rows by their keys, all or none. */
   readonly rows?: RowsChange | undefined
-  /** It writes one new row and answers it. */
+  /** Set if it inserts one row and returns it. */
   readonly newRow?: OneNewRow | undefined
 }
 
-/** A number, or what tells it from the values of a run and the sizes of tables. */
+/** A number, or a function of the values and the sizes of tables. */
 export type Bound = number | ((values: readonly unknown[], rowsOf: RowsOf) => number)
 
-/** Columns of a table by their names, and where the values stand that they must equal, among those of a run. */
+/** Columns of a table, and the positions of the values that they must equal. */
 export interface RowTest {
   readonly table: string
   readonly columns: readonly { readonly name: string; readonly position: number }[]
 }
 
-/** How many rows a table has at most, by its name; `Infinity` where that is not known. */
+/** The maximum number of rows of a table; `Infinity` if unknown. */
 export type RowsOf = (table: string) => number
 
 /**
- * `calls`: of calls with other values one statement may be made, because an index that is surely there finds each one's few
- * rows. `same`: those who ask it with the same values meanwhile may have the same answer; rows that several have are
- * frozen. `page`: both.
+ * `calls`: calls with different values can be combined to one statement, because an index surely finds the few rows of
+ * each. `same`: concurrent calls with equal values can share a result, whose rows are frozen. `page`: both.
  */
 export type Together = 'calls' | 'same' | 'page'
 
-/** Whether it changes something; where nobody knows, it does. */
+/** Whether it writes. True for unknown statements. */
 export function isWrite({ kind }: Pick<Statement, 'kind'>): boolean {
   return kind !== 'select' && kind !== 'savepoint'
 }
 
-/** It finds few rows by an index that is surely there: others need not fear to go beside it. */
+/** Whether it surely finds few rows by an index, so that it does not delay other statements. */
 export function isBrief({ together }: Pick<Statement, 'together'>): boolean {
   return together === 'calls' || together === 'page'
 }
 
-/** Whoever asks the same meanwhile may have the same answer. */
+/** Whether concurrent calls with equal values may share a result. */
 export function mayShare({ together }: Pick<Statement, 'together'>): boolean {
   return together === 'same' || together === 'page'
 }
 
-/** The rows that it looks at at most with these values; `Infinity` where nobody knows. */
+/** The maximum number of rows that it reads with these values; `Infinity` if unknown. */
 export function boundOf(
   { bound }: Statement,
   values: readonly unknown[],
@@ -129,10 +140,10 @@ function unknownSize(): number {
   return Infinity
 }
 
-/** Stands for tables that nobody knows. */
+/** Stands for unknown tables. */
 export const anyTable = '*'
 
-/** A question of the framework's own, which waits for nobody. */
+/** A query of the framework, which waits for no lock. */
 export function frameworkQuery(sql: string, properties: Partial<Statement> = {}): Statement {
   return Object.freeze({
     sql,
@@ -144,7 +155,7 @@ export function frameworkQuery(sql: string, properties: Partial<Statement> = {})
   })
 }
 
-/** A change of the framework's own. */
+/** A write of the framework. */
 export function frameworkChange(
   kind: 'insert' | 'update' | 'delete' | 'upsert' | 'unknown',
   sql: string,
@@ -153,15 +164,15 @@ export function frameworkChange(
   return Object.freeze({ sql, kind, tables: [], mayWait: true, for: 'ourselves', ...properties })
 }
 
-/** Statements without values, of whose answer nothing is wanted. */
+/** A script of the framework: statements without values and results. */
 export function frameworkScript(sql: string, properties: Partial<Statement> = {}): Statement {
   return frameworkChange('unknown', sql, { kind: 'script', tables: [anyTable], ...properties })
 }
 
-/** The names of the framework's own tables begin so; no record's does. */
+/** The prefix of the framework's tables. Tables of records cannot have it. */
 const frameworkTablePrefix = 'filigree_'
 
-/** It concerns a table of the framework's own: sessions, revocations, counts. */
+/** Whether it uses a table of the framework, such as sessions or revocations. */
 export function usesFrameworkTable({ tables }: Pick<Statement, 'tables'>): boolean {
   return tables[0]?.startsWith(frameworkTablePrefix) === true
 }

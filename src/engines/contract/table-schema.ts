@@ -1,9 +1,9 @@
 /** The tables that exist in a database. Each engine reads its own catalogue into these types. */
 export interface ActualTable {
   readonly name: string
-  /** A view, or a foreign table: it has columns, and neither keys nor rules that could be asked or made. */
+  /** A view or a foreign table, which has columns but no keys and constraints. */
   readonly isForeign?: boolean
-  /** Its rows are in partitions: the key has to contain their columns. */
+  /** A partitioned table, whose key must contain the partition columns. */
   readonly isPartitioned?: boolean
   readonly columns: ReadonlyMap<string, ActualColumn>
   readonly indexes: ReadonlyMap<string, ActualIndex>
@@ -11,7 +11,7 @@ export interface ActualTable {
   readonly primaryKey?: readonly string[] | undefined
   /** The SQL of its checks, by their names. */
   readonly checks?: ReadonlyMap<string, string>
-  /** In the schema after migrations: the migration since which no record declares it. */
+  /** In a snapshot: the migration after which no record declares the table. */
   readonly leftBy?: string | undefined
 }
 
@@ -22,36 +22,36 @@ export interface ActualColumn {
   /** As `create table` writes it: `text collate "C"`. Default: the type. */
   readonly sql?: string | undefined
   readonly nullable: boolean
-  /** A row may be written without it: it is nullable, has a default, or is an identity column. */
+  /** Rows can be inserted without a value: it is nullable, has a default, or is an identity column. */
   readonly optional: boolean
-  /** SQL of its default. */
+  /** The default as SQL. */
   readonly preset?: string | undefined
   /** The database generates its values. */
   readonly increment?: boolean
-  /** In the schema after migrations: the migration since which no field declares it. */
+  /** In a snapshot: the migration after which no field declares the column. */
   readonly leftBy?: string | undefined
 }
 
 export interface ActualIndex {
-  /** Without those that are expressions. */
+  /** Without expressions. */
   readonly columns: readonly string[]
   readonly unique: boolean
-  /** SQL of the condition of the rows in it; `undefined`: all rows. */
+  /** The SQL condition of its rows; `undefined` for all rows. */
   readonly where?: string | undefined
-  /** The statements that make it again. */
+  /** The statements that create it again. */
   readonly create?: readonly string[]
-  /** It belongs to a constraint, with which it is dropped. */
+  /** It belongs to a constraint and is dropped with it. */
   readonly isConstraint?: boolean
 }
 
 export interface ActualForeignKey {
   readonly column: string
   readonly table: string
-  /** If the database names it. */
+  /** The name, if the database has one. */
   readonly name?: string | undefined
-  /** `undefined` if it is the key of the table without being named. */
+  /** `undefined` for the primary key of the table, if the reference does not name it. */
   readonly foreignColumn?: string | undefined
-  /** The columns before them in a reference of two columns. */
+  /** The first columns of a reference with two columns. */
   readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
   /** In lower case; `no action` counts as `restrict`. */
   readonly onDelete?: string | undefined
@@ -66,11 +66,11 @@ export interface TableSchema {
   /** Names that it may have had earlier. */
   readonly was?: readonly string[] | undefined
   readonly columns: readonly ColumnSchema[]
-  /** Names of the key's columns; one, or two for join tables and sharded tables. */
+  /** The columns of the primary key: one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
   readonly isSharded?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]
-  /** Checks that belong to no column of `columns`: those of a table as it was. */
+  /** Checks without a column in `columns`, for a table in its old form. */
   readonly checks?: readonly CheckSchema[]
   readonly indexes: readonly IndexSchema[]
 }
@@ -84,12 +84,12 @@ export interface ColumnSchema {
   readonly nullable: boolean
   /** The database generates its values. */
   readonly increment: boolean
-  /** SQL of the value for existing rows when the column is added; `undefined` if the record has none. */
+  /** SQL of the value for existing rows when the column is added; `undefined` if there is none. */
   readonly fill: string | undefined
-  /** SQL of the default for rows that other programs write without it. */
+  /** SQL of the default for rows that other programs insert. */
   readonly preset?: string | undefined
   readonly check?: CheckSchema | undefined
-  /** The field that it comes from, for messages: `Product.price`. */
+  /** The field for messages: `Product.price`. */
   readonly origin: string
 }
 
@@ -105,7 +105,7 @@ export interface ForeignKeySchema {
   readonly column: string
   readonly table: string
   readonly foreignColumn: string
-  /** Of tables that are sharded by the same column: it stands before the others, on both sides. */
+  /** The shard columns of both tables, if they are sharded by the same column. They come before the other columns. */
   readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
   /** `restrict`, `cascade`, `set null`, or what another program has chosen. */
   readonly onDelete: string
@@ -118,13 +118,14 @@ export interface IndexSchema {
   /** Only rows in which this column is null are in the index. */
   readonly whereNull: string | undefined
   /**
-   * SQL of each part that is more than a bare column, of the filter, of the method, and the extension that it needs.
+   * SQL of each part that is not a plain column. `where`, `using` and `extension` are the filter, the method and the
+   * required extension.
    */
   readonly parts?: readonly string[]
   readonly where?: string | undefined
   readonly using?: 'gin'
   readonly extension?: 'pg_trgm'
-  /** Columns that its expressions read. */
+  /** The columns in its expressions. */
   readonly over?: readonly string[]
   /** Statements that replace the index on databases without such indexes. `drop` does nothing if it does not exist. */
   readonly made?: { readonly create: readonly string[]; readonly drop: readonly string[] }

@@ -1,21 +1,19 @@
 /**
- * What SQL needs to know of a table: its columns, indexes and search. Frozen data that `records/model` makes of a record
- * class; engines know no more of a record.
+ * The description of a table for SQL: its columns, indexes and search. Frozen data that `records/model` creates from a
+ * record class. Engines know nothing else about records.
  */
 
 import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { ShapeField } from '../../fields/shape.js'
 
-/** How the indexes of searches are named in a database. */
-
-/** Their prefix; tables of the application must not begin with it. */
+/** The prefix of search indexes, which tables of the application must not have. */
 export const searchIndexPrefix = 'filigree_search_'
 
 export function isSearchIndexName(name: string): boolean {
   return name.startsWith(searchIndexPrefix)
 }
 
-/** What the names of tables and columns begin with that belong to databases, or to the framework. */
+/** Prefixes that are reserved for databases and the framework. */
 export const reservedPrefixes = ['sqlite_', 'pg_', 'filigree_'] as const
 
 /** Columns that every table of an engine has, by the engine's title. Sources: PostgreSQL, System Columns; SQLite, ROWIDs. */
@@ -35,20 +33,22 @@ export interface Column {
   readonly property: string
   /** The column's name, `category_id`. */
   readonly name: string
-  /** The field that it is made from: its kind, rules, `hidden`, `readOnly`. */
+  /** The field: its kind, rules, `hidden`, `readOnly`. */
   readonly field: ShapeField
-  /** How databases store it. Lists and nested classes are `json` whatever their kind. */
+  /** The storage class. `json` for lists and nested classes. */
   readonly storage: StorageClass
-  /** Which comparisons filters may use. */
+  /** The comparisons that filters may use. */
   readonly compares: ColumnComparison
-  /** A boolean: stored as 0 and 1 in a database without such a type. */
+  /** Whether it is a boolean, which databases without such a type store as 0 and 1. */
   readonly isBoolean: boolean
-  /** Null is allowed: the field is nullable, or optional without a default. */
+  /** Whether null is allowed: the field is nullable, or optional without a default. */
   readonly nullable: boolean
   readonly isKey: boolean
   /** For keys: the database generates `increment`, the repository `uuid`. */
   readonly generated: 'increment' | 'uuid' | undefined
-  /** Its values are UUIDs, stored in lower case: a UUID key, fields that hold one, and those of kind `uuid`. */
+  /**
+   * Whether its values are UUIDs, stored in lower case: a UUID key, a foreign key of one, or a field of kind `uuid`.
+   */
   readonly isUuid: boolean
 }
 
@@ -66,9 +66,9 @@ export interface TableIndex {
 
 /** The options of `@Record({ indexes })` beyond the fields. */
 export interface IndexForm {
-  /** One for each column. */
+  /** The order of each column. */
   readonly orders: readonly { readonly descending: boolean; readonly nullsFirst: boolean }[]
-  /** Only rows that match are in it. */
+  /** Only matching rows are in the index. */
   readonly where: Readonly<Record<string, unknown>> | undefined
   /** For patterns, if the database has trigram indexes. */
   readonly like: boolean
@@ -82,11 +82,11 @@ export interface TableSearch {
   readonly columns: readonly Column[]
 }
 
-/** A table as engines see it. */
+/** The part of a table that engines use. */
 export interface KeyedTable {
   /** The table's name in the database. */
   readonly name: string
   readonly key: Column
-  /** The column of `@Record({ shardBy })`: a row is found by it and its key. */
+  /** The column of `@Record({ shardBy })`. A row is identified by it and its key. */
   readonly shard: Column | undefined
 }

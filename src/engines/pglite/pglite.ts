@@ -1,7 +1,6 @@
 /**
- * PostgreSQL in this process, by PGlite: for tests and previews without a server. It has one connection: a transaction
- * makes all other statements wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
- * Source: PGlite, API.
+ * PostgreSQL within this process, by PGlite, for tests and previews without a server. It has one connection, so all
+ * other statements wait during a transaction. SQL, JSON, catalogue and errors are PostgreSQL's. Source: PGlite, API.
  */
 
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
@@ -36,12 +35,14 @@ import { PlaceholderTypes } from '../postgres/prepared-statements.js'
 import { readPostgresSizes } from '../postgres/planner.js'
 import { beginStatement } from '../postgres/transaction.js'
 
-/** Keeps the folder of a database to one process: two that write it at once would destroy it. */
-
-/** Folders that this process has open. */
+/** Folders that this process has opened. */
 const openFolders = new Set<string>()
 
-/** @returns what gives the folder free, or the number of the process that has it */
+/**
+ * Locks a folder, because two processes that write to it would destroy it.
+ *
+ * @returns a function that unlocks it, or the id of the process that has locked it
+ */
 function lockFolder(folder: string): (() => void) | number {
   const path = resolve(folder)
   const file = `${path}.lock`
@@ -55,7 +56,9 @@ function lockFolder(folder: string): (() => void) | number {
   }
 }
 
-/** A process that was killed leaves its file behind; another one may have its number since. */
+/**
+ * The process that owns a lock file. A killed process leaves its file, and its id may belong to another process now.
+ */
 function ownerOf(file: string): number | undefined {
   try {
     const [text = '', startTime = ''] = readFileSync(file, 'utf8').trim().split(' ')
@@ -64,16 +67,16 @@ function ownerOf(file: string): number | undefined {
     process.kill(pid, 0)
     return startTimeOf(pid) === startTime ? pid : undefined
   } catch {
-    // There is no file, or no such process.
+    // The file or the process does not exist.
     return undefined
   }
 }
 
-/** When a process began, where the system tells. */
+/** The start time of a process, if the system reports it. */
 function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Behind the name, which may have spaces and parentheses itself.
+    // The fields after the name, which may contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
   } catch {
     return ''
@@ -81,7 +84,7 @@ function startTimeOf(pid: number): string {
 }
 
 export interface PgliteOptions {
-  /** The folder of the database, made with those above it. Default: in memory, lost when the process ends. */
+  /** The folder of the database. Missing folders are created. Default: in memory, lost when the process ends. */
   readonly folder?: string
   /** Milliseconds to wait for another transaction. Default 5,000. */
   readonly busyTimeout?: number
@@ -99,7 +102,7 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
   return {
     open: async () => {
       const { PGlite } = await loadDriver()
-      // PGlite makes the folder itself, but not those above it. An address such as `memory://` is no folder.
+      // PGlite creates the folder, but not its parents. An address such as `memory://` is not a folder.
       const isFolder = folder !== undefined && !folder.includes('://')
       if (isFolder) mkdirSync(dirname(folder), { recursive: true })
       const unlock = isFolder ? lockFolder(folder) : () => undefined
@@ -171,7 +174,7 @@ function unreadableError(folder: string | undefined, cause: unknown): Declaratio
   return error
 }
 
-/** Text for bigint, dates, moments and JSON, as pg returns them; the record's codecs read it. */
+/** Text for bigint, dates, timestamps and JSON, as in pg. The record's codecs parse it. */
 const parsers = {
   20: asText,
   114: asText,
@@ -191,7 +194,7 @@ function toBuffer(text: string): Buffer {
   return Buffer.from(text.slice(2), 'hex')
 }
 
-/** Runs statements at once; callers decide about the order. */
+/** Runs statements immediately. Callers decide about the order. */
 class PgliteRunner implements Runner {
   readonly #database: DriverDatabase
 
@@ -214,7 +217,7 @@ class PgliteRunner implements Runner {
         rows,
         affectedRows: count = 0,
       } = await this.#database.query(sql, values, queryOptions)
-      // It has no tags: what answers columns and has touched no row is taken for a question.
+      // PGlite reports no command tags. A statement with columns and no changed row counts as a query.
       const hasOnlyRead = fields.length > 0 && count === 0
       const all = { names: fields.map(({ name }) => name), rows, changes: count, hasOnlyRead }
       return { rows, first: rows[0], count, all, nothing: undefined }[resultKind]

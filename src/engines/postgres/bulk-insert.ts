@@ -7,10 +7,9 @@ import type { InsertLists, InsertCopy } from '../contract/engine.js'
 import type { Wire } from './driver.js'
 
 /**
- * Writes many rows with one statement: a list for each column, with the column's type in the database, which another
- * program may have created. Sources: PostgreSQL, Array Functions; Array Input and Output Syntax.
+ * Writes many rows with one statement: one list for each column, with the column's actual type in the database.
+ * Sources: PostgreSQL, Array Functions; Array Input and Output Syntax.
  */
-
 export const postgresLists: InsertLists = {
   types: `select attname, format_type(atttypid, null) from pg_attribute
     where attrelid = cast($1 as regclass) and attnum > 0 and not attisdropped`,
@@ -46,8 +45,8 @@ const specialInItem = /[\\"]/
 const everySpecialInItem = /[\\"]/g
 
 /**
- * COPY ignores rules, refuses tables with row policies and views, and foreign tables are elsewhere: there rows are
- * inserted.
+ * COPY ignores rules, rejects tables with row policies and views, and foreign tables are on other servers. There, rows
+ * are inserted.
  */
 export const acceptsCopySql = `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
   from pg_class where oid = cast($1 as regclass)`

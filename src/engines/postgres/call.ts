@@ -1,6 +1,6 @@
 /**
- * One statement that is sent through pg's clients: it writes its own messages and reads its own answer, so that it
- * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
+ * A statement that is sent through pg's clients. It writes its own messages and parses its own result, so that it costs
+ * one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 
 import { EngineError } from '../contract/engine-error.js'
@@ -14,11 +14,12 @@ import type { Driver, Field, ParameterDescription, Submittable, Wire } from './d
 import type { Preparation, PooledConnection } from './pooled-connection.js'
 
 /**
- * Decides which statements run again: reads whose connection was lost, and statements that were refused because of their
- * preparation. What a server that goes on has refused (its time, a full disk, too little memory) is reported as it is. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
+ * Decides whether a failed call runs again: a read whose connection was lost, or a statement that was rejected because
+ * of its prepared statement. Errors of a working server, such as timeouts, are not retried. Behind a pooler each
+ * attempt may use another server connection, so the last attempt is not prepared.
+ *
+ * @param fault the error of the last attempt, from which the state of prepared statements is updated
  */
-
-/** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
 export function canRetry(call: Call, fault: unknown, names: PreparedStatements): boolean {
   if (!(fault instanceof EngineError)) return false
   const { statement, attempts } = call
@@ -28,9 +29,11 @@ export function canRetry(call: Call, fault: unknown, names: PreparedStatements):
   return isStale || (isLost && attempts === 1)
 }
 
-/** With the waits below, this is a second and a half of conflicts. */
+/** The maximum number of attempts after conflicts. With the delays below, they take 1.5 seconds. */
 const maxConflicts = 16
-/** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
+/**
+ * The maximum delay before the second attempt in milliseconds. It doubles with each attempt, up to the second number.
+ */
 const [firstWait, longestWait] = [4, 120]
 
 /**
@@ -49,7 +52,7 @@ export function retryAfterConflict(call: Call, fault: unknown, run: (call: Call)
 /** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {
   failed(call: Call, error: unknown): void
-  /** It is answered, or refused for good. */
+  /** It has a result or a final error. */
   settled?(isDone: boolean): void
   /** The call takes so long that it got the connection for itself. */
   becameExclusive?(call: Call, connection: PooledConnection): void
@@ -62,7 +65,7 @@ const readingTag = /^(?:SELECT|SHOW|EXPLAIN|FETCH)\b/
 
 export class Call implements Submittable {
   readonly statement: Statement
-  /** Named as in pg's own statements, for tools that watch its clients. */
+  /** The name is the name in pg's own statements, for tools that instrument its clients. */
   readonly values: readonly unknown[]
   readonly #resultKind: ResultKind
   readonly #owner: CallOwner
@@ -124,14 +127,14 @@ export class Call implements Submittable {
     this.callback = undefined
   }
 
-  /** No connection could be had for it. */
+  /** No connection was available. */
   failUnsent(error: unknown): void {
     this.attempts++
     this.isSent = false
     this.#owner.failed(this, error)
   }
 
-  /** The connection broke while a change was under way: nobody knows whether it was done. */
+  /** Whether the connection broke during a write, so that its outcome is unknown. */
   isOutcomeUnknown(error: unknown): boolean {
     return this.isSent && isWrite(this.statement) && endsConnection(error)
   }
@@ -173,7 +176,7 @@ export class Call implements Submittable {
     const { prepared, names, toText } = connection
     let name = this.#isPrepared && this.attempts < maxAttempts ? names.nameFor(sql) : undefined
     let preparation: Preparation | undefined = name === undefined ? undefined : prepared.get(name)
-    // Its preparation might fail, so calls of the same moment do not rely on it.
+    // The preparation may fail, so concurrent calls do not rely on it.
     if (preparation === 'begun') name = preparation = undefined
     const isReady = preparation !== undefined && preparation !== 'unsure'
     this.#name = name
@@ -204,7 +207,7 @@ export class Call implements Submittable {
     this.#describe(connection.readColumns(fields))
   }
 
-  /** By the types' numbers. Told with the columns; pg's client has no use for it. */
+  /** Reports the types of the placeholders. pg's client ignores this message. */
   handleParameterDescription({ dataTypeIDs }: ParameterDescription): void {
     this.#connection?.names.types.record(this.statement.sql, dataTypeIDs)
   }

@@ -11,9 +11,7 @@ import type {
 } from '../contract/table-schema.js'
 import { readTimestamp } from './dialect.js'
 
-/** The error for a table that another process has locked while the schema is read. Source: PostgreSQL, pg_locks. */
-
-/** The tables that are locked so that nobody may read them, and the processes that hold the locks. */
+/** The tables with locks that block reads, and the processes that hold these locks. Source: PostgreSQL, pg_locks. */
 const holdersSql = `select c.relname, l.pid, coalesce(a.application_name, '') from pg_locks l
   join pg_class c on c.oid = l.relation left join pg_stat_activity a on a.pid = l.pid
   where l.mode = 'AccessExclusiveLock' and l.granted and c.relkind in ('r', 'p')
@@ -21,10 +19,7 @@ const holdersSql = `select c.relname, l.pid, coalesce(a.application_name, '') fr
     and l.database = (select oid from pg_database where datname = current_database())
   order by c.relname`
 
-/**
- * @param runner what asks for the holders: not the transaction that has failed
- * @param names the tables that were read; default: all
- */
+/** @param runner a runner outside the failed transaction @param names the tables that were read; default: all */
 export async function lockedTablesError(
   runner: Runner,
   cause: unknown,
@@ -54,7 +49,7 @@ async function describeHolders(runner: Runner, names?: readonly string[]): Promi
     .join(', and ')
 }
 
-/** Without them the message says less. */
+/** The message omits them if they cannot be read. */
 async function readHolders(runner: Runner): Promise<readonly Row[]> {
   try {
     return await runner.run(frameworkQuery(holdersSql, { isFresh: true }), [], 'rows')
@@ -64,8 +59,8 @@ async function readHolders(runner: Runner): Promise<readonly Row[]> {
 }
 
 /**
- * @param names the tables whose defaults, indexes and checks are read; default: all. To write an expression, the server locks
- * its table, so a table that somebody has locked is waited for
+ * @param names the tables whose defaults, indexes and checks are read; default: all. The server locks a table to write
+ * its expressions, so it waits for locks of other processes
  */
 export async function readPostgresCatalogue(
   runner: Runner,
@@ -123,7 +118,7 @@ export async function readPostgresCatalogue(
   return tables
 }
 
-/** By their codes in the catalogue. */
+/** Actions by their codes in the catalogue. */
 const actions: Readonly<Record<string, string>> = {
   a: 'no action',
   r: 'restrict',
@@ -140,8 +135,8 @@ function shortType(type: string): string {
 }
 
 /**
- * The server writes the moment of a default in the session's time zone: two sessions would see two defaults. What a
- * moment of ours cannot hold stays as it is: microseconds, `infinity`, years beyond 0001 to 9999.
+ * The server writes a default timestamp in the session's time zone, so different sessions would see different defaults.
+ * Timestamps that JavaScript cannot represent stay unchanged: microseconds, `infinity`, years outside 0001 to 9999.
  *
  * @param preset `'0001-01-01 07:40:53.006+04:36:48'::timestamp with time zone`
  * @returns `'0001-01-01T03:04:05.006Z'::timestamp with time zone`

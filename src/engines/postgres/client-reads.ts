@@ -1,8 +1,7 @@
 /**
- * Reads for clients: those that may take long use half of the pool together, in turns between requests, so that others find
- * a connection, and are cancelled on the server when the client no longer waits. Reads that start together are sent
- * together, in one round trip.
- * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
+ * Reads for clients. Reads that may take long use at most half of the pool, with slots that are shared fairly between
+ * requests, and are cancelled on the server when the client disconnects. Reads that start together are sent together,
+ * in one round trip. Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type {
@@ -32,27 +31,27 @@ export interface ReadParts {
   readonly quickReads: QuickReads
 }
 
-/** What looks at so many rows at most surely ends soon. */
+/** A read of at most so many rows surely ends soon. */
 const fewRows = 20_000
 
 function endsSoon({ statement, values }: Call): boolean {
   return boundOf(statement, values) <= fewRows
 }
 
-/** The most reads of one turn of the loop that share a connection; the others use another one. */
+/** The maximum number of reads of one turn of the event loop that share a connection. */
 const maxBatch = 8
 
-/** Reads that are sent together, and their connection once there is one. */
+/** Reads that are sent together, with their connection once there is one. */
 interface Group {
   readonly tick: number
-  /** They surely end soon, and so wait for no turn. */
+  /** They surely end soon, and so need no slot. */
   readonly isQuick: boolean
   size: number
   readonly waiting: Call[]
   connection: PooledConnection | undefined
 }
 
-/** Runs the reads of one request. Writes run like all others. */
+/** Runs the reads of one request. Writes run as usual. */
 export class ClientReads implements Runner, CallOwner, SlotHolder {
   inUse = 0
   isOver: boolean
@@ -94,9 +93,7 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
     return answer
   }
 
-  /**
-   * Runs again under the same conditions as in the engine: the connection was dead, or the prepared statement outdated.
-   */
+  /** Retries under the same conditions as the engine: after a lost connection or an outdated prepared statement. */
   failed(call: Call, error: unknown): void {
     const converted = convertPostgresError(error)
     const canRunAgain = canRetry(call, converted, this.#parts.names)
@@ -104,7 +101,7 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
     else call.reject(converted)
   }
 
-  /** It was behind a long one, perhaps of its own table: unless it surely ends soon, it goes on in turns, as that one does. */
+  /** The call waited behind a slow one, perhaps for the same lock. Unless it surely ends soon, it needs a slot now. */
   rerouted(call: Call): void {
     if (this.isOver) call.reject(requestEndedError())
     else if (call.statement.together === 'calls' || endsSoon(call)) this.#read(call)

@@ -19,13 +19,12 @@ import { PostgresJson } from './json.js'
 import { frameworkScript } from '../contract/statement.js'
 
 /**
- * Reads moments as PostgreSQL sends them: in the session's time zone, in ISO form, where a year may have five digits or be
- * before Christ though UTC's is neither, and local mean time has seconds. Source: PostgreSQL, Date/Time Types, 8.5.2.
- */
-
-/**
+ * Converts a timestamp of PostgreSQL, which is in the session's time zone and in ISO form. Its year may have five
+ * digits or be before Christ although the year in UTC is not, and local mean time has seconds. Source: PostgreSQL,
+ * Date/Time Types, 8.5.2.
+ *
  * @param value `2026-11-20 11:00:00.5+01`, `0001-12-31 20:29:08-03:30:52 BC`, a Date from some drivers, or the value of
- *   a text column
+ * a text column
  * @returns `2026-11-20T10:00:00.500Z`
  */
 export function readTimestamp(value: unknown): unknown {
@@ -56,8 +55,7 @@ function toUtc(value: string): string {
   return date.toISOString()
 }
 
-/** Local time by PostgreSQL's `date_trunc`. The zone is the statement's, not the session's. */
-
+/** Local time by `date_trunc`, in the time zone of the query instead of the session's. */
 function timeGroupSql({ unit, column, isDate, offset }: TimeGroup): string {
   const utc = `cast(${column} as timestamptz) at time zone 'UTC'`
   if (unit === 'hour')
@@ -66,15 +64,13 @@ function timeGroupSql({ unit, column, isDate, offset }: TimeGroup): string {
   return `to_char(date_trunc('${unit}', ${local}), 'YYYY-MM-DD')`
 }
 
-/** Sums and averages on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
-
-/** Sums of integers are `numeric` there and cannot overflow. */
+/** Sums and averages. Sums of integers are `numeric` and cannot overflow. Source: PostgreSQL, Aggregate Functions. */
 const totalSql: Dialect['total'] = (aggregate, { storage, field: { entry } }) => {
   const scale = entry.digits?.scale ?? 0
   const encode = (operand: unknown): unknown => operand
   if (storage === 'decimal') {
     return {
-      // A table of another program may have doubles.
+      // A table of another program may contain doubles.
       sql:
         aggregate === 'sum'
           ? 'sum(cast({c} as numeric))'
@@ -102,8 +98,8 @@ const totalSql: Dialect['total'] = (aggregate, { storage, field: { entry } }) =>
 }
 
 /**
- * Of doubles: the server answers no sum that is no double, and no mean where a square on its way is none, so that one odd
- * row would spoil the figure for all. Such rows are added up as exact numbers. What no double holds is the nearest one.
+ * Sums and averages of doubles. The server fails if the sum, or a square in an average, exceeds the range of doubles.
+ * Columns with such values are summed as exact numbers instead, and the result is the nearest double.
  */
 function totalOfDoubles(aggregate: 'sum' | 'avg', bound: string): string {
   const isOdd = `abs({c}) >= ${bound}`
@@ -111,13 +107,13 @@ function totalOfDoubles(aggregate: 'sum' | 'avg', bound: string): string {
   const odd = `sum(cast({c} as numeric)) filter (where ${isOdd})`
   const sum = `(${odd} + coalesce(cast(sum({c}) filter (where not ${isOdd}) as numeric), 0))`
   const exact = aggregate === 'sum' ? sum : `${sum} / count({c})`
-  // Below the smallest double is none either.
+  // A number below the smallest double becomes zero.
   const double = `cast(round(greatest(least(${exact}, ${largestDouble}), -${largestDouble}), 300) as double precision)`
   return `case when bool_or(${isOdd}) then ${double} else cast(${usual} as double precision) end`
 }
 
 const largestDouble = '1.7976931348623157e308'
-/** Below it the sum of a table's doubles is one, and the square of one beside others. */
+/** Bounds of the values for which a sum, or the squares of an average, cannot exceed the range of doubles. */
 const ofDoubles = {
   sum: totalOfDoubles('sum', '1e290'),
   avg: totalOfDoubles('avg', '1e140'),
@@ -154,7 +150,7 @@ export function createPostgresDialect(
     // A join finds an owner in half the time of a subquery; PostgreSQL plans up to 8 tables well.
     owners: { maxTables: 7, join: 'lateral' },
     hasLateral: true,
-    // PostgreSQL plans both forms alike.
+    // PostgreSQL plans both forms equally.
     listsKeys: false,
     json() {
       return new PostgresJson(this)
@@ -190,12 +186,13 @@ export function createPostgresDialect(
     search: createPostgresSearch(fold, hasIcu, uuidText),
     foldValue: (text) => text.toLowerCase(),
     indexes: { nulls: true, trigrams: hasTrigrams },
-    // Nothing is equal to what is no UUID.
+    // A value that is not a UUID is equal to no row.
     encodeList: (column, values) => (column.isUuid ? values.filter(isUuid) : values),
     lock: ' for update',
     lockFree: ' for update skip locked',
     timestamps: {
-      // That of the transaction's begin would not move in it; one that is not stable could not be found by an index.
+      // `now()` would not advance within the transaction, and `clock_timestamp()` alone is not stable, so that indexes
+      // could not be used.
       now: (ms) =>
         `(statement_timestamp() + cast(${ms} as double precision) * interval '1 millisecond')`,
       millis: (moment) => `cast(extract(epoch from ${moment}) * 1000 as double precision)`,
@@ -238,7 +235,7 @@ const rowJson: Dialect['rowJson'] = {
   },
 }
 
-/** They have neither patterns nor minima; as text they sort as they are. */
+/** UUIDs support neither patterns nor minima. As text they sort equally. */
 const uuidText = ['cast(', ' as text) collate "C"'] as const
 
 const asJson: ReadonlySet<Column['storage']> = new Set(['integer', 'real', 'text'])
@@ -260,9 +257,9 @@ const changes: TableChanges = {
 }
 
 /**
- * A sequence ignores keys that are given, so the next row would get a used one. If the gap is small, `nextval` skips
- * it, because `setval` could reset what another session has counted meanwhile; a large gap is jumped. Without the
- * privilege nothing is done, as rows could be written without it before.
+ * A sequence ignores explicit keys, so that the next row would get a used key. A small gap is skipped with `nextval`,
+ * because `setval` could reset what another session has counted meanwhile. A large gap is jumped with `setval`. Without
+ * the privilege nothing is done, because rows could be written without it before.
  */
 function passKeys(table: string, key: string): string {
   const name = `'${table.replaceAll("'", "''")}'`
@@ -292,7 +289,7 @@ type Decoder = (column: Column) => Code<unknown>
 
 const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   integer: () => 'Number(v)',
-  // A table of another program may hold exact numbers where a record has doubles, and the reverse.
+  // A table of another program may contain exact numbers where a record has doubles, and the reverse.
   real: () => 'Number(v)',
   wide: () => 'String(v)',
   decimal: ({ field: { entry } }) => {
@@ -304,7 +301,9 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
   time: () => 'v.slice(0, 8)',
 }
 
-/** Casts for columns that other programs created with another type, and for moments that are still stored as text. */
+/**
+ * Casts for columns that other programs created with another type, and for timestamps that are still stored as text.
+ */
 const texts: Readonly<Partial<Record<Column['storage'], SqlWrapper>>> = {
   wide: ['cast(', ' as text)'],
   moment: [
@@ -316,8 +315,8 @@ const texts: Readonly<Partial<Record<Column['storage'], SqlWrapper>>> = {
 }
 
 /**
- * With the collation C text is sorted by code point, whatever the database's own. `json` keeps a value's text, `jsonb`
- * would not.
+ * With the collation C, text is sorted by code point, whatever the database's collation. `json` keeps the text of a
+ * value, `jsonb` would not.
  */
 const columnTypes: Readonly<Record<Column['storage'], string>> = {
   integer: 'bigint',

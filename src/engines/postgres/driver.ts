@@ -6,9 +6,7 @@ import {
   missingPackage,
 } from '../../errors/missing-package.js'
 
-/** The package that an application installs itself for `postgres://`. */
-
-/** What is reported where it is not installed. */
+/** The package that applications install for `postgres://`. */
 export const pg: MissingPackage = {
   name: 'pg',
   code: 'DATABASE_DRIVER_MISSING',
@@ -16,9 +14,10 @@ export const pg: MissingPackage = {
   remedy: `Run: ${installCommand('pg')}`,
 }
 
-/** Asks PostgreSQL to cancel what a connection runs. Source: PostgreSQL, Canceling Requests in Progress. */
-
-/** pg's low-level connection, which is needed to send the request. */
+/**
+ * pg's low-level connection, which sends requests to cancel a statement. Source: PostgreSQL, Canceling Requests in
+ * Progress.
+ */
 type CancelConnection = new (options: { readonly ssl: unknown }) => BareConnection
 
 interface BareConnection {
@@ -29,7 +28,10 @@ interface BareConnection {
   on(event: 'error', listener: () => void): unknown
 }
 
-/** Sent without waiting. The server may ignore it, because the statement has not begun: send it again while that runs. */
+/**
+ * Cancels the running statement of a connection, without waiting. The server may ignore the request if the statement
+ * has not begun, so repeat it while the statement runs.
+ */
 export function cancelStatement(client: Client, Connection: CancelConnection): void {
   const { processID, secretKey, host, port, ssl } = client
   if (processID === null || typeof secretKey !== 'number' || typeof host !== 'string') return
@@ -58,7 +60,7 @@ export interface Driver {
 }
 
 export interface Client {
-  /** Needed to cancel its statement; null if the server does not tell it. */
+  /** The id of the server process, for cancelling; null if the server does not report it. */
   readonly processID: number | null
   readonly secretKey?: unknown
   readonly host?: string
@@ -68,7 +70,7 @@ export interface Client {
   connect(): Promise<unknown>
   end(): Promise<void>
   query(query: Query | string): Promise<Result>
-  /** Runs a statement that handles its own answer. */
+  /** Runs a statement that parses its own result. */
   query(query: Submittable): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
@@ -110,7 +112,7 @@ export interface Result {
   readonly fields: readonly { readonly name: string }[]
 }
 
-/** The methods of a statement that the driver calls, in the order of the answer; nothing follows a failure. */
+/** The methods of a statement that the driver calls, in this order. Nothing follows a failure. */
 export interface Submittable {
   submit(wire: Wire): Error | null
   handleRowDescription(message: { readonly fields: readonly Field[] }): void
@@ -125,12 +127,12 @@ export interface Field {
   readonly dataTypeID: number
 }
 
-/** The part of pg's class that says what a connection begins with. */
+/** The part of pg's class with the startup parameters of a connection. */
 type Starting = new (options: object) => Client & { getStartupConf(): object }
 
 /**
- * Days and moments are read in ISO form, whatever the server, the database or the role prefers. Said when a connection
- * begins, as JDBC does, so that poolers keep it for each of their clients. Source: PostgreSQL, Date/Time Output; PgBouncer,
+ * Requests dates and timestamps in ISO form, whatever the server, the database or the role prefers. Set by a startup
+ * parameter, as JDBC does, so that poolers keep it for each client. Source: PostgreSQL, Date/Time Output; PgBouncer,
  * track_extra_parameters.
  */
 function inIsoStyle(driver: Driver): Driver {

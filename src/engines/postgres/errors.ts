@@ -1,4 +1,4 @@
-/** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
+/** Converts PostgreSQL's errors to `EngineError`s. Source: PostgreSQL, Appendix A, Error Codes. */
 import { causesOf } from '../../errors/http-error.js'
 import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
 
@@ -23,7 +23,10 @@ export function convertPostgresError(error: unknown): unknown {
   return isLost(code, message) ? new EngineError('unavailable', message, error) : error
 }
 
-/** The cast of `!` and a value to a number, which JSON that statements write has where GraphQL has no word for the value. */
+/**
+ * Whether a statement's JSON contains a value that GraphQL cannot represent. Such statements fail by casting `!` and
+ * the value to a number.
+ */
 function isInexpressible(code: string, message: string): boolean {
   return code === '22P02' && message.includes('"!')
 }
@@ -78,8 +81,8 @@ export function isLostConnection({ kind, cause }: EngineError): boolean {
 }
 
 /**
- * A statement that was of several calls would fail so for each of them: it took too long or was cancelled, the server is
- * gone, a table or a column is not there. Nobody's is tried again by itself.
+ * Whether the error of a batch would affect each of its calls: a timeout, a cancellation, an outage, a missing table or
+ * column. Such calls are not tried again separately.
  */
 export function affectsAllCalls(error: unknown): boolean {
   if (!(error instanceof EngineError)) return false
@@ -87,12 +90,12 @@ export function affectsAllCalls(error: unknown): boolean {
   return error.kind === 'unavailable' || code === '42P01' || code === '42703'
 }
 
-/** Of statements for a request that needs them no longer. */
+/** The error of a statement whose request no longer needs it. */
 export function requestEndedError(): EngineError {
   return new EngineError('other', 'The request was answered, or its client has left.')
 }
 
-/** The connection cannot be used afterwards: it is lost, or the server closes it. */
+/** Whether the connection is unusable afterwards: it is lost, or the server closes it. */
 export function endsConnection(error: unknown): boolean {
   const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
@@ -100,7 +103,7 @@ export function endsConnection(error: unknown): boolean {
   return isLost(code, String(message))
 }
 
-/** A wait for a lock reached `lock_timeout`, even if the error was wrapped since. */
+/** Whether a wait for a lock has reached `lock_timeout`, also for wrapped errors. */
 export function isLockTimeout(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     if ((cause as { readonly code?: unknown }).code === '55P03') return true

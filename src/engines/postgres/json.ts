@@ -1,8 +1,7 @@
 /**
  * SQL that writes JSON as text on PostgreSQL, piece by piece: PostgreSQL's JSON functions look up the type of each
  * value in every row, and parse their own results again. One null would make the whole text null, so no piece may be
- * null.
- * Source: PostgreSQL, JSON Functions and Operators; String Functions and Operators.
+ * null. Source: PostgreSQL, JSON Functions and Operators; String Functions and Operators.
  */
 import {
   AnyJson,

@@ -1,8 +1,8 @@
 /**
- * Texts between processes by PostgreSQL's NOTIFY. A listener holds a shared advisory lock for each of its topics, which the
- * server lets go with the connection, so that who writes can see whether anybody listens: notifying is no small thing,
- * transactions that do it are committed one after the other.
- * Sources: PostgreSQL, NOTIFY; Advisory Locks; pg_locks.
+ * Messages between processes by PostgreSQL's NOTIFY. A listener holds a shared advisory lock for each of its topics,
+ * which the server releases with the connection. Writers read these locks and send notifications only if a process
+ * listens, because transactions with notifications are committed one after the other. Sources: PostgreSQL, NOTIFY;
+ * Advisory Locks; pg_locks.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -20,14 +20,14 @@ import type { ConnectionPool } from './pool.js'
 import { endSession, openSession, verifyNotifications, type Session } from './session.js'
 
 const name = 'filigree_changes'
-/** Any number that is ours alone: the first half of a topic's lock, its topic being the other. */
+/** An arbitrary number: the first half of a topic's lock. The topic is the second half. */
 const lockClass = 1_179_208_276
 
-/** Who wrote by what was known before a topic has committed when this is over. Milliseconds. */
+/** Milliseconds after which all writers that did not know a new topic have committed. */
 const settleTime = topicCacheTime + 200
-/** The first wait before connecting again, doubled up to the last. Milliseconds. */
+/** The first delay before connecting again, which doubles up to the second one. Milliseconds. */
 const [firstWait, longestWait] = [100, 10_000]
-/** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
+/** Milliseconds between two checks of a silent connection, which may be dead. */
 const heartbeat = 30_000
 
 const sendAll = frameworkChange(
@@ -35,13 +35,13 @@ const sendAll = frameworkChange(
   `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
   { mayWait: false },
 )
-// A lock's two numbers are shown as unsigned; the third says that they are two.
+// The two numbers of a lock are unsigned in pg_locks. The third column says that there are two.
 const readTopics = frameworkQuery(
   `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
   { isFresh: true },
 )
 
-/** @returns `undefined` on a server that speaks the protocol and shows no locks */
+/** @returns `undefined` on a compatible server without pg_locks */
 export async function createPostgresChannel(
   driver: Driver,
   pool: ConnectionPool,
@@ -64,12 +64,12 @@ export async function createPostgresChannel(
   }
 }
 
-/** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
+/** A connection and the topics whose locks it holds, each with the time from which all writers know it. */
 interface ListeningConnection {
   readonly client: Client
   readonly processId: number
   readonly topics: Map<number, Promise<void>>
-  /** Its last statement: the driver takes one at a time. */
+  /** Its last statement, because the driver runs one at a time. */
   last: Promise<unknown>
 }
 
@@ -91,7 +91,7 @@ class PostgresListener implements ChannelListener {
   #reconnecting: AbortController | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Notifications cannot come, and a restart alone changes that. */
+  /** The permanent error that prevents notifications. */
   #refusal: EngineError | undefined
 
   constructor({ driver, pool, options, handlers }: ListenerParts) {
@@ -151,7 +151,7 @@ class PostgresListener implements ChannelListener {
       endSession(client)
       throw convertPostgresError(error)
     }
-    // Nobody may want it any more.
+    // The listener may have been closed in the meantime.
     if (this.#isClosed || this.#topics.size === 0) {
       endSession(client)
       return connection
@@ -165,7 +165,7 @@ class PostgresListener implements ChannelListener {
     return connection
   }
 
-  /** @throws {EngineError} `unavailable` behind a pooler that keeps no sessions: better no events than silence */
+  /** @throws {EngineError} `unavailable` behind a pooler without sessions, because notifications would be lost */
   async #verify(session: Session): Promise<void> {
     try {
       await verifyNotifications(session, this.#pool)
@@ -183,7 +183,7 @@ class PostgresListener implements ChannelListener {
     )
   }
 
-  /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
+  /** Acquires the locks of new topics, releases those of old ones, and waits until all writers know the topics. */
   async #updateLocks(connection: ListeningConnection): Promise<void> {
     const { client, topics } = connection
     const obsolete = [...topics.keys()].filter((topic) => !this.#topics.has(topic))
@@ -215,7 +215,7 @@ class PostgresListener implements ChannelListener {
     })
   }
 
-  /** Connects again, however long it takes, and says that something may have been missed. */
+  /** Connects again, however long it takes, and reports that messages may be missing. */
   async #reconnect(signal: AbortSignal): Promise<void> {
     for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
       const hasListened = await this.#tryAgain(wait, signal)
@@ -257,7 +257,7 @@ function runQueued(connection: ListeningConnection, sql: string): Promise<unknow
   return result
 }
 
-/** Takes or lets go the locks of topics, in one statement. */
+/** The statement that acquires or releases the locks of topics. */
 function lockSql(action: 'lock' | 'unlock', topics: readonly number[]): string {
   return `select pg_advisory_${action}_shared(${lockClass}, topic) from unnest(array[${topics.join()}]::int[]) as topic`
 }

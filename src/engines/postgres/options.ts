@@ -4,11 +4,6 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Log } from '../../core/log.js'
 import type { Listening, Locking } from './server-traits.js'
 
-/**
- * Time-outs behind a pooler that does not accept them as parameters of a connection, such as PgBouncer: each
- * transaction sets them in the message that begins it. Source: docs/records/postgresql-in-production.md, Behind a pooler.
- */
-
 const names = ['statement_timeout', 'lock_timeout'] as const
 
 /** Whether a server has refused a connection because of its time-outs. */
@@ -16,7 +11,11 @@ export function refusesLimits(cause: unknown): boolean {
   return /unsupported startup parameter.*(statement|lock)_timeout/.test(String(cause))
 }
 
-/** The options without time-outs as parameters of the connection; those of the address still take precedence. */
+/**
+ * Options for a pooler that does not accept time-outs as startup parameters, such as PgBouncer: each transaction sets
+ * them in the message that begins it. Parameters of the address still take precedence. Source:
+ * docs/records/postgresql-in-production.md, Behind a pooler.
+ */
 export function withTransactionLimits(options: PostgresOptions): PostgresOptions {
   const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
   const address = new URL(options.url)
@@ -38,7 +37,7 @@ export function withTransactionLimits(options: PostgresOptions): PostgresOptions
   }
 }
 
-/** Milliseconds; other values are ignored here, where the server does not see them. */
+/** Milliseconds. Other values are ignored. */
 function readLimit(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
@@ -46,7 +45,7 @@ function readLimit(text: string | null): number | undefined {
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/name`, with all parameters that pg knows. */
   readonly url: string
-  /** The most connections. Default 10. */
+  /** The maximum number of connections. Default 10. */
   readonly connections?: number
   /** Milliseconds to wait for a connection. Default 5,000. */
   readonly connectTimeout?: number
@@ -54,7 +53,10 @@ export interface PostgresOptions {
   readonly direct?: string
   /** Whether statements are prepared, once on each connection. Default true. */
   readonly prepare?: boolean
-  /** Milliseconds to wait for others who change the schema or use a table that is to be changed. Default 60,000. */
+  /**
+   * Milliseconds to wait for other processes that change the schema or use a table that is to be changed. Default
+   * 60,000.
+   */
   readonly schemaTimeout?: number
   /**
    * Milliseconds after which the server cancels a statement, unless the address sets it; 0 means never. Default 30,000.
@@ -64,15 +66,15 @@ export interface PostgresOptions {
   readonly lockTimeout?: number
   /** SQL after `begin` that sets the time-outs in each transaction, for poolers that do not accept them otherwise. */
   readonly transactionLimits?: string
-  /** How changes of other processes are received, if the server need not be asked. */
+  /** How changes of other processes are received. Default: determined by asking the server. */
   readonly listen?: Listening | undefined
-  /** How the schema is locked, if the server need not be asked. */
+  /** How the schema is locked. Default: determined by asking the server. */
   readonly locks?: Locking | undefined
   /** Receives errors of idle connections. */
   readonly log: Log
 }
 
-/** Contains the address without its password, which no report may show. */
+/** The error for an unreachable database. It contains the address without the password. */
 export function unreachableError(url: string, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' && message !== '' ? message : String(cause)

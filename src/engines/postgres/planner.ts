@@ -5,11 +5,10 @@ import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
 /**
- * The approximate sizes of PostgreSQL's tables by its statistics alone: what was counted when a table was analysed, without
- * the rows that were deleted since, or the rows that were written since, whichever are more. To look at a table's file would wait for whoever locks the table.
- * Source: PostgreSQL, pg_class; The Cumulative Statistics System.
+ * Reads the approximate sizes of tables from statistics: the rows counted by ANALYZE without the rows deleted since, or
+ * the rows written since, whichever is larger. Reading the size of a table's file would wait for locks. Source:
+ * PostgreSQL, pg_class; The Cumulative Statistics System.
  */
-
 const statement = frameworkQuery(
   `select relname, greatest(reltuples - pg_stat_get_dead_tuples(oid), pg_stat_get_live_tuples(oid), 0)
     from pg_class where relkind in ('r', 'm') and oid = any(
@@ -32,10 +31,10 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** Milliseconds that a plan waits for a table which somebody has locked: then it is asked another time. */
+/** Milliseconds that a plan waits for a locked table. Then it is read another time. */
 const lockTimeout = 200
 
-/** Statement names belong to a session. */
+/** Makes names of statements unique within a session. */
 let count = 0
 
 export const postgresScans: ScanSql = {

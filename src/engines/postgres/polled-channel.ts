@@ -23,9 +23,9 @@ import { changePostgresSchema } from './schema-change.js'
 const pollInterval = 200
 /** How many milliseconds after its insert a message may be committed. */
 const commitDelay = 5000
-/** Milliseconds after which a silent process no longer counts, and between two signs of life. */
+/** Milliseconds after which a silent process no longer counts, and between two registrations of a process. */
 const [listenerTimeout, registerInterval] = [15_000, 5000]
-/** Milliseconds for which messages are kept: a listener that was away longer has missed some. */
+/** Milliseconds for which messages are stored. A listener that was disconnected longer has missed some. */
 const retention = 60_000
 
 const isThere = frameworkQuery(
@@ -121,10 +121,10 @@ class PolledListener implements ChannelListener {
   #topics: ReadonlySet<number> = new Set()
   /** Messages of the last seconds that were already passed on. */
   #deliveredIds = new Set<string>()
-  /** The time of the last look at the topics, in milliseconds; undefined while nobody needs them. */
+  /** The time at which the topics were last read, in milliseconds; undefined while they are not needed. */
   #polledAt: number | undefined
   #registeredAt = -Infinity
-  /** The last `#sign` that was called, and whether it has read the topics yet. */
+  /** The last `#register` that was called, and whether it has read the topics yet. */
   #registering: Promise<void> = Promise.resolve()
   #isRegisterQueued = false
   #timer: NodeJS.Timeout | undefined
@@ -207,8 +207,8 @@ class PolledListener implements ChannelListener {
   }
 
   /**
-   * Stores this process's topics, and deletes old rows. Calls run one after another, so that the last one to run stores the
-   * last topics. A call that has not begun yet serves all who call meanwhile.
+   * Stores this process's topics, and deletes old rows. Calls run one after another, so that the last one stores the
+   * latest topics. Concurrent callers share a call that has not begun yet.
    */
   #register(): Promise<void> {
     if (this.#isRegisterQueued) return this.#registering

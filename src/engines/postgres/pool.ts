@@ -1,6 +1,6 @@
 /**
- * Connections to PostgreSQL: opened when needed, kept, and lent to one caller at a time. Waiting callers get the first
- * free one. Not pg's own pool, which costs a timer and promises for each statement. Source: node-postgres, Pool.
+ * A pool of connections, which are opened when needed, reused, and lent to one caller at a time. Waiting callers get
+ * the first free one. pg's own pool would cost a timer and promises for each statement. Source: node-postgres, Pool.
  */
 
 import { Call, type CallOwner, becomeQueries } from './call.js'
@@ -12,15 +12,13 @@ import type { Driver } from './driver.js'
 import type { PostgresOptions } from './options.js'
 import type { PreparedStatements } from './prepared-statements.js'
 
-/** Callers that wait for a connection of the pool. */
-
 /** A waiting caller. */
 export interface Waiter {
   take(connection: PooledConnection): void
   fail(error: unknown): void
 }
 
-/** A call that waits: calls of the same turn of the loop are sent together. */
+/** A waiting call. Calls of the same turn of the event loop are sent together. */
 class WaitingCall implements Waiter {
   readonly call: Call
   readonly tick: number
@@ -51,7 +49,7 @@ interface Wait {
 let tick = 0
 let isScheduled = false
 
-/** The number of the current turn of the loop; calls of one turn mostly belong to one request. */
+/** The number of the current turn of the event loop. Calls of one turn mostly belong to one request. */
 export function currentTick(): number {
   if (!isScheduled) {
     isScheduled = true
@@ -63,12 +61,12 @@ export function currentTick(): number {
   return tick
 }
 
-/** The most waiting statements that are sent together, because there are other connections, too. */
+/** The maximum number of waiting statements that are sent together, because there are other connections. */
 const maxBatch = 8
 
 /** The default time, in milliseconds, to wait while connections come and go; the same as for handlers. */
 const defaultMaxWait = 30_000
-/** Milliseconds that an idle connection is kept, and between two searches for such connections. */
+/** Milliseconds after which an idle connection is closed, and between two searches for such connections. */
 const [idleTime, sweepTime] = [30_000, 10_000]
 
 export class ConnectionPool implements CallOwner {
@@ -81,7 +79,7 @@ export class ConnectionPool implements CallOwner {
   readonly #all = new Set<PooledConnection>()
   readonly #idle: PooledConnection[] = []
   readonly #queue = new Map<Waiter, Wait>()
-  /** Those that get a connection before all who wait. */
+  /** Callers with priority over all other waiting callers. */
   readonly #priorityQueue = new Map<Waiter, Wait>()
   /** The time of the last return of a connection. */
   #lastReleaseAt = 0
@@ -119,16 +117,16 @@ export class ConnectionPool implements CallOwner {
     return this.#queue.size + this.#priorityQueue.size
   }
 
-  /** A free connection, unless others are waiting. */
+  /** Returns a free connection, unless other callers are waiting. */
   take(): PooledConnection | undefined {
     return this.waiting > 0 ? undefined : this.#idle.pop()
   }
 
   /**
-   * Calls the waiter once, with a connection or an error; at once if a connection is free.
+   * Calls the waiter once, with a connection or an error, immediately if a connection is free.
    *
-   * @param maxWait milliseconds to wait while the connections of others come and go
-   * @param queue where it waits
+   * @param maxWait milliseconds to wait while other connections come and go
+   * @param queue the queue for waiting
    */
   wait(waiter: Waiter, maxWait = defaultMaxWait, queue = this.#queue): void {
     if (this.#closed !== undefined) {
@@ -148,14 +146,14 @@ export class ConnectionPool implements CallOwner {
     this.#openMore()
   }
 
-  /** Waits no longer. */
+  /** Removes a waiter. */
   cancelWait(waiter: Waiter): void {
     this.#queue.delete(waiter)
   }
 
   /**
-   * As `wait`, but before all others: for brief reads of all requests, which wait for a statement in progress at most. A
-   * single connection is used in turns.
+   * As `wait`, with priority over all other waiters, for brief reads of all requests. They wait at most for a running
+   * statement. With a single connection, they alternate with other callers.
    */
   waitWithPriority(waiter: Waiter): void {
     this.wait(waiter, defaultMaxWait, this.maxConnections === 1 ? this.#queue : this.#priorityQueue)
@@ -192,7 +190,7 @@ export class ConnectionPool implements CallOwner {
     this.#idle.push(connection)
   }
 
-  /** Runs a call on a free connection or, if it must wait, together with others of its turn. */
+  /** Runs a call on a free connection. If it must wait, it is sent together with other calls of its turn. */
   run(call: Call): void {
     const free = this.take()
     if (free === undefined) {
@@ -203,7 +201,7 @@ export class ConnectionPool implements CallOwner {
     free.send(call)
   }
 
-  /** Runs one statement, independently of all others. */
+  /** Runs one statement separately. */
   query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const call = new Call(frameworkChange('unknown', sql), values, 'rows', this, false)
     const answer = call.result<readonly Row[]>()
@@ -303,7 +301,9 @@ export class ConnectionPool implements CallOwner {
     }
   }
 
-  /** If one connection is lost, the server has usually closed all: statements that run again get a newly opened one. */
+  /**
+   * If one connection is lost, the server has usually closed all of them. Retried statements then get a new connection.
+   */
   #dropIdle(): void {
     this.#lastLossAt = performance.now()
     for (const connection of this.#idle.splice(0)) this.#drop(connection)
@@ -312,7 +312,8 @@ export class ConnectionPool implements CallOwner {
   #drop(connection: PooledConnection): void {
     if (!this.#all.delete(connection)) return
     const { client, calls } = connection
-    // Nobody needs the answers of running statements. A server that waits for a lock does not see that its client is gone.
+    // The results of running statements are not needed. A server that waits for a lock does not notice that its client
+    // has disconnected.
     if (calls.size > 0) {
       connection.cancel()
       client.connection.stream.destroy()
@@ -328,8 +329,8 @@ export class ConnectionPool implements CallOwner {
   }
 
   /**
-   * Fails callers who have waited as long as connecting may take, unless others move on, which shows that the database
-   * is up.
+   * Fails callers that have waited as long as the connection timeout, unless other callers have got a connection, which
+   * shows that the database responds.
    */
   #failTimedOutWaiters(): void {
     if (this.waiting === 0) {
@@ -348,7 +349,7 @@ export class ConnectionPool implements CallOwner {
 
   #sweep(): void {
     const until = performance.now() - idleTime
-    // The first one has been idle longest.
+    // The first connection has been idle longest.
     while (this.#idle.length > 0) {
       const [oldest] = this.#idle
       if (oldest === undefined || oldest.idleSince > until) return

@@ -1,6 +1,6 @@
 /**
- * A connection of the pool, and the statements that it runs. There may be several: the server answers them in order,
- * and each fails alone. Source: PostgreSQL, Extended Query, Pipelining.
+ * A connection of the pool with its running statements. The server runs pipelined statements in order, and each fails
+ * separately. Source: PostgreSQL, Extended Query, Pipelining.
  */
 import type { Call } from './call.js'
 import type { ColumnReader, Columns } from './wire-protocol.js'
@@ -9,8 +9,9 @@ import { endsConnection } from './errors.js'
 import { maxNames, type PreparedStatements } from './prepared-statements.js'
 
 /**
- * What is known of a statement's name on this connection: its columns; that it is being prepared; that preparing
- * failed, so that it may exist or not; that another process has prepared it on a connection that a pooler lends.
+ * The state of a prepared statement on this connection: its columns; `begun` while it is being prepared; `unsure` after
+ * the preparation has failed, so that it may exist or not; or that another process has prepared it on a server
+ * connection of a pooler.
  */
 export type Preparation = Columns | 'begun' | 'unsure' | 'undescribed'
 
@@ -23,9 +24,12 @@ export interface ConnectionParts {
   readonly onLost: () => void
 }
 
-/** This many are sent at once, however long the turn of the loop is: the server works on them while others are made. */
+/**
+ * So many statements are sent without waiting for the end of the turn of the event loop, so that the server already
+ * works on them.
+ */
 const maxBufferedStatements = 8
-/** Milliseconds after which a statement that still runs is cancelled again. */
+/** Milliseconds between two attempts to cancel a running statement. */
 const cancelInterval = 250
 
 export class PooledConnection {
@@ -40,15 +44,15 @@ export class PooledConnection {
   isBroken = false
   /** Called when no statement is running any more. */
   onIdle: ((connection: PooledConnection) => void) | undefined = undefined
-  /** In milliseconds of `performance.now`. */
+  /** Milliseconds of `performance.now`. */
   readonly openedAt = performance.now()
   idleSince = 0
-  /** The first running statement at the last look. */
+  /** The first running statement at the last check. */
   lastSeenFirst: Call | undefined = undefined
   readonly #driver: Driver
   readonly #onLost: () => void
   #bufferedCount = 0
-  /** A call whose rows the server waits for: it accepts nothing else, so later statements are sent after them. */
+  /** A call that is sending rows to the server, which accepts nothing else. Later statements are sent after it. */
   #copying: Call | undefined
   readonly #afterCopy: Call[] = []
   #isCancelled = false
@@ -68,7 +72,7 @@ export class PooledConnection {
   }
 
   /**
-   * Forgets the statements whose names were dropped, once there are more than may be. Behind a pooler they may be those of
+   * Forgets statements whose names were dropped, if there are more than the limit. Behind a pooler they may belong to
    * another process.
    *
    * @returns their names, which the caller closes
@@ -83,19 +87,22 @@ export class PooledConnection {
     return dropped
   }
 
-  /** Sends it at once or, if others are running, together with all others of this turn of the loop. */
+  /**
+   * Sends a call immediately. If other calls are running, it is sent with all other calls of this turn of the event
+   * loop.
+   */
   send(call: Call): void {
     if (this.calls.size > 0) this.#buffer()
     this.#send(call)
   }
 
-  /** Sends it together with all others of this turn of the loop. */
+  /** Sends a call with all other calls of this turn of the event loop. */
   sendBuffered(call: Call): void {
     this.#buffer()
     this.#send(call)
   }
 
-  /** Sends them at once, in one buffer. */
+  /** Sends calls immediately, in one buffer. */
   sendAll(calls: readonly Call[]): void {
     const { stream } = this.client.connection
     stream.cork()
@@ -103,7 +110,7 @@ export class PooledConnection {
     stream.uncork()
   }
 
-  /** Its answer has come, or never will. */
+  /** Called when a call has ended. */
   callEnded(call: Call): void {
     this.calls.delete(call)
     if (this.#copying === call) this.copyEnded()
@@ -111,16 +118,16 @@ export class PooledConnection {
     else if (this.#isCancelled) this.#cancel()
   }
 
-  /** The server has all rows that it waited for, or wants none. */
+  /** Called when the server has received all rows, or has rejected them. */
   copyEnded(): void {
     this.#copying = undefined
-    // One of them may have rows again, which holds the next ones back.
+    // Another COPY delays the calls after it again.
     for (const call of this.#afterCopy.splice(0)) this.#send(call)
   }
 
   /**
-   * Cancels running statements on the server. The request may arrive late, so nobody else may use the connection
-   * afterwards.
+   * Cancels running statements on the server. The request may arrive late, so the connection is not used by other
+   * callers afterwards.
    */
   cancel(): void {
     this.isBroken = true
@@ -128,7 +135,7 @@ export class PooledConnection {
     this.#cancel()
   }
 
-  /** Until nothing runs any more: a request to cancel that arrives between two statements has no effect. */
+  /** Repeats the request while statements run, because a request that arrives between two statements has no effect. */
   #cancel(): void {
     clearTimeout(this.#cancelTimer)
     if (this.calls.size === 0) return

@@ -1,8 +1,8 @@
 /**
  * PostgreSQL, and servers that speak its protocol, by pg's clients. Kept statements are prepared once on each
  * connection; brief reads of all requests share few connections, everything else gets its own. When a connection is
- * lost, its running statements fail; others are opened when needed.
- * Sources: node-postgres, Client; PostgreSQL, Extended Query.
+ * lost, its running statements fail; others are opened when needed. Sources: node-postgres, Client; PostgreSQL,
+ * Extended Query.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,7 +1,6 @@
 /**
  * Names of prepared statements. Each is a hash of the text: if a pooler lends one server connection to several
- * processes, an existing name stands for the same statement.
- * Sources: PostgreSQL, Extended Query; PgBouncer, Features.
+ * processes, an existing name stands for the same statement. Sources: PostgreSQL, Extended Query; PgBouncer, Features.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,8 +9,8 @@ import type { Row, Statement } from '../contract/engine.js'
 import { frameworkQuery } from '../contract/statement.js'
 
 /**
- * The types that the server gave to statements' placeholders when it prepared them. A `prepare` of our own for that would
- * wait for whoever holds the statement's table. Source: PostgreSQL, Extended Query, ParameterDescription.
+ * The types that the server gave to statements' placeholders when it prepared them. A `prepare` of our own for that
+ * would wait for whoever holds the statement's table. Source: PostgreSQL, Extended Query, ParameterDescription.
  */
 
 /** Calls of others go each by itself. */
@@ -64,9 +63,9 @@ const typeNames = frameworkQuery(
 )
 
 /**
- * Servers keep prepared statements until the connection ends or closes them, so their number is limited. Over it the names
- * that were not used for the longest time are dropped: those of live queries that nobody listens to, or of forms that one client
- * has tried.
+ * Servers keep prepared statements until the connection ends or closes them, so their number is limited. Over it the
+ * names that were not used for the longest time are dropped: those of live queries that nobody listens to, or of forms
+ * that one client has tried.
  */
 export const maxNames = 1000
 /** Dropped at a time, so that they are seldom looked for. */

@@ -1,6 +1,6 @@
 /**
- * Places for work that takes long, given in turns between those who ask: somebody's next piece of work goes behind the first
- * one of anybody else, and nobody has more than a share of the places.
+ * Places for work that takes long, given in turns between those who ask: somebody's next piece of work goes behind the
+ * first one of anybody else, and nobody has more than a share of the places.
  */
 import { FairQueue } from '../fair-queue.js'
 

@@ -2,8 +2,7 @@
  * Changes the schema, in one process at a time, on a separate connection. The lock ends with the transaction that took
  * it, so that neither a pooler nor a killed process can leave it behind; statements that cannot be in a transaction run
  * meanwhile on a second connection. A statement that waits for a table gives up now and then and lets readers pass,
- * because all of them wait behind a waiting ALTER.
- * Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
+ * because all of them wait behind a waiting ALTER. Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'

@@ -1,7 +1,7 @@
 /**
- * Lists and counts of clients that are known to be quick, by experience: what has run often and was never slow lately. They
- * share few connections, many statements at once, which costs a third less than a connection for each. Of what turns out to
- * be slow after all, the next ones have a connection each again, in turns.
+ * Lists and counts of clients that are known to be quick, by experience: what has run often and was never slow lately.
+ * They share few connections, many statements at once, which costs a third less than a connection for each. Of what
+ * turns out to be slow after all, the next ones have a connection each again, in turns.
  */
 
 import type { Statement } from '../contract/engine.js'
@@ -14,8 +14,8 @@ import type { ReadSlots, SlotHolder } from './read-slots.js'
 /**
  * Brief reads of all requests on few connections, each with many statements at once. A read that turns out to be slow
  * keeps its connection for itself: those behind it move elsewhere, so that they need not wait, and cancelling it on the
- * server affects no other. Of one statement that is slow few run at once, since somebody may hold its table: the others wait
- * for them and keep no connection.
+ * server affects no other. Of one statement that is slow few run at once, since somebody may hold its table: the others
+ * wait for them and keep no connection.
  */
 
 /** The number of running statements from which another connection is shared. */

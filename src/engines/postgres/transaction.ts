@@ -78,8 +78,8 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
   }
 
   /**
-   * Cancels the running statement on the server, and accepts no other: everything is rolled back. Of a commit that was sent
-   * the answer is waited for.
+   * Cancels the running statement on the server, and accepts no other: everything is rolled back. Of a commit that was
+   * sent the answer is waited for.
    */
   stop(): void {
     if (this.#isOver || this.#isCancelled) return

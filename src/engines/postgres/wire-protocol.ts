@@ -40,8 +40,9 @@ const textTypes: ReadonlySet<number> = new Set([
 const numbers: ReadonlySet<number> = new Set([21, 23, 26, 700, 701])
 
 /**
- * Writes a statement's messages into one buffer: Parse if it is not prepared, Describe if its columns are unknown, which
- * tells the types of its placeholders too, Bind, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
+ * Writes a statement's messages into one buffer: Parse if it is not prepared, Describe if its columns are unknown,
+ * which tells the types of its placeholders too, Bind, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol,
+ * Message Formats.
  */
 
 export interface StatementMessage {

@@ -1,7 +1,7 @@
 /**
- * The changes of one client's request outside transactions. Once its time is over none is sent any more, and one that is on
- * its way is cancelled on the server: whether that came too late is known by its answer.
- * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
+ * The changes of one client's request outside transactions. Once its time is over none is sent any more, and one that
+ * is on its way is cancelled on the server: whether that came too late is known by its answer. Source: PostgreSQL,
+ * Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 
 import { requestTimeoutError } from '../client-writes.js'

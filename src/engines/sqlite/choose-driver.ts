@@ -16,7 +16,8 @@ const drivers: Readonly<Record<DriverName, () => Driver | Promise<Driver>>> = {
 export const driverNames = Object.keys(drivers) as readonly DriverName[]
 
 /**
- * @param requested the only allowed driver, from `?driver=` in the database URL. Default: the first one that can be loaded
+ * @param requested the only allowed driver, from `?driver=` in the database URL. Default: the first one that can be
+ * loaded
  * @throws {DeclarationError} the driver is unknown, or it cannot be loaded
  */
 export async function chooseDriver(requested?: string): Promise<Driver> {

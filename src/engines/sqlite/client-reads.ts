@@ -1,6 +1,6 @@
 /**
- * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a reader
- * thread, where requests take turns, so that they do not block the event loop.
+ * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a
+ * reader thread, where requests take turns, so that they do not block the event loop.
  */
 import { BoundedCache } from '../../core/bounded-cache.js'
 import { quote } from '../contract/ddl.js'
@@ -22,9 +22,9 @@ const maxCachedSizes = 1000
 type ReadCost = 'short' | 'quick' | 'long'
 
 /**
- * Estimates how many rows a statement examines, from the bound in the statement and the sizes of its tables. If the bound
- * relies on indexes, the query plan is checked too, because the database may lack an index.
- * Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
+ * Estimates how many rows a statement examines, from the bound in the statement and the sizes of its tables. If the
+ * bound relies on indexes, the query plan is checked too, because the database may lack an index. Sources: SQLite,
+ * EXPLAIN QUERY PLAN; The ROWID.
  */
 export class ReadCostEstimator {
   readonly #connection: Connection

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import type { Connection } from './connection.js'
 
 /**
- * Creates a database file that only the user of the process can read: mode 0600, in a folder of mode 0700. SQLite gives its
- * `-wal` and `-shm` files the same mode. An existing file or folder keeps its mode.
+ * Creates a database file that only the user of the process can read: mode 0600, in a folder of mode 0700. SQLite gives
+ * its `-wal` and `-shm` files the same mode. An existing file or folder keeps its mode.
  *
  * @throws {Error} a part of the folder's path is a file, or the folder is not writable
  */
@@ -26,8 +26,8 @@ function createFolder(folder: string, mode: number): void {
 }
 
 /**
- * Detects that the files of an open database were deleted or replaced. SQLite keeps writing to the files it has opened, and
- * those writes are lost when the process ends. Source: SQLite, How To Corrupt An SQLite Database File, 4.4.
+ * Detects that the files of an open database were deleted or replaced. SQLite keeps writing to the files it has opened,
+ * and those writes are lost when the process ends. Source: SQLite, How To Corrupt An SQLite Database File, 4.4.
  */
 export class FileWatch {
   readonly #paths: readonly string[]
@@ -52,8 +52,8 @@ export class FileWatch {
 }
 
 /**
- * Counts changes that other processes have committed. SQLite's `data_version` of a connection changes with each commit of
- * another connection, including the transaction connection of this process, whose commits are subtracted here.
+ * Counts changes that other processes have committed. SQLite's `data_version` of a connection changes with each commit
+ * of another connection, including the transaction connection of this process, whose commits are subtracted here.
  * Source: SQLite, PRAGMA data_version.
  */
 export class ExternalWrites {

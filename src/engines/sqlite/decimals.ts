@@ -1,6 +1,6 @@
 /**
- * Exact decimals, their sums and averages. SQLite has no type for them, so they are stored as integers in their smallest unit
- * if 64 bits suffice, otherwise as text that sorts like the numbers.
+ * Exact decimals, their sums and averages. SQLite has no type for them, so they are stored as integers in their
+ * smallest unit if 64 bits suffice, otherwise as text that sorts like the numbers.
  *
  * ```
  * value   precision, scale   stored      column type
@@ -19,8 +19,8 @@ const integerDigits = 18
 const numberDigits = 15
 
 /**
- * The declared type contains the scale. Otherwise a changed scale would go unnoticed and multiply every stored value. SQLite
- * stores integers in columns whose type contains INT, and text in columns whose type contains TEXT.
+ * The declared type contains the scale. Otherwise a changed scale would go unnoticed and multiply every stored value.
+ * SQLite stores integers in columns whose type contains INT, and text in columns whose type contains TEXT.
  */
 export function decimalType({ precision, scale }: Digits): string {
   if (isStoredAsText({ precision, scale })) return `text_decimal_${precision}_${scale}`
@@ -81,8 +81,8 @@ const chunk = 10n ** BigInt(chunkDigits)
 const maxSumDigits = 60
 
 /**
- * SQL for sums and averages. Decimals are added exactly: if the sum may exceed an integer, groups of nine digits are added up
- * separately and combined to text that sorts like the numbers.
+ * SQL for sums and averages. Decimals are added exactly: if the sum may exceed an integer, groups of nine digits are
+ * added up separately and combined to text that sorts like the numbers.
  */
 export const sqliteTotal: Dialect['total'] = (operation, column, isLarge = false) => {
   const {

@@ -1,7 +1,8 @@
 /**
- * The SQL functions that every SQLite connection defines. They are deterministic and have one argument. Reader threads get
- * them as source text (`reader-threads.ts`), so `makeFunctions` uses nothing outside itself. All of them are methods, because
- * compilers that preserve function names wrap other functions in a helper that the thread does not have.
+ * The SQL functions that every SQLite connection defines. They are deterministic and have one argument. Reader threads
+ * get them as source text (`reader-threads.ts`), so `makeFunctions` uses nothing outside itself. All of them are
+ * methods, because compilers that preserve function names wrap other functions in a helper that the thread does not
+ * have.
  */
 
 const makeFunctions = () => {

@@ -1,8 +1,8 @@
 /**
- * Worker threads that read a SQLite file, each on its own connection, so that a long statement delays only its own request.
- * A fair queue orders the statements of several requests. One thread is reserved for quick statements, which therefore never
- * wait for a long one, even with one processor. Threads start when they are first needed.
- * Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
+ * Worker threads that read a SQLite file, each on its own connection, so that a long statement delays only its own
+ * request. A fair queue orders the statements of several requests. One thread is reserved for quick statements, which
+ * therefore never wait for a long one, even with one processor. Threads start when they are first needed. Sources:
+ * SQLite, Write-Ahead Logging; Node.js, Worker threads.
  */
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
@@ -176,8 +176,8 @@ export class ReaderThreads {
 }
 
 /**
- * The program of a reader thread: opens the file read-only and runs one statement after the other. The program is text, so
- * that no bundler or test runner has to ship a file for the thread.
+ * The program of a reader thread: opens the file read-only and runs one statement after the other. The program is text,
+ * so that no bundler or test runner has to ship a file for the thread.
  */
 const readerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')

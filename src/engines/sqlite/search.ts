@@ -1,7 +1,8 @@
 /**
- * Full-text search with FTS5. Each record has an index table that three triggers maintain, so that writes of other programs
- * are indexed too. The index stores no copy of the text. If keys are not numbers, another table maps them to numbers, because
- * SQLite may change the rowids of such tables. Source: SQLite, FTS5, Contentless Tables and External Content Tables.
+ * Full-text search with FTS5. Each record has an index table that three triggers maintain, so that writes of other
+ * programs are indexed too. The index stores no copy of the text. If keys are not numbers, another table maps them to
+ * numbers, because SQLite may change the rowids of such tables. Source: SQLite, FTS5, Contentless Tables and External
+ * Content Tables.
  */
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'

@@ -1,7 +1,7 @@
 /**
- * The SQLite engine. Autocommitted statements run synchronously on the main connection. A transaction spans several ticks of
- * the event loop, so it has a second connection, and other writes wait until it ends.
- * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
+ * The SQLite engine. Autocommitted statements run synchronously on the main connection. A transaction spans several
+ * ticks of the event loop, so it has a second connection, and other writes wait until it ends. Sources: SQLite,
+ * Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
 import type {
   BeginOptions,

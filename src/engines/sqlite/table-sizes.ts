@@ -1,7 +1,7 @@
 /**
- * Estimates the sizes of tables. SQLite stores no row counts, and rowids have gaps where rows were deleted or keys imported.
- * Small tables are counted. For larger tables the range of rowids is split to find gaps, and the rows in each part are
- * estimated from the density at its ends. Each table costs a few dozen lookups, whatever its size.
+ * Estimates the sizes of tables. SQLite stores no row counts, and rowids have gaps where rows were deleted or keys
+ * imported. Small tables are counted. For larger tables the range of rowids is split to find gaps, and the rows in each
+ * part are estimated from the density at its ends. Each table costs a few dozen lookups, whatever its size.
  */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/ddl.js'

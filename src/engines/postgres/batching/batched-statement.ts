@@ -1,27 +1,28 @@
 /**
- * Writes the statement that answers many calls of another: a row of values for each call, and beside it whatever the other
- * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
+ * Writes statements that combine many calls of another statement: they join the values of all calls, one row for each,
+ * with the other statement. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
 import type { Engine, Statement } from '../../contract/engine.js'
 import { EngineError } from '../../contract/engine-error.js'
 import { postgresLists } from '../bulk-insert.js'
 
 export interface BatchedStatement {
-  /** Answers the rows of all calls, each with the number of its call, from 1, behind its own columns. */
+  /** Returns the rows of all calls. The last column is the number of the call, from 1. */
   readonly statement: Statement
-  /** A list for each placeholder, of all calls' values at that place. */
+  /** Converts the values of the calls to one list for each placeholder. */
   readonly toLists: (calls: readonly (readonly unknown[])[]) => readonly unknown[]
 }
 
-/** Writes it from the types of the placeholders. */
+/** Writes a batched statement with the types of the placeholders. */
 export type WriteBatch = (
   statement: Statement,
   types: readonly string[],
 ) => BatchedStatement | undefined
 
 /**
- * The statement that answers many calls of this one, once it has run; `never` where there is none, `unknown` where the
- * database was not available to tell. Does not reject.
+ * Creates the batched statement, after the statement itself has run once. Never rejects.
+ *
+ * @returns `never` if the statement cannot be batched, `unknown` if the database was unavailable
  */
 export async function prepareBatch(
   statement: Statement,
@@ -36,7 +37,7 @@ export async function prepareBatch(
   }
 }
 
-/** @returns `undefined` where there is nothing that calls could differ in */
+/** @returns `undefined` if the statement has no placeholders */
 export function writeBatchedRead(
   { sql, tables }: Statement,
   types: readonly string[],
@@ -56,8 +57,8 @@ export function writeBatchedRead(
 }
 
 /**
- * The change of a row for each call whose row is free: a row that others hold is passed over, and so is one that is not
- * there, so that nobody waits here for anybody. Source: PostgreSQL, SELECT, The Locking Clause.
+ * Updates the row of each call. Rows that are locked or missing are skipped, so that the statement never waits. Source:
+ * PostgreSQL, SELECT, The Locking Clause.
  */
 export function writeBatchedUpdate(
   { sql, tables, oneRow }: Statement,
@@ -82,8 +83,8 @@ export function writeBatchedUpdate(
 }
 
 /**
- * The changes of several rows of each call, of whose rows none is held by others: nobody waits here for anybody. The lists of
- * the calls become one by their texts.
+ * Updates the rows of each call, if none of them is locked, so that the statement never waits. The lists of the calls
+ * are joined as text.
  */
 export function writeBatchedRowUpdates({ tables, rows }: Statement): BatchedStatement | undefined {
   if (rows === undefined) return undefined
@@ -105,7 +106,7 @@ export function writeBatchedRowUpdates({ tables, rows }: Statement): BatchedStat
   }
 }
 
-/** For each row its call, and how many rows that has. */
+/** The call of each row, and the number of rows of that call. */
 function callNumbersOf(sizes: readonly number[]): readonly [calls: string, sizes: string] {
   const each = (text: (call: number) => number): string =>
     `{${sizes.map((size, call) => `${text(call)},`.repeat(size).slice(0, -1)).join()}}`
@@ -113,9 +114,9 @@ function callNumbersOf(sizes: readonly number[]): readonly [calls: string, sizes
 }
 
 /**
- * Changes of one row each that one caller asks for one behind the other, as one change of several rows: all of them are done,
- * or none where one of their rows is not there or somebody holds it. They are done in their order, for the table's triggers. Its
- * lists are of the rows' values; behind a row stand its place and its call.
+ * Combines a sequence of updates of single rows, all from one caller, to one update of several rows. It updates all
+ * rows or, if one is missing or locked, none. Rows are updated in the order of the calls, as triggers expect. Returned
+ * rows end with their position and the number of their call.
  */
 export function writeOrderedUpdates(
   { sql, tables, oneRow }: Statement,
@@ -156,11 +157,11 @@ export function writeOrderedUpdates(
   }
 }
 
-/** Milliseconds that one of several new rows may wait for somebody: then each of them is written by itself. */
+/** Milliseconds that a batched insert may wait for a lock. After that, each row is inserted separately. */
 const insertLockTimeout = 100
 
 /**
- * A new row for each call, answered in their order, or none where a trigger of the table has left one out. Source:
+ * Inserts one row for each call and returns them in order, or none if a trigger of the table has skipped one. Source:
  * PostgreSQL, INSERT; Configuration Settings Functions.
  */
 export function writeBatchedInsert(
@@ -186,14 +187,14 @@ export function writeBatchedInsert(
 
 const callNumberSql = 'filigree_call.filigree_place::integer'
 
-/** The rows of values: one for each call. */
+/** SQL of the values: one row for each call. */
 function callRowsSql(types: readonly string[]): string {
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
 }
 
-/** With the values of a call in the place of the placeholders. */
+/** Replaces the placeholders by the values of a call. */
 function withCallValues(sql: string, types: readonly string[]): string {
   return sql.replace(placeholders, (found, position: string | undefined) => {
     if (position === undefined) return found
@@ -213,7 +214,7 @@ function toColumnLists(types: readonly string[]): BatchedStatement['toLists'] {
     )
 }
 
-/** Lists of a list need not be alike in length: each goes as its text. */
+/** Nested lists may have different lengths, so each is sent as text. */
 function toArrayText(values: readonly unknown[], position: number): readonly unknown[] {
   const value = values[position]
   if (!Array.isArray(value)) return [value]
@@ -229,5 +230,5 @@ function isList(type: string): boolean {
   return type.endsWith('[]')
 }
 
-/** What stands in quotes is no placeholder, whatever it looks like. */
+/** Matches placeholders, and quoted text, which contains none. */
 const placeholders = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\d+)/g

@@ -1,17 +1,16 @@
 /**
- * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
- * answered by one statement. So do changes of rows by their keys, as change-queue.ts says, and new rows, as create-queue.ts
- * says.
- * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts and lists. What holds
- * of both:
- * - a call that nobody is before goes at once, by its own runner, as ever; in transactions each goes by itself;
- * - what a call sees: a statement that begins after the call came, so that it sees all that was committed before. Those that
- *   go together see the same; calls of one caller that do not wait for each other have no order, as ever;
- * - an error is that call's alone: of a group that fails, each is tried by itself;
- * - a request that is answered, or whose client has left, waits no longer than to the next look; the statement goes on for the
- *   others, and is ended on the server where no other is left;
- * - nobody waits for a timer; where a call takes long, though, a look each 50 milliseconds sends those who wait for it;
- * - the time that the engine gives a statement holds for that of a group too, and a group has one connection.
+ * An engine that batches statements: calls of the same brief read that arrive while another call runs are sent as one
+ * statement. Updates of rows by key and inserts are batched too, see write-queues.ts. Calls of counts and lists with
+ * equal values share one result.
+ *
+ * - A call that finds no other call running is sent immediately by its own runner. Statements in transactions are never
+ *   batched.
+ * - A batch starts after all of its calls have arrived, so each call sees everything that was committed before it.
+ * - An error affects only its call: if a batch fails, each call is tried separately.
+ * - A request whose response was sent, or whose client has disconnected, leaves the queue at the next check. The
+ *   statement continues for the other calls, and is cancelled on the server if there are none.
+ * - No call waits for a timer. If a call takes long, a check every 50 milliseconds sends the calls that wait for it.
+ * - The engine's time limit applies to a batch as to a single statement, and a batch uses one connection.
  */
 import type {
   Results,
@@ -33,10 +32,10 @@ import { ReadQueue, isLarge, WaitingCall, type Caller, keyOfValues } from './rea
 import { UpdateQueue, InsertQueue, type WriteCaller } from './write-queues.js'
 import { OrderedBatch, OrderedUpdate } from './ordered-batch.js'
 
-/** Milliseconds between two looks at the calls that wait. */
+/** Milliseconds between two checks of waiting calls. */
 const checkInterval = 50
 
-/** The queues of an engine's brief statements. */
+/** The queues of an engine, one for each statement. */
 class Queues {
   readonly #engine: Engine
   readonly #maxInFlight: number
@@ -44,7 +43,7 @@ class Queues {
   readonly #same = new WeakMap<Statement, Map<string, ReadQueue>>()
   readonly #writes = new WeakMap<Statement, UpdateQueue | InsertQueue>()
   readonly #orderedUpdates = new WeakMap<Statement, OrderedUpdate>()
-  /** In which somebody may wait. */
+  /** Queues that may have waiting calls. */
   readonly #checkedQueues = new Set<Pick<ReadQueue, 'check'>>()
   #checkTimer: NodeJS.Timeout | undefined
 
@@ -78,7 +77,7 @@ class Queues {
     })
   }
 
-  /** @returns `undefined` for what goes by itself */
+  /** @returns `undefined` for statements that are not batched */
   #readQueueOf(statement: Statement, values: readonly unknown[]): ReadQueue | undefined {
     if (!isBrief(statement) || isLarge(statement, values))
       return mayShare(statement) ? this.#sharedQueueOf(statement, values) : undefined
@@ -90,7 +89,7 @@ class Queues {
     return queue
   }
 
-  /** Of calls with the same values, as long as there are some. */
+  /** The queue of calls with equal values. It exists as long as there are such calls. */
   #sharedQueueOf(statement: Statement, values: readonly unknown[]): ReadQueue {
     const key = keyOfValues(values)
     const same = this.#same.get(statement) ?? new Map<string, ReadQueue>()
@@ -103,7 +102,7 @@ class Queues {
     return queue
   }
 
-  /** Of changes of rows by their keys, and of new rows. */
+  /** The queue of an update by key or an insert. */
   #writeQueueOf(statement: Statement): UpdateQueue | InsertQueue | undefined {
     const { oneRow, rows, newRow } = statement
     if (oneRow === undefined && rows === undefined && newRow === undefined) return undefined
@@ -118,7 +117,7 @@ class Queues {
     return queue
   }
 
-  /** How changes of one row that one caller asks for in order go as one. */
+  /** The batched form of sequential updates of single rows. */
   orderedUpdateOf(statement: Statement): OrderedUpdate {
     let runner = this.#orderedUpdates.get(statement)
     if (runner === undefined) {
@@ -128,7 +127,7 @@ class Queues {
     return runner
   }
 
-  /** Runs what stands for a line's changes. */
+  /** Runs a batched sequence of updates. */
   runOrderedUpdate(
     statement: Statement,
     values: readonly unknown[],
@@ -165,7 +164,7 @@ class Queues {
   }
 }
 
-/** Runs what goes together in its queue, and all else as it stands. */
+/** Runs batchable statements in their queue, and all others directly. */
 abstract class BatchingRunner implements Runner, Caller, WriteCaller {
   readonly writing?: ClientWriting
   abstract readonly runner: Runner
@@ -199,7 +198,7 @@ class BatchingReads extends BatchingRunner {
     this.#reading = reading
   }
 
-  /** Made when something goes by itself: most of what waits does not. */
+  /** Created when it is first needed, because most calls are batched. */
   get runner(): Runner {
     this.#runner ??= this.#engine.clientReads?.(this.#reading) ?? this.#engine
     return this.#runner
@@ -210,7 +209,7 @@ class BatchingReads extends BatchingRunner {
   }
 }
 
-/** The changes of one request. */
+/** The writes of one request. */
 class BatchingWrites extends BatchingRunner {
   readonly mayDisconnect = false
   readonly isDisconnected = false

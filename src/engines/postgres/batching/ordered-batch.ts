@@ -1,7 +1,7 @@
 /**
- * Statements of one caller in order, each by itself. Where all are the same change of a row, for other rows, they are sent as
- * one that does all or nothing, and which goes together with that of others. Nobody sees a part of them then, and who asks in
- * order learns nothing of it. Where nothing was done they run in their order.
+ * A sequence of statements of one caller. If all are the same update of different rows, they are sent as one statement
+ * that updates all rows or none, and which can be batched with sequences of other callers. If it updates none, the
+ * statements run one by one. The caller cannot see a difference.
  */
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
@@ -17,7 +17,7 @@ import { isOutage } from '../errors.js'
 import { prepareBatch, writeOrderedUpdates, type BatchedStatement } from './batched-statement.js'
 import type { WriteCaller } from './write-queues.js'
 
-/** How the changes of a statement go as one. */
+/** The batched form of an update for sequences. */
 export class OrderedUpdate {
   readonly statement: Statement
   readonly #engine: Engine
@@ -28,7 +28,7 @@ export class OrderedUpdate {
     this.#engine = engine
   }
 
-  /** `undefined` as long as it is not known. */
+  /** `undefined` until the batched statement is prepared. */
   get batched(): BatchedStatement | undefined {
     if (typeof this.#state === 'object') return this.#state
     if (this.#state === 'unknown') {
@@ -49,7 +49,7 @@ interface Step {
   readonly reject: (error: unknown) => void
 }
 
-/** What the line is told by those who know all calls. */
+/** The part of `Queues` that sequences use. */
 interface Queues {
   orderedUpdateOf(statement: Statement): OrderedUpdate
   runOrderedUpdate(
@@ -65,7 +65,7 @@ export class OrderedBatch implements OrderedRunner {
   readonly #open: () => Promise<OrderedRunner>
   readonly #steps: Step[] = []
 
-  /** @param open gives what runs them in order */
+  /** @param open opens a runner that sends the statements in order */
   constructor(queues: Queues, caller: WriteCaller, open: () => Promise<OrderedRunner>) {
     this.#queues = queues
     this.#caller = caller
@@ -107,7 +107,7 @@ export class OrderedBatch implements OrderedRunner {
     runner.end()
   }
 
-  /** @returns the changed rows in the order of the steps; `undefined` or fewer where none of them was changed */
+  /** @returns the updated rows in the order of the steps; `undefined` or fewer rows if none was updated */
   async #runTogether(steps: readonly Step[]): Promise<readonly Row[] | undefined> {
     const [first] = steps
     if (first === undefined || !updateDifferentRows(steps)) return undefined
@@ -118,14 +118,14 @@ export class OrderedBatch implements OrderedRunner {
       const rows = await this.#queues.runOrderedUpdate(batched.statement, values, this.#caller)
       return [...rows].sort((one, other) => Number(one.at(-2)) - Number(other.at(-2)))
     } catch (error) {
-      // Nobody knows then what was done. Of all else nothing was.
+      // After an outage the outcome is unknown. After any other error nothing was written.
       if (isOutage(error)) throw error
       return undefined
     }
   }
 }
 
-/** The same change of a row, for different rows. */
+/** Whether all steps are the same update of different rows. */
 function updateDifferentRows(steps: readonly Step[]): boolean {
   const statement = steps[0]?.statement
   const index = (statement?.oneRow?.keyPosition ?? 0) - 1

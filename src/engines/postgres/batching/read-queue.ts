@@ -1,6 +1,6 @@
 /**
- * The calls of one brief statement. The first goes at once; those that come while it is on its way wait for its answer, and
- * then go together as one statement. Under no load nothing waits.
+ * The queue of one brief read. The first call is sent immediately. Calls that arrive while it runs wait for its result,
+ * and are then sent together as one statement. Without load, no call waits.
  */
 
 import type { Row, Runner, Engine, Statement } from '../../contract/engine.js'
@@ -10,9 +10,7 @@ import { boundOf, mayShare } from '../../contract/statement.js'
 import { affectsAllCalls } from '../errors.js'
 import { prepareBatch, writeBatchedRead, type BatchedStatement } from './batched-statement.js'
 
-/** One answer for all calls that ask the same. Nobody can change what others have: rows are frozen, or each gets its own. */
-
-/** Text that stands for these values and for no others. */
+/** A text that identifies a list of values. */
 export function keyOfValues(values: readonly unknown[]): string {
   let key = ''
   for (const value of values) key += `${textOf(value)},`
@@ -20,7 +18,7 @@ export function keyOfValues(values: readonly unknown[]): string {
 }
 
 function textOf(value: unknown): string {
-  // Of JSON, NaN is null.
+  // In JSON, NaN would be null.
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)
   if (Array.isArray(value)) return `[${keyOfValues(value)}]`
   if (value instanceof Uint8Array) return `x${Buffer.from(value).toString('hex')}`
@@ -28,8 +26,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Gives them the same rows, frozen, where these hold nothing that could be changed; by that others know an answer which
- * several have. Else the first has the rows, and each other a copy.
+ * Resolves calls that share a result: with the same frozen rows, if the rows contain no mutable values. Otherwise the
+ * first call gets the rows, and each other call a copy.
  */
 function resolveAll(calls: readonly WaitingCall[], rows: readonly Row[]): void {
   const [first] = calls
@@ -54,33 +52,31 @@ function copyOf(value: unknown): unknown {
   return Buffer.isBuffer(value) ? Buffer.from(value) : structuredClone(value)
 }
 
-/** A call that waits for others of its statement, and then is on its way together with some. */
-
-/** Who calls: a request, or the program itself. */
+/** The caller: a request, or the program itself. */
 export interface Caller {
   /** Runs a statement for this caller alone. */
   readonly runner: Runner
-  /** True for a request, which may leave before its answer is there. */
+  /** Whether it is a request whose client may disconnect. */
   readonly mayDisconnect: boolean
-  /** It has left. */
+  /** Whether the client has disconnected. */
   readonly isDisconnected: boolean
 }
 
-/** Calls that are on their way together. */
+/** A batch of running calls. */
 interface CallGroup {
   readonly calls: readonly WaitingCall[]
-  /** The same, those beside each other that have one answer. */
+  /** The calls, grouped by equal values. */
   readonly callsByValues: readonly (readonly WaitingCall[])[]
-  /** How many somebody waits for. */
+  /** The number of calls whose callers still wait. */
   waitingCount: number
-  /** Ends the statement on the server; absent where nobody may leave. */
+  /** Cancels the statement on the server. Undefined if no client can disconnect. */
   end: (() => void) | undefined
 }
 
 export class WaitingCall {
   readonly values: readonly unknown[]
   readonly caller: Caller
-  /** It was answered, or nobody waits for it any more. */
+  /** It has a result, or its caller no longer waits. */
   isOver = false
   group: CallGroup | undefined
   readonly #resolve: (rows: readonly Row[]) => void
@@ -110,7 +106,7 @@ export class WaitingCall {
     this.#reject(error)
   }
 
-  /** Does not wait any longer where the caller has gone. What others wait for goes on. */
+  /** Ends the wait if the client has disconnected. The statement continues for other callers. */
   checkCaller(): void {
     if (this.isOver || !this.caller.isDisconnected) return
     this.reject(callerLeftError())
@@ -125,26 +121,26 @@ function callerLeftError(): EngineError {
   return new EngineError('other', 'The request was answered, or its client has gone.')
 }
 
-/** Values in one statement, lists by their length; or rows that it may answer. */
+/** The maximum number of values in a batch (lists count by their length), and of rows in its result. */
 const maxBatchValues = 500
-/** Rows of a call that goes together with others. */
+/** The maximum number of result rows of a call that is batched. */
 const maxPageRows = 50
-/** Calls that are worth a statement of their own beside the one on its way. */
+/** With so many waiting calls, another batch is sent while one is running. */
 const largeBacklog = 100
-/** Groups that failed where each of their calls did not. */
+/** After so many batches that failed although their calls succeed separately, the statement is no longer batched. */
 const maxGroupFailures = 3
 
 export class ReadQueue {
   readonly #statement: Statement
   readonly #engine: Engine
-  /** Statements that may be on their way at once. */
+  /** The maximum number of running statements. */
   readonly #maxInFlight: number
   #waiting: WaitingCall[] = []
   readonly #groups = new Set<CallGroup>()
   #inFlight = 0
-  /** Nothing has gone since somebody looked. */
+  /** No call has been sent since the last check. */
   #isSlow = false
-  /** `same`: of calls that all have the same values, which need no other statement. */
+  /** `same`: all calls have equal values, so that no batched statement is needed. */
   #batched: BatchedStatement | 'unknown' | 'asked' | 'never' | 'same'
   readonly #onIdle: (() => void) | undefined
   #failures = 0
@@ -155,7 +151,7 @@ export class ReadQueue {
     else this.#onIdle?.()
   }
 
-  /** @param onIdle of calls that all have the same values: called when none is left */
+  /** @param onIdle for calls with equal values: called when no call is left */
   constructor(statement: Statement, engine: Engine, maxInFlight: number, onIdle?: () => void) {
     this.#statement = statement
     this.#engine = engine
@@ -164,12 +160,12 @@ export class ReadQueue {
     this.#batched = onIdle === undefined ? 'unknown' : 'same'
   }
 
-  /** A call may go by itself; it is then to be followed. */
+  /** Whether a call may run directly. The caller must pass its result to `track`. */
   get canRunAlone(): boolean {
     return this.#inFlight === 0 || this.#batched === 'never'
   }
 
-  /** Others wait for this call, which has gone by itself. */
+  /** Registers a call that runs directly, so that later calls wait for it. */
   track<T>(answer: MaybePromise<T>): MaybePromise<T> {
     this.#inFlight++
     this.#isSlow = false
@@ -184,10 +180,10 @@ export class ReadQueue {
   }
 
   /**
-   * Sends those who wait for a call that takes long, since it may stand in a line of its own, and lets those go whose
-   * callers have left.
+   * Sends calls that wait for a slow call, which may be waiting for a lock, and removes calls whose clients have
+   * disconnected.
    *
-   * @returns whether somebody waits
+   * @returns whether there are waiting calls
    */
   check(): boolean {
     for (const call of this.#waiting) call.checkCaller()
@@ -213,7 +209,9 @@ export class ReadQueue {
     if (this.#waiting.length >= largeBacklog && this.#inFlight < this.#maxInFlight) this.#send()
   }
 
-  /** As many of the waiting as go into one statement, without those whose caller has left: those that ask the same beside each other. */
+  /**
+   * Takes as many waiting calls as fit into one batch, grouped by equal values, without calls of disconnected clients.
+   */
   #take(): WaitingCall[][] {
     const callsByValues = new Map<unknown, WaitingCall[]>()
     let size = 0
@@ -232,7 +230,7 @@ export class ReadQueue {
     return [...callsByValues.values()]
   }
 
-  /** The same for calls that may have one answer. */
+  /** Equal for calls that can share a result. */
   #keyOf(call: WaitingCall): unknown {
     if (this.#batched === 'same') return 'same'
     return mayShare(this.#statement) ? keyOfValues(call.values) : call
@@ -242,7 +240,7 @@ export class ReadQueue {
     if (!call.isOver) void this.track(this.#runAlone(call))
   }
 
-  /** @returns whether it was answered */
+  /** @returns whether it succeeded */
   async #runAlone(call: WaitingCall): Promise<boolean> {
     try {
       call.resolve(await call.caller.runner.run(this.#statement, call.values, 'rows'))
@@ -280,7 +278,7 @@ export class ReadQueue {
           ? await runner.run(this.#statement, values[0] ?? [], 'rows')
           : await runner.run(batched.statement, batched.toLists(values), 'rows')
     } catch (error) {
-      // Those that wait go first: what has failed may take its time.
+      // Waiting calls are sent first, because repeating the failed ones may take time.
       this.#groups.delete(group)
       this.#onResult()
       await this.#fail(group, error)
@@ -292,7 +290,10 @@ export class ReadQueue {
     else distribute(rows, callsByValues)
   }
 
-  /** One request's own share of the connections where all calls are its; else one that ends when all have left. */
+  /**
+   * If all calls belong to one request, its own runner. Otherwise a runner that ends when all clients have
+   * disconnected.
+   */
   #runnerOf(group: CallGroup): Runner {
     const [first] = group.calls
     if (first !== undefined && group.calls.every(({ caller }) => caller === first.caller))
@@ -307,8 +308,8 @@ export class ReadQueue {
   }
 
   /**
-   * An error of one call is not the others': each is tried by itself, unless it is one of all: it took its time, or the
-   * server is gone, or a statement that was theirs all alike would fail as often as it is asked.
+   * Repeats each call of a failed batch separately. Errors that would affect every call (a timeout, an outage, a
+   * missing table) are reported to all of them.
    */
   async #fail({ calls, callsByValues }: CallGroup, error: unknown): Promise<void> {
     const waiting = calls.filter(({ isOver }) => !isOver)
@@ -332,7 +333,7 @@ export class ReadQueue {
   }
 }
 
-/** By how much a call adds to a statement. */
+/** The size that a call adds to a batch. */
 function sizeOf(statement: Statement, values: readonly unknown[]): number {
   if (statement.together === 'page') return boundOf(statement, values)
   let size = 0
@@ -340,12 +341,12 @@ function sizeOf(statement: Statement, values: readonly unknown[]): number {
   return size
 }
 
-/** True where a call is as much as many. */
+/** Whether a single call is so large that it is not batched. */
 export function isLarge(statement: Statement, values: readonly unknown[]): boolean {
   return statement.together === 'page' && boundOf(statement, values) > maxPageRows
 }
 
-/** Each call's rows in their order; the place of the call is the last value of each. */
+/** Distributes the rows to the calls. The last value of each row is the number of its call. */
 function distribute(rows: readonly Row[], callsByValues: CallGroup['callsByValues']): void {
   const answers: Row[][] = callsByValues.map(() => [])
   for (const row of rows as unknown[][]) answers[Number(row.pop()) - 1]?.push(row)

@@ -1,7 +1,8 @@
 /**
- * The changes of one row by its key, or of several rows by a list of theirs, all of them or none. The first goes at once; those that come while some are on their way go together as one
- * statement, and so with one commit. That statement waits for nobody: a call for a row that others hold, or for one that is not there,
- * is tried by itself behind it. Of what fails each half is tried, down to the call that is the reason.
+ * Queues of updates by key and of inserts. The first call is sent immediately. Calls that arrive while others run are
+ * sent together as one statement, and so with one commit. A batched update never waits for locks: a call whose row is
+ * locked or missing runs separately after it. If a batch fails, each half is tried again, down to the call that causes
+ * the error.
  */
 
 import { requestTimeoutError } from '../../client-writes.js'
@@ -18,21 +19,14 @@ import {
 } from './batched-statement.js'
 import { isLockTimeout, affectsAllCalls } from '../errors.js'
 
-/**
- * What the queues of changes and of new rows share: what is on its way, what waits, and what is known of how the calls of a
- * statement go together.
- */
-
-/** A write that waits to go together with others of its statement, and how one goes by itself. */
-
-/** Rows in one statement. */
+/** The maximum number of rows in one statement. */
 const maxRows = 64
 
-/** Who writes: a request, or the program itself. */
+/** The caller: a request, or the program itself. */
 export interface WriteCaller {
   /** Runs a statement for this caller alone. */
   readonly runner: Runner
-  /** Absent for the program. */
+  /** Undefined for the program. */
   readonly writing?: ClientWriting | undefined
 }
 
@@ -44,9 +38,9 @@ interface Answer {
 class QueuedWrite implements PendingWrite {
   readonly values: readonly unknown[]
   readonly keys: readonly string[]
-  /** It was answered, or its request's time was over before it went. */
+  /** It has a result, or its request has timed out before it was sent. */
   isOver = false
-  /** It is on its way, with others or by itself: who stops it then waits for what becomes of it. */
+  /** It was sent, so that stopping it waits for its outcome. */
   isSent = false
   readonly #caller: WriteCaller
   readonly #answer: Answer
@@ -78,7 +72,7 @@ class QueuedWrite implements PendingWrite {
     if (!this.isSent) this.reject(requestTimeoutError())
   }
 
-  /** @returns whether it was answered, and not refused */
+  /** @returns whether it succeeded */
   async runAlone(statement: Statement): Promise<boolean> {
     this.isSent = true
     try {
@@ -96,7 +90,7 @@ class QueuedWrite implements PendingWrite {
   }
 }
 
-/** Groups that failed where each of their calls did not: then all go by themselves. */
+/** After so many batches that failed although their calls succeed separately, the statement is no longer batched. */
 const maxGroupFailures = 3
 
 abstract class WriteQueue {
@@ -106,9 +100,9 @@ abstract class WriteQueue {
   protected inFlight = 0
   protected batched: BatchedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
   readonly #write: WriteBatch
-  /** What is on its way from an earlier one is not waited for any more. */
+  /** Incremented by `check`. Later calls do not wait for calls of an earlier generation. */
   #generation = 0
-  /** Nothing has come since somebody looked. */
+  /** No result has arrived since the last check. */
   #isSlow = false
   #failures = 0
 
@@ -122,11 +116,7 @@ abstract class WriteQueue {
     return this.waiting.length > 0
   }
 
-  /**
-   * What takes long may stand in a line of its own, or wait for somebody: nobody waits for it any more.
-   *
-   * @returns whether somebody waits
-   */
+  /** Stops waiting for slow calls, which may be waiting for locks. @returns whether there are waiting calls */
   check(): boolean {
     if (this.#isSlow) {
       this.#generation++
@@ -136,13 +126,13 @@ abstract class WriteQueue {
     return this.isWaiting
   }
 
-  /** Sends what waits. */
+  /** Sends waiting calls. */
   protected abstract send(): void
 
-  /** Something on its way was answered. */
+  /** Called after each result. */
   protected abstract onResult(): void
 
-  /** A call that goes by itself. */
+  /** Runs a call directly. */
   protected runDirectly(
     values: readonly unknown[],
     { runner }: WriteCaller,
@@ -156,7 +146,7 @@ abstract class WriteQueue {
     return answer
   }
 
-  /** @param keys of the rows that it changes */
+  /** @param keys the keys of the rows that it updates */
   protected queue(
     values: readonly unknown[],
     caller: WriteCaller,
@@ -167,7 +157,7 @@ abstract class WriteQueue {
     })
   }
 
-  /** Something goes. @returns what is called with its answer */
+  /** Registers a running statement. @returns a function to call with its result */
   protected begin(): () => void {
     const generation = this.#generation
     this.inFlight++
@@ -197,7 +187,11 @@ abstract class WriteQueue {
     }
   }
 
-  /** A group has failed, and none of its calls. @returns whether all go by themselves from now on */
+  /**
+   * Counts a batch that failed although its calls succeed separately.
+   *
+   * @returns whether the statement is no longer batched
+   */
   protected recordGroupFailure(): boolean {
     this.#failures++
     if (this.#failures !== maxGroupFailures) return false
@@ -214,10 +208,10 @@ abstract class WriteQueue {
 }
 
 /**
- * New rows of one table, each of one call. The first goes at once; those that come while it is on its way go together as one
- * statement, and so with one commit, when it has its answer. Of a statement that fails nothing was kept: then each call is
- * run by itself, so that it has its own answer or fault. One that has to wait for somebody (a unique value that another
- * transaction has written, a row that it refers to) holds the others for a moment only: then it waits by itself.
+ * Inserts of one row into a table. The first call is sent immediately. Calls that arrive while it runs are sent
+ * together as one statement, and so with one commit. If that statement fails, nothing was stored, and each call runs
+ * separately to get its own result or error. A row that waits for a lock (because of a unique value or a foreign key)
+ * delays the others only briefly, and then waits separately.
  */
 export class InsertQueue extends WriteQueue {
   constructor(statement: Statement, engine: Engine) {
@@ -254,11 +248,13 @@ export class InsertQueue extends WriteQueue {
       await this.#fail(calls, error)
       return
     }
-    // The statement makes sure that there are as many, in the order of the calls.
+    // The statement guarantees one row for each call, in order.
     for (const [index, call] of calls.entries()) call.resolve(rows.slice(index, index + 1))
   }
 
-  /** Where the server was lost or took its time, each call is told so: nobody knows, or it would take as long again. */
+  /**
+   * After an outage or a timeout, each call gets that error: the outcome is unknown, or a retry would time out again.
+   */
   async #fail(calls: readonly QueuedWrite[], error: unknown): Promise<void> {
     const isLockWait = isLockTimeout(error)
     if (!isLockWait && affectsAllCalls(error)) {
@@ -270,17 +266,17 @@ export class InsertQueue extends WriteQueue {
   }
 }
 
-/** Rows in one statement, of calls that change several. */
+/** The maximum number of rows in one statement, for calls that update several rows. */
 const maxListRows = 1000
 
-/** Rows of one of them: what changes more goes by itself, and nobody waits for it. */
+/** The maximum number of rows of a batched call. Larger calls run separately. */
 const maxRowsPerCall = 100
 
 export class UpdateQueue extends WriteQueue {
   readonly #maxInFlight: number
   #isGathering = false
 
-  /** @param most statements on their way at once */
+  /** @param most the maximum number of running statements */
   constructor(statement: Statement, engine: Engine, most: number) {
     super(
       statement,
@@ -290,7 +286,11 @@ export class UpdateQueue extends WriteQueue {
     this.#maxInFlight = most
   }
 
-  /** @returns the changed row. It goes by itself where nobody is before it, or it is not known how they go together */
+  /**
+   * Runs the call directly if no other call runs or if the batched statement is not prepared.
+   *
+   * @returns the updated rows
+   */
   run(values: readonly unknown[], caller: WriteCaller): MaybePromise<readonly Row[]> {
     if (this.#isLong(values)) return caller.runner.run(this.statement, values, 'rows')
     if (this.inFlight === 0 || typeof this.batched !== 'object')
@@ -304,14 +304,14 @@ export class UpdateQueue extends WriteQueue {
     return rows !== undefined && rows.sizeOf(values) > maxRowsPerCall
   }
 
-  /** Texts that are the same for the same row. */
+  /** Texts that identify the rows of a call. */
   #rowKeysOf(values: readonly unknown[]): readonly string[] {
     const { oneRow, rows } = this.statement
     if (rows !== undefined) return (values[rows.keys] as string).slice(1, -1).split(',')
     return [String(values[(oneRow?.keyPosition ?? 1) - 1])]
   }
 
-  /** Sends at the end of the loop's turn: until then others may come. */
+  /** Sends at the end of the current turn of the event loop, to collect more calls. */
   #gather(): void {
     if (this.#isGathering) return
     this.#isGathering = true
@@ -335,7 +335,7 @@ export class UpdateQueue extends WriteQueue {
     else if (first !== undefined) void this.#runTogether(calls, joined)
   }
 
-  /** Calls for different rows, as many as go into one statement; what else is for one of them comes behind it. */
+  /** Takes calls for different rows, as many as fit into one statement. Further calls for the same row wait. */
   #take(): QueuedWrite[] {
     const most = this.statement.rows === undefined ? maxRows : maxListRows
     const keys = new Set<string>()
@@ -352,7 +352,7 @@ export class UpdateQueue extends WriteQueue {
     return calls
   }
 
-  /** @returns whether each was answered */
+  /** @returns whether all calls have results */
   async #runTogether(calls: readonly QueuedWrite[], batched: BatchedStatement): Promise<boolean> {
     let rows: readonly Row[]
     try {
@@ -370,12 +370,15 @@ export class UpdateQueue extends WriteQueue {
     return true
   }
 
-  /** In a turn of the loop of its own: calls of one turn may wait for each other. */
+  /** Runs in a separate turn of the event loop, because calls of one turn may depend on each other. */
   #runSeparately(call: QueuedWrite): void {
     setImmediate(() => void call.runAlone(this.statement))
   }
 
-  /** Of what failed nothing was kept, unless the server was lost: then nobody knows. What took its time is not tried again. */
+  /**
+   * After an error nothing was stored, except that an outage leaves the outcome unknown. Calls that timed out are not
+   * tried again.
+   */
   async #fail(
     calls: readonly QueuedWrite[],
     error: unknown,
