@@ -44,7 +44,8 @@ const typeLabels: Readonly<Record<TypeDeclaration['kind'], string>> = {
 export const rootDescriptions: Readonly<Record<string, string>> = {
   Query: 'The queries.',
   Mutation: 'The mutations. Several mutations of one operation run one after the other.',
-  Subscription: 'The subscriptions. Each sends an event for every change until the client disconnects.',
+  Subscription:
+    'The subscriptions. Each sends an event for every change until the client disconnects.',
 }
 
 export function titled(text: string): string {

@@ -180,7 +180,10 @@ function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptio
   for (const error of errors) {
     const thrown = thrownIn(error)
     if (thrown instanceof HttpError && hasHiddenErrors(thrown)) {
-      log.warn({ err: thrown }, 'a validation error of hidden fields was not reported to the client')
+      log.warn(
+        { err: thrown },
+        'a validation error of hidden fields was not reported to the client',
+      )
     }
     if (thrown instanceof IntOverflow) thrown.log(log)
     else if (isInternalError(thrown)) {

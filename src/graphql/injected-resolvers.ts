@@ -87,7 +87,9 @@ export class InjectedResolvers {
     return (root, args, context, info) => {
       resolver ??= this.#get?.(provide) as Resolve | undefined
       if (resolver === undefined) {
-        throw new Error(`${where} injects providers, so it works only in an application. Call it through the endpoint.`)
+        throw new Error(
+          `${where} injects providers, so it works only in an application. Call it through the endpoint.`,
+        )
       }
       return resolver(root, args, context, info)
     }

@@ -35,7 +35,10 @@ export function excessIntrospection(
   let maxCost = allowed.get(schema)
   if (maxCost === undefined) allowed.set(schema, (maxCost = allowance * measureToolQuery(schema)))
   if (introspection <= maxCost) return undefined
-  return overLimit('cost', 'The introspection of the operation is larger than the introspection query of tools. Select fewer fields.')
+  return overLimit(
+    'cost',
+    'The introspection of the operation is larger than the introspection query of tools. Select fewer fields.',
+  )
 }
 
 /** The cost of the introspection query that tools send, with all its options. */

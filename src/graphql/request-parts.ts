@@ -36,7 +36,8 @@ export interface RequestParts {
  * @throws {HttpError} 400 `BAD_REQUEST`, `PERSISTED_DOCUMENT_NOT_FOUND` or `PERSISTED_QUERY_NOT_FOUND`
  */
 export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
-  if (Array.isArray(body)) throw malformed('Lists of operations are not supported. Send one operation as an object.')
+  if (Array.isArray(body))
+    throw malformed('Lists of operations are not supported. Send one operation as an object.')
   if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
   const { variables, operationName, extensions } = body
   if (isPresent(variables) && !isMap(variables)) throw malformed('variables must be an object.')

@@ -38,9 +38,12 @@ export const resolveKey: GraphQLFieldResolver<unknown, unknown> = (root, args, c
     if (value === undefined && fieldName in root) return null
   }
   const { GraphQLError } = graphqlLibrary()
-  throw new GraphQLError(`${info.parentType.name}.${fieldName}: the parent value has no such property.`, {
-    extensions: { code: graphqlCodes.unresolved },
-  })
+  throw new GraphQLError(
+    `${info.parentType.name}.${fieldName}: the parent value has no such property.`,
+    {
+      extensions: { code: graphqlCodes.unresolved },
+    },
+  )
 }
 
 export interface RunInput {

@@ -196,7 +196,11 @@ export class Schema {
     const interceptors = use.flatMap((decorator) => entryOf(decorator) ?? [])
     if (interceptors.length < use.length) {
       const remedy = "Pass decorators of createDecorator, called: use: [Throttle('3/m')]."
-      this.#report('DECORATOR_SPECIFICATION', `${what}: an element of use is not a custom decorator.`, remedy)
+      this.#report(
+        'DECORATOR_SPECIFICATION',
+        `${what}: an element of use is not a custom decorator.`,
+        remedy,
+      )
     }
     return { ...field, extensions: { ...field.extensions, [interceptorsExtension]: interceptors } }
   }

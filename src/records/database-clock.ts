@@ -1,7 +1,6 @@
 /**
- * The clock of the database's machine, which all processes share even if their own clocks differ. The time is read
- * now and
- * then. Between two readings the process's steady clock continues it, so that `now` sends no statement. Source:
+ * The clock of the database's machine, which all processes share even if their own clocks differ. The time is read now
+ * and then. Between two readings the process's steady clock continues it, so that `now` sends no statement. Source:
  * decisions, Operations.
  */
 import { attempt, promise, type MaybePromise } from '../core/maybe-promise.js'
@@ -16,8 +15,7 @@ const longestReading = 2_000
 const pause = 1_000
 /**
  * Milliseconds by which the system clock may drift from the steady one. A larger drift means that it was set or that
- * the
- * machine slept, and the time is read again.
+ * the machine slept, and the time is read again.
  */
 const leap = 500
 

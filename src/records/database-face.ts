@@ -1,7 +1,6 @@
 /**
- * The public type of `Database`, with only the members that applications use. The members for repositories, `crud`
- * and GraphQL
- * are left out.
+ * The public type of `Database`, with only the members that applications use. The members for repositories, `crud` and
+ * GraphQL are left out.
  */
 import { connect as open, Database as OpenDatabase } from './database.js'
 import type { DatabaseOptions } from './database-options.js'

@@ -13,23 +13,20 @@ export interface DatabaseOptions {
   /** A custom engine instead of the one that the address selects: `pglite()`. */
   engine?: EngineSource
   /**
-   * The address of PostgreSQL without the pooler, for work that needs a session: events of other processes,
-   * migrations.
+   * The address of PostgreSQL without the pooler, for work that needs a session: events of other processes, migrations.
    * Default `url`.
    */
   direct?: string | undefined
   /**
-   * Replicas of PostgreSQL for reads outside transactions: `['postgres://a/shop']`. A caller who has written reads
-   * its own writes.
-   * A replica that is unreachable or lags too much is skipped. Default none.
+   * Replicas of PostgreSQL for reads outside transactions: `['postgres://a/shop']`. A caller who has written reads its
+   * own writes. A replica that is unreachable or lags too much is skipped. Default none.
    */
   replicas?: readonly string[] | undefined
   /** The maximum lag of a replica behind the primary, in milliseconds. Default 1,000. */
   replicaLag?: number | undefined
   /**
    * The record classes whose tables `sync` creates, including the records that their relations lead to. Default: the
-   * records used
-   * so far.
+   * records used so far.
    */
   records?: readonly Class[]
   /** Receives lost connections and schema changes. Default: the log of the application that provides the database. */

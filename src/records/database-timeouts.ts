@@ -1,7 +1,6 @@
 /**
  * Limits how long callers wait for a database, and remembers that it is unresponsive, so that later callers fail
- * immediately.
- * Source: decisions, Operations.
+ * immediately. Source: decisions, Operations.
  */
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
@@ -26,9 +25,8 @@ export class DatabaseTimeouts {
   }
 
   /**
-   * True after the database has not responded in time, until a check in the background gets a response. An error
-   * counts as a
-   * response.
+   * True after the database has not responded in time, until a check in the background gets a response. An error counts
+   * as a response.
    */
   get isUnresponsive(): boolean {
     return this.#isOut

@@ -179,8 +179,7 @@ export class Database implements Source {
 
   /**
    * Milliseconds since 1970 by the clock of the database's machine. Use it for values that several processes share,
-   * because their
-   * own clocks may differ. It sends no statement.
+   * because their own clocks may differ. It sends no statement.
    *
    * @param clock a test's clock, whose offset is added
    */
@@ -189,9 +188,8 @@ export class Database implements Source {
   }
 
   /**
-   * A timeout for work that cannot wait for an unresponsive database. `database.timeouts(200).run(() => …)` throws
-   * 503 after
-   * 200 ms. From then on it throws immediately, until a check in the background gets a response.
+   * A timeout for work that cannot wait for an unresponsive database. `database.timeouts(200).run(() => …)` throws 503
+   * after 200 ms. From then on it throws immediately, until a check in the background gets a response.
    *
    * @param runForRequest milliseconds; callers with the same number share one circuit breaker
    */
@@ -244,10 +242,8 @@ export class Database implements Source {
 
   /**
    * Runs work in a transaction. All changes are stored when the work's promise is fulfilled, and none when it is
-   * rejected. Inside
-   * another transaction, the work is a savepoint that can fail alone. If another transaction conflicts, the work is
-   * rolled back and
-   * runs again, so it must have no effects outside the database.
+   * rejected. Inside another transaction, the work is a savepoint that can fail alone. If another transaction
+   * conflicts, the work is rolled back and runs again, so it must have no effects outside the database.
    *
    * @param work everything it does with this database belongs to the transaction, whether it uses `tx` or not
    * @param request a client's request; nothing is stored after its timeout
@@ -263,9 +259,8 @@ export class Database implements Source {
   }
 
   /**
-   * The transaction that is open at the call: of `database.transaction`, of a route, or of `kysely`. Packages that
-   * also store data
-   * outside the database use its `onCommit` and `onRollback`.
+   * The transaction that is open at the call: of `database.transaction`, of a route, or of `kysely`. Packages that also
+   * store data outside the database use its `onCommit` and `onRollback`.
    */
   openTransaction(): OpenTransaction | undefined {
     return this.#transactions.current()
@@ -273,8 +268,7 @@ export class Database implements Source {
 
   /**
    * For packages: runs work right before the commit of every transaction of a request that has written. Writes of the
-   * work
-   * are committed with the transaction. Writes of the request that are outside transactions get one.
+   * work are committed with the transaction. Writes of the request that are outside transactions get one.
    */
   beforeCommit(request: object, work: () => Promise<void>): void {
     this.#transactions.beforeCommit(request as ClientWriting, work)
@@ -317,9 +311,8 @@ export class Database implements Source {
   }
 
   /**
-   * Prepares a handwritten statement of a package for all engines. `words` has the fragments in which they differ.
-   * Each run
-   * belongs to the transaction that is open there.
+   * Prepares a handwritten statement of a package for all engines. `words` has the fragments in which they differ. Each
+   * run belongs to the transaction that is open there.
    *
    * ```ts
    * const late = database.prepare({ kind: 'select', tables: ['task'] }, ({ now, value }) =>
@@ -337,9 +330,8 @@ export class Database implements Source {
   }
 
   /**
-   * Repeats statements on a thread with its own connection, so that they run even while the event loop of this
-   * process is blocked.
-   * For a database that no other process can use, they run on the main thread.
+   * Repeats statements on a thread with its own connection, so that they run even while the event loop of this process
+   * is blocked. For a database that no other process can use, they run on the main thread.
    */
   heartbeat(statements: readonly BoundSql[], options: HeartbeatOptions): Heartbeat {
     return startHeartbeat(this.context.engine, statements, options)
@@ -369,9 +361,8 @@ export class Database implements Source {
   }
 
   /**
-   * Calls the listener after the commit of every row that a repository of this process has written. With
-   * `everywhere`, on
-   * PostgreSQL, it also gets rows that other processes have written, and lost events.
+   * Calls the listener after the commit of every row that a repository of this process has written. With `everywhere`,
+   * on PostgreSQL, it also gets rows that other processes have written, and lost events.
    * @returns a function that ends it; with `everywhere`, it resolves as soon as no change can be missed
    */
   onChange(listener: (change: Change) => void): () => void
@@ -389,10 +380,8 @@ export class Database implements Source {
 
   /**
    * The changes of a record's rows from now on, as an async iterable: the events of `onChange`, for `for await`. At
-   * most 1,000
-   * unread events are stored. A slower reader gets `{ event: 'lost', count }` in their place. It ends with the
-   * signal, with `break`,
-   * and when the database is closed.
+   * most 1,000 unread events are stored. A slower reader gets `{ event: 'lost', count }` in their place. It ends with
+   * the signal, with `break`, and when the database is closed.
    */
   changes<T extends object>(
     type: Class<T>,
@@ -402,9 +391,8 @@ export class Database implements Source {
   }
 
   /**
-   * Watches a record's rows, on PostgreSQL also those that other processes write. A watcher receives rows in lists.
-   * It is also
-   * notified of lost events: after a broken connection to the server, and when an `insertMany` was running.
+   * Watches a record's rows, on PostgreSQL also those that other processes write. A watcher receives rows in lists. It
+   * is also notified of lost events: after a broken connection to the server, and when an `insertMany` was running.
    *
    * @returns a function that ends it, as soon as no change that is committed from now on can be missed
    * @throws {HttpError} 503 if the server cannot be reached

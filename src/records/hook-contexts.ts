@@ -9,8 +9,7 @@ export interface HookCaller {
   readonly caller: Claims | null
   /**
    * `'key'`: the operator's static key; `'token'`: any other caller of a request, also one without a token;
-   * `'program'`:
-   * work outside requests.
+   * `'program'`: work outside requests.
    */
   readonly by: 'token' | 'key' | 'program'
   /** A provider of the application, by its class or token. */

@@ -134,9 +134,8 @@ export abstract class ManyRecords<T extends object> {
 
   /**
    * Writes many rows in one transaction, all or none. It is much faster than `createMany`, because it reads nothing
-   * back. An
-   * async iterable, such as a stream of objects, is read at most 20,000 rows ahead of the database, and closed on an
-   * error.
+   * back. An async iterable, such as a stream of objects, is read at most 20,000 rows ahead of the database, and closed
+   * on an error.
    *
    * @returns the number of rows
    */
@@ -159,9 +158,8 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * The position of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It stays valid
-   * after the row
-   * has been deleted.
+   * The position of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It stays valid after
+   * the row has been deleted.
    */
   cursorOf(row: T, orderBy?: OrderBy<T>): string {
     return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)

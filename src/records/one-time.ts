@@ -1,7 +1,6 @@
 /**
  * Single-use tokens: invitations, password resets, confirmations of an email address. Only the hash of a token is
- * stored.
- * `take` deletes its row, in the open transaction if there is one. Source: decisions, Sign-in.
+ * stored. `take` deletes its row, in the open transaction if there is one. Source: decisions, Sign-in.
  *
  *     const invitations = oneTime<{ orgId: number }>('invitation', { for: '7d' })    // @Module({ providers: [invitations] })
  *     const token = await invitations.make({ orgId: 3 })
@@ -38,9 +37,8 @@ export interface OneTime<T> {
 }
 
 /**
- * The result of `oneTime`: a provider to inject as `OneTime<T>`. It has the same two methods itself, for a process
- * with one
- * application.
+ * The result of `oneTime`: a provider to inject as `OneTime<T>`. It has the same two methods itself, for a process with
+ * one application.
  */
 export type OneTimeProvider<T> = OneTime<T> & Class<OneTime<T>>
 

@@ -59,9 +59,8 @@ import { toClientError, type Doing, type Referrer } from './statements/client-er
 
 /**
  * Finds, lists and writes the rows of one record class. Every method returns a promise. Errors that a client can
- * correct
- * are `HttpError`s: 400 `VALIDATION` with paths, 409 `CONFLICT` with the field's name. 503 `DATABASE_UNAVAILABLE` has
- * `Retry-After`.
+ * correct are `HttpError`s: 400 `VALIDATION` with paths, 409 `CONFLICT` with the field's name. 503
+ * `DATABASE_UNAVAILABLE` has `Retry-After`.
  */
 export class Repository<T extends object = object> extends ManyRecords<T> {
   readonly #plans: TablePlans
@@ -121,9 +120,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * The number of rows that match a filter. With `distinct`, rows with equal values in its fields count once.
-   * Default: all rows that are
-   * not marked as deleted.
+   * The number of rows that match a filter. With `distinct`, rows with equal values in its fields count once. Default:
+   * all rows that are not marked as deleted.
    */
   count(): Promise<number>
   count<const W extends Where<T>>(
@@ -187,10 +185,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Changes only the named fields. `{ stock: { add: -1 } }` adds to the stored value. The record's own key is
-   * ignored. If the values
-   * include the version, it must equal the row's. Related rows are written with it, all or nothing:
-   * `{ products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
+   * Changes only the named fields. `{ stock: { add: -1 } }` adds to the stored value. The record's own key is ignored.
+   * If the values include the version, it must equal the row's. Related rows are written with it, all or nothing: `{
+   * products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
    *
    * @returns the updated record; null if no row has the key, or `where` does not match
    * @throws {HttpError} 409 `CONFLICT` if the row is at another version

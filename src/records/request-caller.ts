@@ -115,8 +115,7 @@ function signedIn(request: HttpRequest): string[] {
 
 /**
  * Public routes do not check the token. That is safe, because a forged token only causes reads from the primary. The
- * subject
- * is used, because each response may carry a new token.
+ * subject is used, because each response may carry a new token.
  */
 function subjectOf(token: string): string {
   try {

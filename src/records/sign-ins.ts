@@ -33,9 +33,8 @@ create index if not exists ${replaced}_ends_at on ${replaced} (ends_at)`
 const sweptAfter = 24 * 3_600_000
 
 /**
- * Removes expired rows now and then. It runs outside a transaction, because two transactions that delete the same
- * rows block
- * each other.
+ * Removes expired rows now and then. It runs outside a transaction, because two transactions that delete the same rows
+ * block each other.
  */
 function sweeper(database: Database, table: string): (now: number) => MaybePromise<unknown> {
   const sql = `delete from ${table} where ends_at <= ${database.context.dialect.placeholder(1)}`

@@ -1,7 +1,6 @@
 /**
- * Records which tables a piece of work reads: through repositories, GraphQL, Kysely and access rules. Tracking the
- * work through
- * its promises slows all work down, so it is active only while something is being recorded.
+ * Records which tables a piece of work reads: through repositories, GraphQL, Kysely and access rules. Tracking the work
+ * through its promises slows all work down, so it is active only while something is being recorded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RowTest, Statement } from '../engines/contract/statement.js'

@@ -167,7 +167,9 @@ describe('descriptions', () => {
     expect(of('Lamp', 'madeAt')).toBe('An ISO 8601 date and time. Set by the server.')
     expect(of('Lamp', 'shelf')).toBe('The Shelf whose key is shelfId.')
     expect(of('Shelf', 'lamps')).toBe('Every Lamp whose shelfId is the key of this record.')
-    expect(of('Query', 'lamp')).toBe('A Lamp by its key. Null if it does not exist or the caller may not see it.')
+    expect(of('Query', 'lamp')).toBe(
+      'A Lamp by its key. Null if it does not exist or the caller may not see it.',
+    )
     expect(of('Quote', 'tags')).toBe('A list: each a text. May be null.')
   })
 })

@@ -305,7 +305,10 @@ describe('handleRequest', () => {
   it.each<[unknown, string]>([
     [undefined, 'The body must be an object with the key "query".'],
     ['{ echo }', 'The body must be an object with the key "query".'],
-    [[{ query: '{ echo }' }], 'Lists of operations are not supported. Send one operation as an object.'],
+    [
+      [{ query: '{ echo }' }],
+      'Lists of operations are not supported. Send one operation as an object.',
+    ],
     [{}, 'query is missing.'],
     [{ query: 1 }, 'query must be a string.'],
     [{ query: '{ echo }', variables: [] }, 'variables must be an object.'],

@@ -135,7 +135,9 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
   it('are logged, since nobody else learns of them', async () => {
     warnings.length = 0
     await app.inject({ method: 'POST', url: '/users/way/update%2C%20by%20sum' })
-    expect(warnings).toStrictEqual(['a validation error of hidden fields was not reported to the client'])
+    expect(warnings).toStrictEqual([
+      'a validation error of hidden fields was not reported to the client',
+    ])
   })
 
   const doors: globalThis.Record<string, object | string> = {

@@ -33,9 +33,9 @@ export interface CountEntry {
   readonly relation: RelationModel
   /** Its index in `RelationQueries`. */
   readonly index: number
-  }
+}
 
-  export interface OwnerEntry {
+export interface OwnerEntry {
   readonly kind: 'owner'
   readonly key: string
   readonly relation: RelationModel

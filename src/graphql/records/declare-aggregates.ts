@@ -181,7 +181,8 @@ export function declareAggregate(
     `${many}Aggregate`,
     {
       type: `[${name}Aggregate!]`,
-      description: 'One row for each group, or one row without groupBy. Nulls form a group, which comes last.',
+      description:
+        'One row for each group, or one row without groupBy. Nulls form a group, which comes last.',
       args: {
         where: `${name}Where`,
         ...(groupsOf(model).length > 0 ? { groupBy: `[${name}Group!]` } : {}),
@@ -261,7 +262,8 @@ const meanings: Readonly<Record<AggregateFunction, string>> = {
 
 /** The input types of `having`, shared by all records. */
 export function declareAggregateTest(): [string, TypeDeclaration][] {
-  const description = 'A number, or a value of the type of the field, such as a string for decimals.'
+  const description =
+    'A number, or a value of the type of the field, such as a string for decimals.'
   const declare = (compares: 'order' | 'text', description: string): TypeDeclaration => {
     const fields: Record<string, ArgumentDeclaration> = {}
     for (const operator of operatorsFor(compares)) {
@@ -351,5 +353,9 @@ function declareOrder(
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const name of ['count', ...[...groups, ...aggregateFields].map((one) => one.name)])
     fields[name] = { type: 'SortDirection', description: `By ${name}.` }
-  return { kind: 'input', fields, description: 'The order by one aggregate or group. Use a list for several.' }
+  return {
+    kind: 'input',
+    fields,
+    description: 'The order by one aggregate or group. Use a list for several.',
+  }
 }

@@ -13,8 +13,7 @@ const integerScalar: [string, TypeDeclaration] = [
   'Integer',
   {
     kind: 'scalar',
-    description:
-      'An integer. Beyond 2^53, where a JSON number would lose digits, a string.',
+    description: 'An integer. Beyond 2^53, where a JSON number would lose digits, a string.',
     read: (value) => {
       if (typeof value === 'number' && Number.isSafeInteger(value)) return value
       throw new TypeError(`Integer cannot represent non-integer value: ${JSON.stringify(value)}`)

@@ -39,7 +39,8 @@ export function declareNodeQueries(
       'node',
       {
         type: nodeName,
-        description: 'The record with a global id. Null if it does not exist or the caller may not see it.',
+        description:
+          'The record with a global id. Null if it does not exist or the caller may not see it.',
         args: { id: { type: 'ID!', description: 'The id of a record.' } },
         extensions: { [generatedKey]: { kind: 'node', models } },
         resolve: (_root, { id }, context) => resolveNode(models, services, id, context),

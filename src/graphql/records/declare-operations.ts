@@ -116,7 +116,8 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
     [`${many}Page`, declarePage(model, services)],
     declareAggregate(model, services),
   ]
-  if (simplePlural !== undefined) queries.push([simplePlural, { ...list, deprecated: `Use ${many}.` }])
+  if (simplePlural !== undefined)
+    queries.push([simplePlural, { ...list, deprecated: `Use ${many}.` }])
   return queries
 }
 

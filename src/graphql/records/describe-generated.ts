@@ -15,7 +15,8 @@ const descriptions: Readonly<Record<string, string>> = {
   edges: 'The rows of the page, in order.',
   endCursor: 'The cursor of the last row. Null if the page is empty.',
   event: 'The kind of the change.',
-  expectedVersion: 'The version that the client has read. If the row has another version, nothing is written.',
+  expectedVersion:
+    'The version that the client has read. If the row has another version, nothing is written.',
   first: 'The number of rows from the beginning, or after `after`. Default 10.',
   groupBy: 'The fields whose values form the groups. Without it, all rows are one group.',
   groupByTime: 'Timestamps and dates whose local time forms groups, in addition to `groupBy`.',
@@ -46,7 +47,8 @@ const descriptions: Readonly<Record<string, string>> = {
 const roots: Readonly<
   Partial<Record<GeneratedField['kind'], (model: Pick<RecordModel, 'name'>) => string>>
 > = {
-  one: ({ name }) => `A ${name} by its key. Null if it does not exist or the caller may not see it.`,
+  one: ({ name }) =>
+    `A ${name} by its key. Null if it does not exist or the caller may not see it.`,
   list: ({ name }) => `Every ${name} that the caller may see, at most 10 by default.`,
   count: ({ name }) => `The number of ${name} rows that the caller may see.`,
   page: ({ name }) => `A page of ${name} rows, by cursor.`,

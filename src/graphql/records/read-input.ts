@@ -78,7 +78,11 @@ function readMany(
     return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
   const trees = items.map((one, index) => {
     if (isOperationObject(target, one))
-      throw invalid(`${at}.${index}`, 'type', 'must be the only element, because it contains operations')
+      throw invalid(
+        `${at}.${index}`,
+        'type',
+        'must be the only element, because it contains operations',
+      )
     return readInput(target, one, `${at}.${index}`)
   })
   return { many: bareToMany(relation, at, trees), isBare: true }

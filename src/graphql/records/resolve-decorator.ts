@@ -31,7 +31,9 @@ const resolveMetadata = createMemberMetadata<ResolveMetadata>('resolve')
 export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorator {
   return toDecorator(({ owner, member, kind: position, isStatic }) => {
     if (member === undefined || position !== 'method' || isStatic) {
-      throw new TypeError(`@Resolve on ${owner.name}: it can only be used on a method of instances.`)
+      throw new TypeError(
+        `@Resolve on ${owner.name}: it can only be used on a method of instances.`,
+      )
     }
     resolveMetadata.write(owner, member, { type, options: { ...options } })
   })

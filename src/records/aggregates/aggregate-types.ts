@@ -19,9 +19,8 @@ export interface AggregateOptions<T> {
   /** Filters the rows. Default: all rows that are not deleted. */
   where?: Where<T>
   /**
-   * One row for each combination of these fields' values; null counts as a value. Default: one row for all.
-   * Timestamps and
-   * dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
+   * One row for each combination of these fields' values; null counts as a value. Default: one row for all. Timestamps
+   * and dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
    */
   groupBy?: readonly ((keyof T & string) | TimeGrouping<T>)[] | undefined
   /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
@@ -38,8 +37,7 @@ export interface AggregateOptions<T> {
   having?: Having<T>
   /**
    * `{ sumPrice: 'desc' }`, or a list of such terms. Nulls come last unless `{ nulls: 'first' }`. Equal rows, and by
-   * default all
-   * rows, are ordered by the grouping fields.
+   * default all rows, are ordered by the grouping fields.
    */
   orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[]
   /** The maximum number of groups. Default all. */

@@ -77,8 +77,7 @@ const maxPatternLength = 1000
 
 /**
  * The operators of `having` for an aggregate. Minima and maxima of texts are compared as texts, other aggregates by
- * their
- * order.
+ * their order.
  *
  * @param column undefined for the count
  */

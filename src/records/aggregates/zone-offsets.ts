@@ -1,7 +1,6 @@
 /**
  * The offset changes of the runtime's time zones. SQLite has no zones, and a server's zones may be outdated, so a
- * statement contains the changes itself. A tree of comparisons finds the offset of any timestamp in nine steps.
- * Source:
+ * statement contains the changes itself. A tree of comparisons finds the offset of any timestamp in nine steps. Source:
  * decisions, Records: queries.
  */
 import { BoundedCache } from '../../core/bounded-cache.js'

@@ -1,6 +1,6 @@
 /**
- * Estimates the cost of a client's query in points, one for about a thousand examined rows. The estimate uses the query, the
- * indexes and the approximate sizes of the tables. Nothing is run.
+ * Estimates the cost of a client's query in points, one for about a thousand examined rows. The estimate uses the
+ * query, the indexes and the approximate sizes of the tables. Nothing is run.
  */
 
 import { isPlainObject } from '../../core/json.js'
@@ -189,8 +189,8 @@ class CostReader {
   }
 
   /**
-   * The words are looked up in an index; all rows may contain them, and are looked at where there is another order, a count
-   * or an aggregate. By rank no more are read than are ranked.
+   * The words are looked up in an index; all rows may contain them, and are looked at where there is another order, a
+   * count or an aggregate. By rank no more are read than are ranked.
    */
   #search(table: Table, value: unknown, rows: number): Work {
     const wordCount = typeof value === 'string' ? value.split(/\s+/).length : 1

@@ -7,8 +7,7 @@ import type { Change, RowChanges } from './changes.js'
 
 /**
  * Rows of a class were written, but it is unknown which: the connection to the server was broken, or the reader of
- * `changes`
- * was too slow.
+ * `changes` was too slow.
  */
 export interface MissedChanges {
   readonly event: 'lost'

@@ -121,8 +121,7 @@ export class ClientManyWriter {
 
   /**
    * Writes rows that need no checks with few statements. If that fails, the rows are written one by one, so that the
-   * error
-   * has the names that the client used.
+   * error has the names that the client used.
    */
   async #together<R>(
     trees: readonly WriteTree[],

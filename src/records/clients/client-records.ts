@@ -1,8 +1,7 @@
 /**
- * A record as one client sees it. REST, GraphQL and all other interfaces read and write for clients through it.
- * Hidden fields do
- * not exist, invisible rows are missing, and secured fields are left out for callers without the role. Source:
- * decisions, Records: access rules.
+ * A record as one client sees it. REST, GraphQL and all other interfaces read and write for clients through it. Hidden
+ * fields do not exist, invisible rows are missing, and secured fields are left out for callers without the role.
+ * Source: decisions, Records: access rules.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'

@@ -65,8 +65,7 @@ export class ClientWriter {
   /**
    * The right to write the row itself was checked earlier. Rights for the other rows are checked here.
    *
-   * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller
-   * may
+   * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller may
    * not write; 404 `NOT_FOUND` for missing nested rows; 403 `FORBIDDEN` if the caller could not see a row afterwards.
    * Nothing is written then
    */
@@ -202,8 +201,7 @@ export class ClientWriter {
 
   /**
    * Nothing is stored after the request's timeout. The caller's visible rows are looked up before and after a write.
-   * The rows must
-   * not change in between, even if no hook requires that.
+   * The rows must not change in between, even if no hook requires that.
    *
    * @param isolation the level that the hooks of the written records require
    */
@@ -213,8 +211,7 @@ export class ClientWriter {
 
   /**
    * As `transaction`, for changes of rows that may exchange unique values. Records with `rows` do not allow that,
-   * because their rows
-   * are checked immediately after each write.
+   * because their rows are checked immediately after each write.
    */
   swapping<R>(trees: readonly WriteTree[], work: () => Promise<R>): Promise<R> {
     const isolation = isolationOf(trees.flatMap((tree) => [...tablesOf(tree)]))

@@ -96,8 +96,8 @@ export function afterCursor(
 }
 
 /**
- * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not behind is
- * the same: nothing need say so.
+ * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not
+ * behind is the same: nothing need say so.
  */
 function afterSteps([first, ...rest]: readonly CursorStep[]): Condition {
   if (first === undefined) return noRows

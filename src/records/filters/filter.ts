@@ -1,6 +1,6 @@
 /**
- * Reads a filter: resolves every name and checks every value, so that client input becomes a value of a placeholder or an
- * error 400. Returns a condition, and a key under which its statement is cached.
+ * Reads a filter: resolves every name and checks every value, so that client input becomes a value of a placeholder or
+ * an error 400. Returns a condition, and a key under which its statement is cached.
  */
 import { readProgramQuery } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'

@@ -11,8 +11,7 @@ export type Id = number | string
 
 export interface FindOptions {
   /**
-   * Relations to load as well, by dotted path: `['category', 'reviews.author']`. One statement for each level.
-   * Default
+   * Relations to load as well, by dotted path: `['category', 'reviews.author']`. One statement for each level. Default
    * none.
    */
   with?: readonly string[]
@@ -36,8 +35,8 @@ export interface ListOptions<T> extends FindOptions {
   /** Of rows that are equal in all of these fields, only the first one. Default: every row. */
   distinct?: readonly (keyof T & string)[]
   /**
-   * Relations to many rows whose rows are counted: `['reviews']` sets `reviewsCount` on each row, in the same statement.
-   * Default none.
+   * Relations to many rows whose rows are counted: `['reviews']` sets `reviewsCount` on each row, in the same
+   * statement. Default none.
    */
   counts?: readonly (keyof T & string)[]
   /** The maximum number of rows. Default all. */

@@ -129,8 +129,8 @@ export async function makeEmptyMigration(
 }
 
 /**
- * The first migration of an engine makes everything from an empty database. Older migrations of other engines get a file
- * without statements, because `up` requires one for each.
+ * The first migration of an engine makes everything from an empty database. Older migrations of other engines get a
+ * file without statements, because `up` requires one for each.
  *
  * @returns the paths of the files
  */

@@ -8,9 +8,9 @@ import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 import { onceRebuilt } from '../schema/sync.js'
 
 /**
- * The steps that change a large table in use without blocking its readers and writers: a column is added as nullable, filled in
- * batches and constrained afterwards; an index is created concurrently. These steps run outside transactions, and can run again
- * after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
+ * The steps that change a large table in use without blocking its readers and writers: a column is added as nullable,
+ * filled in batches and constrained afterwards; an index is created concurrently. These steps run outside transactions,
+ * and can run again after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
 interface OnlineSteps {
   /** Statements that hold a lock only briefly, or on a table that is not in use yet. */
@@ -167,8 +167,8 @@ function notNullSteps(
 }
 
 /**
- * A row that somebody else fills meanwhile keeps that value, because the outer condition is read again then. Rows are found
- * by their key: a `ctid` would also name rows of other partitions.
+ * A row that somebody else fills meanwhile keeps that value, because the outer condition is read again then. Rows are
+ * found by their key: a `ctid` would also name rows of other partitions.
  *
  * ```sql
  * do $$ begin loop

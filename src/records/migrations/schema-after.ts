@@ -1,7 +1,7 @@
 /**
- * The schema after a migration: what the records declare, and what they no longer declare. A migration drops no column and no
- * table by itself, so a later version may declare them again: then its migration changes what is there, and `down` leaves it
- * there.
+ * The schema after a migration: what the records declare, and what they no longer declare. A migration drops no column
+ * and no table by itself, so a later version may declare them again: then its migration changes what is there, and
+ * `down` leaves it there.
  */
 import type { ActualColumn, ActualTable, Catalogue } from '../../engines/contract/table-schema.js'
 import type { Dialect } from '../../engines/contract/dialect.js'

@@ -1,7 +1,6 @@
 /**
  * Looks up all rows that a write names before it writes anything. Rows of another parent, invisible rows and missing
- * rows
- * cause the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
+ * rows cause the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
  */
 
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -54,8 +53,7 @@ const maxKeysPerQuery = 5000
 
 /**
  * The rows of a filter that are not marked as deleted and that the caller can see, locked until the transaction ends.
- * The filter
- * comes from the program, so it may use any field.
+ * The filter comes from the program, so it may use any field.
  */
 export async function lockVisibleRows(
   table: Table,
@@ -142,8 +140,7 @@ export class KeyChecker {
 
 /**
  * Looks up all rows that a write names before it writes anything, and locks them until the transaction ends. Rows of
- * another parent,
- * invisible rows and missing rows cause the same error.
+ * another parent, invisible rows and missing rows cause the same error.
  */
 export class RowLookup {
   /** The stored rows that will change. */

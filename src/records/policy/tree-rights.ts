@@ -1,6 +1,5 @@
 /**
- * Checks the caller's rights to write a tree of rows, before any row is read. A record that is closed for writes
- * cannot
+ * Checks the caller's rights to write a tree of rows, before any row is read. A record that is closed for writes cannot
  * be written through another record, nor a closed field through a relation. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'

@@ -56,8 +56,7 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
 }
 
 /**
- * Whether a caller without a sign-in may see rows. If `rows` needs a provider, which does not exist yet, the result
- * is
+ * Whether a caller without a sign-in may see rows. If `rows` needs a provider, which does not exist yet, the result is
  * true, because nothing excludes it.
  */
 export function showsAnonymous(table: Table): boolean {

@@ -1,9 +1,7 @@
 /**
  * A record with the rights of a request's caller, for handlers and packages. It does what a controller with `crud`
- * does,
- * without a route. Hidden fields do not exist, invisible rows are missing, and values are checked like a body.
- * Source: public API,
- * Records; decisions, Records: access rules.
+ * does, without a route. Hidden fields do not exist, invisible rows are missing, and values are checked like a body.
+ * Source: public API, Records; decisions, Records: access rules.
  */
 import { tokenAccess } from '../../auth/access.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -45,8 +43,7 @@ const compiled = new WeakMap<object, BodyChecks>()
 
 /**
  * A record as the caller of a request may read and write it. The record's policy applies, and values are checked like
- * the body of a
- * controller with `crud`.
+ * the body of a controller with `crud`.
  *
  * ```ts
  * const tickets = recordsAs(database, Ticket, request)
@@ -119,8 +116,7 @@ export class CallerRecords<T extends object = object> {
 
   /**
    * All rows of a list, read in pages. The query is the one of `crud`, `?status=open&orderBy=-id`. Its `limit`,
-   * `offset`
-   * and `after` are ignored.
+   * `offset` and `after` are ignored.
    *
    * @param options `with` names relations
    * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403

@@ -31,8 +31,7 @@ export function taggedOrKnown(
 
 /**
  * The tag of a row: its version. If the caller may not read all fields, a hash of the concealed fields is added,
- * because
- * a strong tag stands for exactly one body.
+ * because a strong tag stands for exactly one body.
  *
  * @returns undefined if the table has no version column, or the caller may not read it
  */

@@ -1,6 +1,5 @@
 /**
- * Reads a query as an aggregate and runs it, with groups of values or of local time
- * (`groupBy=createdAt:week&zone=…`):
+ * Reads a query as an aggregate and runs it, with groups of values or of local time (`groupBy=createdAt:week&zone=…`):
  * `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
  * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Records: queries.
  */

@@ -41,8 +41,7 @@ function holdsRequiredKey({ relations }: Table, name: string): boolean {
 
 /**
  * A copy of the fields without defaults. A default would look like a value that the client has sent, perhaps for a
- * field
- * that it may not write.
+ * field that it may not write.
  */
 function loosened(table: Table, besides: readonly string[], name: string): Class {
   const { columns, columnWrites } = policyOf(table)

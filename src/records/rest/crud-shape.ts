@@ -1,8 +1,7 @@
 /**
  * Reads which parts of rows a client selects. `?with=products.tags,category` adds related records. `?fields=id,name`
- * leaves out all
- * other fields of the row. `?fields=id,category.name` also adds a related record with only the named fields. Source:
- * decisions, Records: REST.
+ * leaves out all other fields of the row. `?fields=id,category.name` also adds a related record with only the named
+ * fields. Source: decisions, Records: REST.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'

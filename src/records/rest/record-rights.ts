@@ -1,7 +1,7 @@
 /**
  * Describes a record and the rights of a caller as data: the fields and relations that the caller may read, and the
- * writes that it may
- * do. Packages use it to make pages, tools and documents of records. Source: decisions, Records: access rules.
+ * writes that it may do. Packages use it to make pages, tools and documents of records. Source: decisions, Records:
+ * access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { FieldRules } from '../../fields/rules.js'

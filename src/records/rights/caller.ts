@@ -1,7 +1,6 @@
 /**
  * The caller of a request, and whether an access rule admits it. REST, GraphQL and all other interfaces create a
- * caller, with which
- * all reads and writes for clients are checked. Source: decisions, Records: access rules.
+ * caller, with which all reads and writes for clients are checked. Source: decisions, Records: access rules.
  */
 
 import { type AccessRule, satisfies, type Guard } from '../../auth/access.js'
@@ -12,9 +11,8 @@ import { policyOf } from './record-policy.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 
 /**
- * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard
- * awaited, and the
- * query read again with the result. A promise that is not awaited denies access.
+ * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard awaited,
+ * and the query read again with the result. A promise that is not awaited denies access.
  */
 class PendingAdmission extends HttpError {
   readonly rule: AccessRule

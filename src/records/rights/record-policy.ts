@@ -1,6 +1,5 @@
 /**
- * The access rules of a record, compiled once from its metadata: who reads, who writes, which rows, which fields.
- * Only
+ * The access rules of a record, compiled once from its metadata: who reads, who writes, which rows, which fields. Only
  * this file reads that metadata. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'

@@ -279,8 +279,8 @@ function dropKnown(table: string, index: IndexSchema, known: ActualIndex): strin
 }
 
 /**
- * The name of an index has a hash of its rows, but for those that are not deleted. The database writes conditions in its
- * own way.
+ * The name of an index has a hash of its rows, but for those that are not deleted. The database writes conditions in
+ * its own way.
  */
 function hasSameRows(index: IndexSchema, { where }: ActualIndex): boolean {
   const wanted = indexCondition(index)

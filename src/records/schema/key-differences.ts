@@ -1,8 +1,8 @@
 /**
  * Finds tables whose primary key differs from their record's, because the record gained or lost `shardBy`, and writes
  * the change together with the references to the key. Other work is not blocked for long: the new key is built as a
- * concurrent index,
- * and every reference is checked after it is added. Source: PostgreSQL, ALTER TABLE (USING INDEX, NOT VALID).
+ * concurrent index, and every reference is checked after it is added. Source: PostgreSQL, ALTER TABLE (USING INDEX, NOT
+ * VALID).
  */
 import type {
   ActualForeignKey,

@@ -13,7 +13,8 @@ import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../mode
 import type { JoinTable } from '../../sql/table.js'
 
 /**
- * Writes the order of an index's columns, its condition and its trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial Indexes.
+ * Writes the order of an index's columns, its condition and its trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial
+ * Indexes.
  *
  * @returns an empty list if the database has no such index
  */
@@ -83,8 +84,8 @@ const signs: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes one constraint of `min`, `max`, `oneOf` and `maxLength`, so that other programs obey the rules of a field too. Sources:
- * PostgreSQL, Constraints; SQLite, CREATE TABLE.
+ * Makes one constraint of `min`, `max`, `oneOf` and `maxLength`, so that other programs obey the rules of a field too.
+ * Sources: PostgreSQL, Constraints; SQLite, CREATE TABLE.
  *
  * @returns `undefined` if the database could not break any rule, and with `check: false`
  */

@@ -16,9 +16,10 @@ import { hideErrorsOfValues } from '../model/hidden-names.js'
 import type { Unmarked } from '../model/written-types.js'
 
 /**
- * One addition, which the statement makes itself: `set stock = stock + $1`. The statement changes a row only if the sum obeys the
- * rules. They are tested on the stored value, so that nothing can overflow: `stock >= min - add and stock <= max - add`. If it
- * changes nothing, the row is read and checked as for any other change, which finds the error. Values are in the driver's form.
+ * One addition, which the statement makes itself: `set stock = stock + $1`. The statement changes a row only if the sum
+ * obeys the rules. They are tested on the stored value, so that nothing can overflow: `stock >= min - add and stock <=
+ * max - add`. If it changes nothing, the row is read and checked as for any other change, which finds the error. Values
+ * are in the driver's form.
  */
 export interface Sum {
   readonly column: Column

@@ -1,6 +1,5 @@
 /**
- * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the
- * whole
+ * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
  * row. The row is locked meanwhile, so that no other change intervenes. Source: decisions, Records: writes.
  */
 import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'

@@ -1,7 +1,6 @@
 /**
  * Deletes a row. If changes are watched, it finds the other rows that the database deletes or that lose their
- * reference. It also reads
- * the values by which listeners decide who could see the row.
+ * reference. It also reads the values by which listeners decide who could see the row.
  */
 import type { PastRow, RowChanges } from '../changes/changes.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
- * Deletes all rows that match a filter, and single rows that must be read first: because of their version, of hooks, or of
- * hooks of the rows that the database deletes with them. Source: decisions, Records: writes.
+ * Deletes all rows that match a filter, and single rows that must be read first: because of their version, of hooks, or
+ * of hooks of the rows that the database deletes with them. Source: decisions, Records: writes.
  */
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'

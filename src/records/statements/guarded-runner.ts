@@ -1,7 +1,6 @@
 /**
- * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled
- * back. PostgreSQL itself behaves like this, while SQLite would continue with half of the work. After a conflict with
- * another
+ * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled back.
+ * PostgreSQL itself behaves like this, while SQLite would continue with half of the work. After a conflict with another
  * transaction, a savepoint does not help: the whole transaction must run again.
  */
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'

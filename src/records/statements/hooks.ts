@@ -1,7 +1,6 @@
 /**
  * Runs the hooks of a record: first the hooks before a write, then the row's rules, and later the hooks after the
- * commit. Values
- * of a hook's context are created on first use.
+ * commit. Values of a hook's context are created on first use.
  */
 
 import { type Instance, insertRow } from './write-row.js'

@@ -1,7 +1,6 @@
 /**
  * Reads the nested rows of an input: `{ create, update, connect, disconnect, delete }`. The format is the same for
- * REST,
- * GraphQL and programs. Source: decisions, Records: writes.
+ * REST, GraphQL and programs. Source: decisions, Records: writes.
  */
 
 import type { Id } from '../filters/list-options.js'

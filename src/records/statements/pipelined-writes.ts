@@ -1,7 +1,6 @@
 /**
- * Sends several writes without waiting for each response. The database runs them in order. Only for work that sends
- * its single
- * statement synchronously.
+ * Sends several writes without waiting for each response. The database runs them in order. Only for work that sends its
+ * single statement synchronously.
  */
 import type { ClientWriting, Engine, Runner, OrderedRunner } from '../../engines/contract/engine.js'
 import type { Transactions } from './transactions.js'

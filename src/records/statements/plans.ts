@@ -228,8 +228,8 @@ export class TablePlans {
   }
 
   /**
-   * Values: lists of keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the number
-   * of keys.
+   * Values: lists of keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the
+   * number of keys.
    */
   updateEach(
     columns: readonly Column[],

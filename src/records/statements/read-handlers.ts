@@ -1,10 +1,8 @@
 /**
  * Handlers of GET requests, which promise to change nothing. Tracking the promises of each request would cost a tenth
- * of a small
- * route, so only a handler's first requests are tracked. If one of them changes something, all later requests are
- * tracked.
- * Otherwise, changes in the turn in which a handler begins still belong to its request. If an unknown request changes
- * something later while a handler runs, that handler is tracked again.
+ * of a small route, so only a handler's first requests are tracked. If one of them changes something, all later
+ * requests are tracked. Otherwise, changes in the turn in which a handler begins still belong to its request. If an
+ * unknown request changes something later while a handler runs, that handler is tracked again.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { clientWritesOf } from '../../engines/client-writes.js'

@@ -1,7 +1,6 @@
 /**
- * The shard of statements. Rows of `@Record({ shardBy })` are found by their key and by the shard's value, which
- * comes from the
- * options of a call or from the surrounding call. Source: decisions, Records: queries.
+ * The shard of statements. Rows of `@Record({ shardBy })` are found by their key and by the shard's value, which comes
+ * from the options of a call or from the surrounding call. Source: decisions, Records: queries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Condition } from '../filters/condition.js'

@@ -92,8 +92,7 @@ export interface Source {
   /**
    * Runs work, all or nothing. Inside a transaction, the work is a savepoint that can fail alone.
    *
-   * @param isolation of a transaction that begins here: `isolationOf` if the application's code runs in it;
-   * undefined:
+   * @param isolation of a transaction that begins here: `isolationOf` if the application's code runs in it; undefined:
    * the database's default
    */
   atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T>

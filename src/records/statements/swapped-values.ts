@@ -1,9 +1,7 @@
 /**
- * Lets rows of one call exchange unique values. Databases check unique values row by row, so `[{ id: 1, position: 2
- * },
+ * Lets rows of one call exchange unique values. Databases check unique values row by row, so `[{ id: 1, position: 2 },
  * { id: 2, position: 1 }]` fails at its first row. Then the call is rolled back and runs again: each row gets
- * placeholders
- * for its unique values, and all rows get their values at the end.
+ * placeholders for its unique values, and all rows get their values at the end.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -19,8 +17,9 @@ import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
 
 /**
- * A placeholder stands for a unique value while rows exchange their values. It obeys the rules that the database checks: `min`,
- * `max` and `maxLength`. A field without bounds gets a placeholder where values are rare, because no row may have it.
+ * A placeholder stands for a unique value while rows exchange their values. It obeys the rules that the database
+ * checks: `min`, `max` and `maxLength`. A field without bounds gets a placeholder where values are rare, because no row
+ * may have it.
  *
  * @returns a value of the property that hardly any row has; `undefined` if the field has none
  */

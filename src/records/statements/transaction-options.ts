@@ -47,10 +47,10 @@ export class Retries {
 export interface TransactionOptions {
   /**
    * How far the transaction is isolated from concurrent ones. Default `serializable`: the result is as if the
-   * transactions ran one after the other, so a rule that reads rows and then writes holds without a lock.
-   * `repeatable read`: rows stay as they were first read, and no update is lost, but two transactions may each read what
-   * the other one writes. `read committed`: a statement sees what others committed before it, so a change between a read
-   * and a write can be lost, unless the read has `{ lock: true }`. SQLite has one writer, so every level is serializable.
+   * transactions ran one after the other, so a rule that reads rows and then writes holds without a lock. `repeatable
+   * read`: rows stay as they were first read, and no update is lost, but two transactions may each read what the other
+   * one writes. `read committed`: a statement sees what others committed before it, so a change between a read and a
+   * write can be lost, unless the read has `{ lock: true }`. SQLite has one writer, so every level is serializable.
    */
   isolation?: Isolation
   /** Milliseconds within which the work may run again after conflicts. Default 30,000. */

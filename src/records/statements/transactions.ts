@@ -1,7 +1,6 @@
 /**
  * Begins, repeats and ends transactions, and finds the transaction of the running code. It tracks asynchronous calls,
- * so that
- * an injected repository joins the transaction of the route that calls it.
+ * so that an injected repository joins the transaction of the route that calls it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/http-error.js'
@@ -215,8 +214,7 @@ export class Transactions implements ScopeHost {
 
   /**
    * Runs work in a transaction that loses no changes, or as a savepoint of the open transaction. After a conflict it
-   * runs
-   * again.
+   * runs again.
    *
    * @param writing the client's request, if it differs from the request of the running code; nothing is stored after
    * its timeout
@@ -241,8 +239,7 @@ export class Transactions implements ScopeHost {
    * As `run`, for the statements of a write.
    *
    * @param isolation the level that hooks among the statements need; undefined without hooks: the statements read
-   * nothing before,
-   * or lock the rows that they read
+   * nothing before, or lock the rows that they read
    */
   async together<T>(
     work: (scope: Scope) => Promise<T>,
@@ -296,8 +293,7 @@ export class Transactions implements ScopeHost {
 
   /**
    * Begins a transaction that its caller ends, such as the query builder. As with `run`, all further calls belong to
-   * it.
-   * Inside an open transaction it is a savepoint. It never runs again.
+   * it. Inside an open transaction it is a savepoint. It never runs again.
    *
    * @throws {TypeError} an isolation that the outer transaction does not have
    */
@@ -350,11 +346,7 @@ export class Transactions implements ScopeHost {
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
     const { served, quiet } = this.#beginning
-    const {
-      isolation,
-      waitTimeout,
-      writing = this.#request()?.writing ?? served,
-    } = options
+    const { isolation, waitTimeout, writing = this.#request()?.writing ?? served } = options
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
@@ -424,8 +416,7 @@ const rolledBack = new Error('The transaction is rolled back.')
 
 /**
  * A row has values of another row that was committed after this transaction began, and which it therefore could not
- * see. In a new
- * attempt the work sees that row. It may then choose other values, or throw its own error.
+ * see. In a new attempt the work sees that row. It may then choose other values, or throw its own error.
  */
 class Overtaken extends Error {
   /** The values that collide. */

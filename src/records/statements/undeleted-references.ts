@@ -1,6 +1,6 @@
 /**
- * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a record they
- * are references to missing rows, as after a real deletion.
+ * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a
+ * record they are references to missing rows, as after a real deletion.
  */
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'

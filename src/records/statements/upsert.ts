@@ -1,7 +1,6 @@
 /**
- * Changes the row that has a unique value, or values that are unique together, or creates it. If another caller
- * creates it concurrently,
- * that row is changed, so that there is one row. It uses `update` and `create`, with their rules.
+ * Changes the row that has a unique value, or values that are unique together, or creates it. If another caller creates
+ * it concurrently, that row is changed, so that there is one row. It uses `update` and `create`, with their rules.
  */
 
 import { HttpError } from '../../errors/http-error.js'

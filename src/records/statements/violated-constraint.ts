@@ -1,7 +1,6 @@
 /**
- * Finds the violated constraint of an error: the referring record, the broken relation, or the name of a unique
- * index. SQLite only
- * reports the columns of an index.
+ * Finds the violated constraint of an error: the referring record, the broken relation, or the name of a unique index.
+ * SQLite only reports the columns of an index.
  */
 
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'

@@ -1,6 +1,5 @@
 /**
- * The options of updates and deletions, and how they are read. Source: public API, Records,
- * continued.
+ * The options of updates and deletions, and how they are read. Source: public API, Records, continued.
  */
 import { invalid } from '../filters/invalid.js'
 import { rejectUndefined } from '../filters/list-options.js'

@@ -20,8 +20,9 @@ import { findPlaceholders } from './swapped-values.js'
 import { demandUndeleted, referencesToMarked } from './undeleted-references.js'
 
 /**
- * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a field of the
- * condition, the row still matches afterwards. Then one statement replaces a transaction that checks, writes and checks again.
+ * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a
+ * field of the condition, the row still matches afterwards. Then one statement replaces a transaction that checks,
+ * writes and checks again.
  */
 export interface VisibleRows {
   readonly condition: Condition
