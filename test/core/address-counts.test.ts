@@ -19,7 +19,7 @@ describe('addressKey', () => {
 })
 
 describe('AddressCounts', () => {
-  it('forgets an address of which nothing is left', () => {
+  it('forgets an address once its last count is removed', () => {
     const counts = new AddressCounts()
     counts.add('a')
     counts.add('a')

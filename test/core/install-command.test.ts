@@ -5,6 +5,6 @@ it.each([
   ['npm install pg', { node: '22.0.0' }],
   ['bun add pg', { node: '22.0.0', bun: '1.3.0' }],
   ['deno add npm:pg', { node: '22.0.0', deno: '2.5.0' }],
-])('says %s where that is right', (command, versions) => {
+])('is %s in that runtime', (command, versions) => {
   expect(installCommand('pg', versions)).toBe(command)
 })

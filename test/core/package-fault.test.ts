@@ -1,4 +1,4 @@
-/** What is told where a package that an application installs itself cannot be used. */
+/** The error for an optional package that cannot be loaded. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What imports really throw, by the package's name. */
+/** The errors that importing each package really throws, by package name. */
 let thrown: Record<string, { code?: string; message: string }>
 
 beforeAll(async () => {
@@ -23,10 +23,10 @@ beforeAll(async () => {
     '@a/file': 'import "./gone.js"',
   }
   for (const [name, text] of Object.entries(packages)) {
-    const own = join(folder, 'node_modules', name)
-    mkdirSync(own, { recursive: true })
-    writeFileSync(join(own, 'package.json'), '{"type":"module","exports":"./index.js"}')
-    writeFileSync(join(own, 'index.js'), text)
+    const directory = join(folder, 'node_modules', name)
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'package.json'), '{"type":"module","exports":"./index.js"}')
+    writeFileSync(join(directory, 'index.js'), text)
   }
   const names = JSON.stringify([...Object.keys(packages), '@a/none', 'none'])
   writeFileSync(
@@ -47,11 +47,11 @@ it.each([
   ['@a/broken', 'cannot be loaded: Unexpected token'],
   ['@a/lacks', "cannot be loaded: Cannot find package 'not-there'"],
   ['@a/file', 'cannot be loaded: Cannot find module'],
-])('of %s', (name, told) => {
+])('explains why %s cannot be loaded', (name, expected) => {
   const cause = thrown[name]
   const missing = { name, code: 'X_MISSING', message: 'It is missing.', remedy: 'Install it.' }
-  const fault = missingPackage(missing, cause)
-  expect(fault.message.replace(/\s+/g, ' ')).toContain(told)
-  expect(fault.problems[0]?.code).toBe('X_MISSING')
-  expect(fault.cause).toBe(cause)
+  const error = missingPackage(missing, cause)
+  expect(error.message.replace(/\s+/g, ' ')).toContain(expected)
+  expect(error.problems[0]?.code).toBe('X_MISSING')
+  expect(error.cause).toBe(cause)
 })

@@ -2,70 +2,70 @@ import { describe, expect, it } from '@jest/globals'
 import { FairQueue } from '../../src/engines/fair-queue.js'
 
 describe('FairQueue', () => {
-  const all = (turns: FairQueue<string>): string[] => {
+  const drain = (queue: FairQueue<string>): string[] => {
     const found: string[] = []
-    for (let next = turns.dequeue(); next !== undefined; next = turns.dequeue()) found.push(next)
+    for (let next = queue.dequeue(); next !== undefined; next = queue.dequeue()) found.push(next)
     return found
   }
 
-  it("let a request's second statement go behind everybody's first", () => {
-    const turns = new FairQueue<string>()
+  it("runs the second statement of a request after the first statements of other requests", () => {
+    const queue = new FairQueue<string>()
     const [greedy, small, other] = [{}, {}, {}]
-    for (const place of [1, 2, 3]) turns.enqueue(greedy, `greedy ${place}`)
-    expect(turns.dequeue()).toBe('greedy 1')
-    turns.enqueue(small, 'small 1')
-    turns.enqueue(other, 'other 1')
-    turns.enqueue(small, 'small 2')
-    expect(all(turns)).toStrictEqual(['small 1', 'other 1', 'greedy 2', 'small 2', 'greedy 3'])
+    for (const number of [1, 2, 3]) queue.enqueue(greedy, `greedy ${number}`)
+    expect(queue.dequeue()).toBe('greedy 1')
+    queue.enqueue(small, 'small 1')
+    queue.enqueue(other, 'other 1')
+    queue.enqueue(small, 'small 2')
+    expect(drain(queue)).toStrictEqual(['small 1', 'other 1', 'greedy 2', 'small 2', 'greedy 3'])
   })
 
-  it('count what a request has asked for before, also where nothing of it waits any more', () => {
-    const turns = new FairQueue<string>()
+  it('remembers how many statements a request has sent, even when none is waiting', () => {
+    const queue = new FairQueue<string>()
     const [old, young] = [{}, {}]
-    turns.enqueue(old, 'old 1')
-    turns.dequeue()
-    turns.enqueue(old, 'old 2')
-    turns.enqueue(young, 'young 1')
-    expect(all(turns)).toStrictEqual(['young 1', 'old 2'])
+    queue.enqueue(old, 'old 1')
+    queue.dequeue()
+    queue.enqueue(old, 'old 2')
+    queue.enqueue(young, 'young 1')
+    expect(drain(queue)).toStrictEqual(['young 1', 'old 2'])
   })
 
-  it('let the oldest request end, however many first statements come', () => {
-    const turns = new FairQueue<string>()
+  it('does not starve the oldest request when new requests keep arriving', () => {
+    const queue = new FairQueue<string>()
     const oldest = {}
-    turns.enqueue(oldest, 'oldest 1')
-    turns.dequeue()
-    turns.enqueue(oldest, 'oldest 2')
+    queue.enqueue(oldest, 'oldest 1')
+    queue.dequeue()
+    queue.enqueue(oldest, 'oldest 2')
     const found: (string | undefined)[] = []
-    for (let place = 1; place <= 8; place++) {
-      turns.enqueue({}, `first of ${place}`)
-      turns.enqueue({}, `first of ${place}, too`)
-      found.push(turns.dequeue())
+    for (let number = 1; number <= 8; number++) {
+      queue.enqueue({}, `first of ${number}`)
+      queue.enqueue({}, `first of ${number}, too`)
+      found.push(queue.dequeue())
     }
     expect(found.slice(0, 3)).toContain('oldest 2')
   })
 
-  it('are freed by callers who have left', () => {
-    const turns = new FairQueue<string>()
-    turns.enqueue({}, 'gone')
-    turns.enqueue({}, 'here')
-    expect(turns.remove('gone')).toBe(true)
-    expect(turns.remove('gone')).toBe(false)
-    expect([turns.size, ...all(turns)]).toStrictEqual([1, 'here'])
+  it('removes items of callers that have left', () => {
+    const queue = new FairQueue<string>()
+    queue.enqueue({}, 'gone')
+    queue.enqueue({}, 'here')
+    expect(queue.remove('gone')).toBe(true)
+    expect(queue.remove('gone')).toBe(false)
+    expect([queue.size, ...drain(queue)]).toStrictEqual([1, 'here'])
   })
 
-  it('pass over what does not fit now, which keeps its place', () => {
-    const turns = new FairQueue<string>()
-    turns.enqueue({}, 'large')
-    turns.enqueue({}, 'small')
-    expect(turns.dequeue((item) => item === 'small')).toBe('small')
-    expect(turns.clear()).toStrictEqual(['large'])
-    expect(turns.size).toBe(0)
+  it('skips items that cannot run now and keeps them queued', () => {
+    const queue = new FairQueue<string>()
+    queue.enqueue({}, 'large')
+    queue.enqueue({}, 'small')
+    expect(queue.dequeue((item) => item === 'small')).toBe('small')
+    expect(queue.clear()).toStrictEqual(['large'])
+    expect(queue.size).toBe(0)
   })
 
-  it('take thousands of statements of one request', () => {
-    const turns = new FairQueue<string>()
+  it('accepts thousands of statements of one request', () => {
+    const queue = new FairQueue<string>()
     const request = {}
-    for (let place = 0; place < 1000; place++) turns.enqueue(request, String(place))
-    expect(all(turns).map(Number)).toStrictEqual(Array.from({ length: 1000 }, (_, place) => place))
+    for (let number = 0; number < 1000; number++) queue.enqueue(request, String(number))
+    expect(drain(queue).map(Number)).toStrictEqual(Array.from({ length: 1000 }, (_, number) => number))
   })
 })

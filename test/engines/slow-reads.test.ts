@@ -1,23 +1,23 @@
-/** Which reads on PostgreSQL are long: those during which enough others are answered, whatever time that takes. */
+/** A PostgreSQL read counts as slow when enough other reads finish while it runs. The elapsed time does not matter. */
 import { describe, expect, it } from '@jest/globals'
 import type { Call } from '../../src/engines/postgres/call.js'
 import { SlowReadDetector } from '../../src/engines/postgres/slow-read-detector.js'
 import type { ConnectionPool, Waiter } from '../../src/engines/postgres/pool.js'
 import type { PooledConnection } from '../../src/engines/postgres/pooled-connection.js'
 
-/** A pool whose server answers others when a test says so. */
-class Ground {
-  readonly found: string[] = []
+/** A detector on a fake pool. The test decides when the server answers the probe queries. */
+class FakePool {
+  readonly slowReads: string[] = []
   readonly released: unknown[] = []
-  readonly reads: SlowReadDetector
-  asked = 0
-  #question: Call | undefined
+  readonly detector: SlowReadDetector
+  probeCount = 0
+  #probe: Call | undefined
   readonly #free = {
     isBroken: false,
     callEnded: () => undefined,
-    send: (question: Call) => {
-      this.asked++
-      this.#question = question
+    send: (probe: Call) => {
+      this.probeCount++
+      this.#probe = probe
     },
   } as unknown as PooledConnection
 
@@ -29,49 +29,49 @@ class Ground {
       },
       release: (connection: unknown) => this.released.push(connection),
     }
-    this.reads = new SlowReadDetector(pool as unknown as ConnectionPool)
+    this.detector = new SlowReadDetector(pool as unknown as ConnectionPool)
   }
 
-  /** A read that runs, first on a connection of its own. @returns what ends it */
-  doubt(name: string): () => void {
+  /** Starts a read on its own connection. @returns a function that ends the read */
+  startRead(name: string): () => void {
     const call: unknown = { name }
     const calls = new Set([call])
-    this.reads.suspect({ calls } as unknown as PooledConnection, call as Call, () => {
-      this.found.push(name)
+    this.detector.suspect({ calls } as unknown as PooledConnection, call as Call, () => {
+      this.slowReads.push(name)
     })
     return () => {
       calls.clear()
     }
   }
 
-  async answer(times: number): Promise<void> {
+  async answerProbes(times: number): Promise<void> {
     for (let time = 0; time < times; time++) {
-      this.#question?.started(this.#free)
-      this.#question?.handleReadyForQuery()
+      this.#probe?.started(this.#free)
+      this.#probe?.handleReadyForQuery()
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 }
 
-describe('a read that takes its time', () => {
-  it('is long once sixteen others are answered meanwhile', async () => {
-    const ground = new Ground()
-    ground.doubt('one')
-    await ground.answer(15)
-    expect(ground.found).toEqual([])
-    await ground.answer(1)
-    expect([ground.found, ground.released.length]).toEqual([['one'], 1])
+describe('a long-running read', () => {
+  it('counts as slow after sixteen other reads were answered', async () => {
+    const pool = new FakePool()
+    pool.startRead('one')
+    await pool.answerProbes(15)
+    expect(pool.slowReads).toEqual([])
+    await pool.answerProbes(1)
+    expect([pool.slowReads, pool.released.length]).toEqual([['one'], 1])
   })
 
-  it('is none where the others wait as long, and nobody asks on once it is over', async () => {
-    const ground = new Ground()
-    const end = ground.doubt('one')
-    const other = ground.doubt('other')
-    expect(ground.asked).toBe(1)
-    await ground.answer(10)
+  it('is not slow while the other reads wait too, and probing stops when it ends', async () => {
+    const pool = new FakePool()
+    const end = pool.startRead('one')
+    const other = pool.startRead('other')
+    expect(pool.probeCount).toBe(1)
+    await pool.answerProbes(10)
     end()
     other()
-    await ground.answer(1)
-    expect([ground.found, ground.asked, ground.released.length]).toEqual([[], 11, 1])
+    await pool.answerProbes(1)
+    expect([pool.slowReads, pool.probeCount, pool.released.length]).toEqual([[], 11, 1])
   })
 })

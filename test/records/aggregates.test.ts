@@ -16,6 +16,7 @@ import {
 } from '../../src/index.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from './random-numbers.js'
 
 @Record({ softDelete: true, rows: () => ({ hiddenRow: { ne: true } }) })
 class Sale {
@@ -43,22 +44,13 @@ class Sales {}
 @Module({ controllers: [Sales], records: [Sale] })
 class Shop {}
 
-/** The same numbers at every run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 function decimalOf(units: bigint, scale: number): string {
   const size = (units < 0n ? -units : units).toString().padStart(scale + 1, '0')
   return `${units < 0n ? '-' : ''}${size.slice(0, -scale)}.${size.slice(-scale)}`
 }
 
 function makeSales(count: number): NewRow<Sale>[] {
-  const next = numbers(7)
+  const next = randomNumbers(7)
   const digits = (length: number): bigint =>
     BigInt(Array.from({ length }, () => String(next(10))).join('')) * (next(3) === 0 ? -1n : 1n)
   return Array.from({ length: count }, (): NewRow<Sale> => ({
@@ -84,34 +76,34 @@ function unitsOf(value: unknown): bigint {
   return BigInt(String(value).replace('.', ''))
 }
 
-function shown(units: bigint, scale: number): string {
+function formatUnits(units: bigint, scale: number): string {
   return scale === 0 ? units.toString() : decimalOf(units, scale)
 }
 
-/** The obvious way. */
-function figure(called: string, name: string, rows: readonly Row[]): unknown {
+/** The aggregate, computed in plain JavaScript. */
+function computeAggregate(operation: string, name: string, rows: readonly Row[]): unknown {
   const values = rows
     .map((row) => row[name])
     .filter((value) => value !== undefined && value !== null)
   if (values.length === 0) return null
   const scale = scales[name]
-  if (called === 'min' || called === 'max') {
+  if (operation === 'min' || operation === 'max') {
     const sorted = [...values].sort((a, b) => {
       if (scale !== undefined) return unitsOf(a) < unitsOf(b) ? -1 : 1
       return (a as number) < (b as number) ? -1 : 1
     })
-    return called === 'min' ? sorted[0] : sorted.at(-1)
+    return operation === 'min' ? sorted[0] : sorted.at(-1)
   }
   if (scale === undefined) {
     const sum = values.reduce<number>((total, value) => total + (value as number), 0)
-    return called === 'sum' ? sum : sum / values.length
+    return operation === 'sum' ? sum : sum / values.length
   }
   const sum = values.reduce<bigint>((total, value) => total + unitsOf(value), 0n)
-  if (called === 'sum') return shown(sum, scale)
+  if (operation === 'sum') return formatUnits(sum, scale)
   const count = BigInt(values.length)
   const size = sum < 0n ? -sum : sum
   const mean = (size * 2n + count) / (count * 2n)
-  return shown(sum < 0n ? -mean : mean, scale)
+  return formatUnits(sum < 0n ? -mean : mean, scale)
 }
 
 function reference(all: readonly Row[], options: globalThis.Record<string, unknown>): Row[] {
@@ -126,10 +118,10 @@ function reference(all: readonly Row[], options: globalThis.Record<string, unkno
     const answer: Row = {}
     for (const name of groupBy) answer[name] = rows[0]?.[name] ?? null
     if (options.count === true) answer.count = rows.length
-    for (const called of ['sum', 'avg', 'min', 'max'])
-      for (const name of (options[called] ?? []) as string[])
-        answer[`${called}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = figure(
-          called,
+    for (const operation of ['sum', 'avg', 'min', 'max'])
+      for (const name of (options[operation] ?? []) as string[])
+        answer[`${operation}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = computeAggregate(
+          operation,
           name,
           rows,
         )
@@ -141,7 +133,7 @@ const engines = await startBothEngines()
 
 describe.each(engines)('%s: aggregates', (_name, open) => {
   let database: Database
-  let kept: Row[]
+  let storedRows: Row[]
   let app: Application
   const url = async (path: string): Promise<{ status: number; body: Row[] }> => {
     const answer = await app.inject({ method: 'GET', url: path })
@@ -156,17 +148,17 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     for (const id of [3, 77, 123]) await sales.delete(id)
     const env = { APP_API_KEY: 'key' }
     app = await bootstrap(Shop, { database, listen: false, logger: false, env })
-    kept = (await sales.list()) as unknown as Row[]
+    storedRows = (await sales.list()) as unknown as Row[]
   })
   afterAll(() => database.close())
 
   const sorted = (rows: readonly object[]): string[] =>
     rows.map((row) => JSON.stringify(row)).sort()
 
-  it('answers 150 random questions like the obvious reference', async () => {
-    const next = numbers(11)
+  it('matches a reference implementation for 150 random queries', async () => {
+    const next = randomNumbers(11)
     const some = (names: readonly string[]): string[] => names.filter(() => next(3) === 0)
-    for (let round = 0; round < 150; round++) {
+    for (let iteration = 0; iteration < 150; iteration++) {
       const options = {
         groupBy: some(['shopId', 'color', 'paid', 'at', 'price']).slice(0, 2),
         count: true,
@@ -175,15 +167,15 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
         min: some(['pieces', 'weight', 'price', 'huge', 'views', 'at', 'color']),
         max: some(['pieces', 'price', 'large', 'views', 'at', 'color']),
       }
-      const least = next(100) - 50
-      const asked = { ...options, where: { pieces: { gte: least } } } as AggregateOptions<Sale>
-      const found = await database.records(Sale).aggregate(asked)
-      const rows = kept.filter(({ pieces }) => (pieces as number) >= least)
+      const minPieces = next(100) - 50
+      const query = { ...options, where: { pieces: { gte: minPieces } } } as AggregateOptions<Sale>
+      const found = await database.records(Sale).aggregate(query)
+      const rows = storedRows.filter(({ pieces }) => (pieces as number) >= minPieces)
       expect(sorted(found)).toEqual(sorted(reference(rows, options)))
     }
   })
 
-  it('puts null last, among groups and figures, in both directions', async () => {
+  it('sorts null last, for groups and aggregates, in both directions', async () => {
     const sales = database.records(Sale)
     const plain = await sales.aggregate({ groupBy: ['shopId'] })
     expect(plain.map(({ shopId }) => shopId)).toEqual([0, 1, 2, 3, null])
@@ -207,65 +199,65 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     'sumViews',
     'count',
     'maxColor',
-  ] as const)('orders by %s and keeps the groups that having names', async (name) => {
+  ] as const)('orders by %s and filters groups with having', async (name) => {
     const sales = database.records(Sale)
-    const [, called = '', rest = ''] = /^(sum|avg|max)(.*)$/.exec(name) ?? []
+    const [, operation = '', rest = ''] = /^(sum|avg|max)(.*)$/.exec(name) ?? []
     const field = rest.charAt(0).toLowerCase() + rest.slice(1)
-    const asks = called === '' ? { count: true } : { [called]: [field] }
+    const aggregate = operation === '' ? { count: true } : { [operation]: [field] }
     const groupBy = ['color', 'paid'] as const
-    const found = await sales.aggregate({ ...asks, groupBy, orderBy: { [name]: 'desc' } })
+    const found = await sales.aggregate({ ...aggregate, groupBy, orderBy: { [name]: 'desc' } })
     const value = (row: object): unknown => (row as Row)[name]
     const compare = (a: unknown, b: unknown): number =>
-      typeof a === 'string' && called !== 'max'
+      typeof a === 'string' && operation !== 'max'
         ? Number(unitsOf(a) - unitsOf(b) > 0n) - Number(unitsOf(a) - unitsOf(b) < 0n)
         : Number((a as number) > (b as number)) - Number((a as number) < (b as number))
     for (const [index, row] of found.slice(1).entries())
       expect(compare(value(found[index] as object), value(row))).toBeGreaterThanOrEqual(0)
     const limit = value(found[3] as object)
     const having = { [name]: { gte: limit } }
-    const some = await sales.aggregate({ ...asks, groupBy, having, orderBy: { [name]: 'desc' } })
+    const some = await sales.aggregate({ ...aggregate, groupBy, having, orderBy: { [name]: 'desc' } })
     expect(some).toEqual(found.filter((row) => compare(value(row), limit) >= 0))
   })
 
-  it('having takes every operator that fits its figure', async () => {
+  it('accepts every fitting operator in having', async () => {
     const sales = database.records(Sale)
     const groupBy = ['color'] as const
     const all = await sales.aggregate({ groupBy, count: true, max: ['color'] })
     const counts = all.map(({ count }) => Number(count)).sort((a, b) => a - b)
-    const [least = 0, next = 0] = counts
-    const ask = async (having: object) =>
+    const [smallest = 0, next = 0] = counts
+    const countsHaving = async (having: object) =>
       (await sales.aggregate({ groupBy, count: true, having })).map(({ count }) => Number(count))
-    const sorted = async (having: object) => (await ask(having)).sort((a, b) => a - b)
-    expect(await sorted({ count: { between: [least, next] } })).toEqual(
-      counts.filter((count) => count >= least && count <= next),
+    const sorted = async (having: object) => (await countsHaving(having)).sort((a, b) => a - b)
+    expect(await sorted({ count: { between: [smallest, next] } })).toEqual(
+      counts.filter((count) => count >= smallest && count <= next),
     )
-    expect(await sorted({ count: { in: [least, -1] } })).toEqual(
-      counts.filter((count) => count === least),
+    expect(await sorted({ count: { in: [smallest, -1] } })).toEqual(
+      counts.filter((count) => count === smallest),
     )
     expect(await sorted({ count: { in: [] } })).toEqual([])
     expect(await sorted({ sumPieces: { in: [null] } })).toEqual([])
     const texts = all.map((row) => (row as { maxColor: string | null }).maxColor)
     const [text = ''] = texts.filter((one) => one !== null)
     const start = text.slice(0, 2)
-    expect(await ask({ maxColor: { startsWith: start } })).toHaveLength(
+    expect(await countsHaving({ maxColor: { startsWith: start } })).toHaveLength(
       texts.filter((one) => one?.startsWith(start) === true).length,
     )
   })
 
-  it('answers one row without groups, none with them', async () => {
+  it('returns one row without groupBy, and no rows with it, when nothing matches', async () => {
     const sales = database.records(Sale)
     const where = { pieces: 1000 }
-    const asked = {
+    const options = {
       where,
       count: true,
       sum: ['pieces', 'price'],
       avg: ['huge'],
       min: ['at'],
     } as const
-    expect(await sales.aggregate(asked)).toEqual([
+    expect(await sales.aggregate(options)).toEqual([
       { count: 0, sumPieces: null, sumPrice: null, avgHuge: null, minAt: null },
     ])
-    expect(await sales.aggregate({ ...asked, groupBy: ['color'] })).toEqual([])
+    expect(await sales.aggregate({ ...options, groupBy: ['color'] })).toEqual([])
   })
 
   it.each([
@@ -299,18 +291,18 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     )
   })
 
-  it('answers crud, of the rows that the client sees', async () => {
-    const seen = kept.filter(({ hiddenRow }) => hiddenRow !== true)
+  it('aggregates the rows the caller may see over REST', async () => {
+    const visibleRows = storedRows.filter(({ hiddenRow }) => hiddenRow !== true)
     const options = { groupBy: ['color'], count: true, sum: ['price', 'pieces'] }
     const path = '/sales/aggregate?groupBy=color&count=true&sum=price,pieces'
     const { status, body } = await url(path)
     expect(status).toBe(200)
-    expect(sorted(body)).toEqual(sorted(reference(seen, options)))
+    expect(sorted(body)).toEqual(sorted(reference(visibleRows, options)))
     const ranked = await url(
       '/sales/aggregate?groupBy=shopId&sum=pieces&orderBy=-sumPieces&limit=2&paid=true',
     )
     const paid = reference(
-      seen.filter((row) => row.paid === true),
+      visibleRows.filter((row) => row.paid === true),
       { groupBy: ['shopId'], sum: ['pieces'] },
     )
     const best = paid.sort((a, b) => (b.sumPieces as number) - (a.sumPieces as number)).slice(0, 2)
@@ -326,10 +318,10 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     return JSON.parse(answer.body) as Row
   }
 
-  it('answers GraphQL: groups under their own names, figures by field', async () => {
-    const seen = kept.filter(({ hiddenRow }) => hiddenRow !== true)
+  it('returns aggregates over GraphQL, nested by field', async () => {
+    const visibleRows = storedRows.filter(({ hiddenRow }) => hiddenRow !== true)
     const options = { groupBy: ['shopId'], count: true, sum: ['price', 'pieces'], max: ['at'] }
-    const rows = reference(seen, options).map((row) => ({
+    const rows = reference(visibleRows, options).map((row) => ({
       shopId: row.shopId,
       count: row.count,
       sum: { price: row.sumPrice, pieces: row.sumPieces },
@@ -352,7 +344,7 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     const best = await graphql(
       '{ salesAggregate(groupBy: [color], having: { count: { gte: 2 }, sumHuge: { ne: "0" } }, orderBy: [{ sumPieces: desc }], limit: 1) { color sum { pieces } } }',
     )
-    const sums = reference(seen, { groupBy: ['color'], sum: ['pieces'] })
+    const sums = reference(visibleRows, { groupBy: ['color'], sum: ['pieces'] })
     const top = sums.sort((a, b) => (b.sumPieces as number) - (a.sumPieces as number))[0]
     expect(best.data).toEqual({
       salesAggregate: [{ color: top?.color, sum: { pieces: top?.sumPieces } }],
@@ -390,19 +382,19 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     expect((await url(`/sales/aggregate?${query}`)).status).toBe(status)
   })
 
-  it.each(['sum', 'min'])('knows no %s of a hidden field, nor its kind', async (called) => {
-    const asked = async (query: string, figure: string): Promise<string> =>
-      JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(figure, 'figure')
+  it.each(['sum', 'min'])('does not reveal a hidden field through %s, not even its type', async (operation) => {
+    const responseFor = async (query: string, aggregateName: string): Promise<string> =>
+      JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(aggregateName, 'figure')
     for (const query of ['orderBy=figure', 'having.figure.gte=1', 'having.figure.gte=x']) {
-      const [hidden, missing] = [`${called}Secret`, `${called}Sacret`].map((figure) =>
-        asked(query.replace('figure', figure), figure),
+      const [hidden, missing] = [`${operation}Secret`, `${operation}Sacret`].map((aggregateName) =>
+        responseFor(query.replace('figure', aggregateName), aggregateName),
       )
       expect(await hidden).toBe(await missing)
     }
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'constructor.prototype'])(
-    'takes %s for an unknown figure, and writes nothing to what all objects share',
+    'rejects the aggregate name %s and does not change shared prototypes',
     async (name) => {
       const { status } = await url(`/sales/aggregate?having.${name}.polluted=1`)
       const shared = [Object.prototype, Object, Reflect.get(Object.prototype, 'toString') as object]
@@ -426,10 +418,10 @@ class Probes {}
 @Module({ controllers: [Probes], records: [Probe] })
 class Laboratory {}
 
-describe.each(engines)('%s: figures of doubles', (_name, open) => {
+describe.each(engines)('%s: aggregates of doubles', (_name, open) => {
   let database: Database
   let app: Application
-  const most = Number.MAX_VALUE
+  const maxDouble = Number.MAX_VALUE
   beforeAll(async () => {
     database = await connect(await open(), { records: [Probe] })
     await database.sync()
@@ -456,13 +448,13 @@ describe.each(engines)('%s: figures of doubles', (_name, open) => {
     await database.close()
   })
 
-  it('are finite whatever stands in a row, and none fails', async () => {
+  it('are finite, whatever values the rows contain', async () => {
     const { status, body } = await app.inject({
       url: '/probes/aggregate?groupBy=name&sum=value&avg=value&orderBy=name',
     })
     expect([status, body]).toEqual([200, expect.any(String)])
     const near = (value: number): unknown => expect.closeTo(value, 10)
-    const figures = (JSON.parse(body) as Row[]).map(({ name, sumValue, avgValue }) => [
+    const aggregates = (JSON.parse(body) as Row[]).map(({ name, sumValue, avgValue }) => [
       name,
       sumValue,
       avgValue,
@@ -470,11 +462,11 @@ describe.each(engines)('%s: figures of doubles', (_name, open) => {
     const size = (value: number): unknown => ({
       asymmetricMatch: (found: number) => Math.abs(found / value - 1) < 1e-12,
     })
-    expect(figures).toEqual([
-      ['below', -most, size(-1.5e308)],
-      ['beyond', most, size(1e308)],
+    expect(aggregates).toEqual([
+      ['below', -maxDouble, size(-1.5e308)],
+      ['beyond', maxDouble, size(1e308)],
       ['cancelled', near(0), near(0)],
-      ['mean', most, size(1e308)],
+      ['mean', maxDouble, size(1e308)],
       ['mixed', near(0), near(0)],
       ['none', null, null],
       ['square', near(3), near(1)],
@@ -482,8 +474,8 @@ describe.each(engines)('%s: figures of doubles', (_name, open) => {
       ['tinyAndUsual', near(2), near(2 / 3)],
       ['usual', near(3.3), near(1.1)],
     ])
-    const whole = await app.inject({ url: '/probes/aggregate?sum=value&avg=value' })
-    expect(whole.status).toBe(200)
+    const ungrouped = await app.inject({ url: '/probes/aggregate?sum=value&avg=value' })
+    expect(ungrouped.status).toBe(200)
     const graphql = await app.inject({
       method: 'POST',
       url: '/graphql',
@@ -492,7 +484,7 @@ describe.each(engines)('%s: figures of doubles', (_name, open) => {
     expect(graphql.json()).not.toHaveProperty('errors')
   })
 
-  it('are compared and ordered as they are shown', async () => {
+  it('are compared and ordered by the returned value', async () => {
     const ordered = await app.inject({
       url: '/probes/aggregate?groupBy=name&having.sumValue.gte=1&orderBy=-sumValue,name&limit=3',
     })

@@ -56,7 +56,7 @@ class Office {
 let database: Database
 
 const clerk = async (): Promise<Clerk> => (await database.records(Clerk).find(1)) as Clerk
-const kept: { clerk?: Clerk } = {}
+const cached: { clerk?: Clerk } = {}
 
 @Controller('/clerks')
 class ClerkController {
@@ -76,19 +76,19 @@ class ClerkController {
     const chief = await clerk()
     return { chief, clerks: [chief], desk: { room: 'r', code: 'c' } }
   }
-  @Get('/kept', { returns: Clerk }) async kept() {
-    return (kept.clerk ??= await clerk())
+  @Get('/cached', { returns: Clerk }) async cached() {
+    return (cached.clerk ??= await clerk())
   }
   @Get('/instance') instance() {
     return clerk()
   }
   @Get('/around') async around() {
-    return { chief: await clerk(), others: [await clerk()] }
+    return { chief: await clerk(), more: [await clerk()] }
   }
   @Get('/secured') @Secured secured() {
     return clerk()
   }
-  @Get('/known') known(user: unknown) {
+  @Get('/with-user') withUser(user: unknown) {
     return user === undefined ? null : clerk()
   }
   @Get('/events') @Secured async stream() {
@@ -113,11 +113,11 @@ class StreetController {
 class World {}
 
 for (const [name, url] of await startBothEngines()) {
-  describe(`${name}: records in answers of handlers by hand`, () => {
+  describe(`${name}: records returned by handlers`, () => {
     let app: Application
-    const tokens: { [who: string]: string } = {}
+    const tokens: { [role: string]: string } = {}
     beforeEach(async () => {
-      delete kept.clerk
+      delete cached.clerk
       database = await connect(await url(), { records: [Clerk, Street] })
       await database.sync()
       await database.records(Clerk).create({ name: 'Ada', salary: 5000, bonus: 7 })
@@ -129,8 +129,8 @@ for (const [name, url] of await startBothEngines()) {
       await app.close()
       await database.close()
     })
-    const get = async (path: string, who?: string) => {
-      const token = who === undefined ? undefined : tokens[who]
+    const get = async (path: string, role?: string) => {
+      const token = role === undefined ? undefined : tokens[role]
       const { status, body } = await app.inject({ url: `/clerks${path}`, token })
       return { status, value: body === '' ? undefined : (JSON.parse(body) as unknown) }
     }
@@ -138,16 +138,16 @@ for (const [name, url] of await startBothEngines()) {
     const forAdmin = { ...plain, salary: 5000 }
     const forAnn = { ...plain, bonus: 7 }
 
-    it.each(['/one', '/plain', '/kept'])('%s shows each what they may read', async (path) => {
-      // Twice, for what one is not shown is still there for the next.
-      for (let turn = 0; turn < 2; turn++) {
+    it.each(['/one', '/plain', '/cached'])('GET %s returns the fields the caller may read', async (path) => {
+// Twice: hiding a field from one caller must not remove it for the next.
+      for (let attempt = 0; attempt < 2; attempt++) {
         expect((await get(path)).value).toEqual(plain)
         expect((await get(path, 'admin')).value).toEqual(forAdmin)
         expect((await get(path, 'ann')).value).toEqual(forAnn)
       }
     })
 
-    it('lists, replies and nested classes do so too', async () => {
+    it('filters fields in lists, replies and nested classes', async () => {
       expect((await get('/list')).value).toEqual([plain])
       expect((await get('/list', 'admin')).value).toEqual([forAdmin])
       expect(await get('/replied', 'ann')).toEqual({ status: 201, value: forAnn })
@@ -158,7 +158,7 @@ for (const [name, url] of await startBothEngines()) {
       )
     })
 
-    it('a bad token is refused where the answer depends on it, and there alone', async () => {
+    it('rejects a bad token only where the response depends on the caller', async () => {
       tokens.bad = 'no-token'
       expect((await get('/one', 'bad')).status).toBe(401)
       const street = await app.inject({ url: '/streets/one', token: 'no-token' })
@@ -167,29 +167,29 @@ for (const [name, url] of await startBothEngines()) {
       expect(open.json()).toEqual(plain)
     })
 
-    it('instances say it by themselves where the route does not', async () => {
+    it('filters instances of records even when the route declares no return type', async () => {
       expect((await get('/instance')).value).toEqual(plain)
-      // Nobody looks at the token of an open route that does not ask for its user.
+// An open route that does not use its caller never checks the token.
       expect((await get('/instance', 'admin')).value).toEqual(plain)
-      expect((await get('/known', 'admin')).value).toEqual(forAdmin)
+      expect((await get('/with-user', 'admin')).value).toEqual(forAdmin)
       expect((await get('/secured', 'admin')).value).toEqual(forAdmin)
-      // JSON is made at once: a guard that answers later lets nobody in.
+// JSON serialization is synchronous, so an asynchronous guard counts as refused.
       expect((await get('/secured', 'ann')).value).toEqual(plain)
-      expect((await get('/around')).value).toEqual({ chief: plain, others: [plain] })
+      expect((await get('/around')).value).toEqual({ chief: plain, more: [plain] })
     })
 
-    it('events show each what they may read', async () => {
-      const read = async (who: string) => {
-        const { body } = await app.inject({ url: '/clerks/events', token: tokens[who] })
+    it('filters fields in server-sent events', async () => {
+      const read = async (role: string) => {
+        const { body } = await app.inject({ url: '/clerks/events', token: tokens[role] })
         return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '') as unknown
       }
       expect([await read('ann'), await read('admin')]).toEqual([plain, forAdmin])
     })
 
-    it("GraphQL's resolvers by hand do so too", async () => {
+    it("filters fields in handwritten GraphQL resolvers", async () => {
       app.graphql.schema.addQuery('chief', { type: 'Clerk', resolve: clerk })
-      const ask = async (who?: string) => {
-        const token = who === undefined ? undefined : tokens[who]
+      const query = async (role?: string) => {
+        const token = role === undefined ? undefined : tokens[role]
         const json = { query: '{ chief { id name salary bonus } }' }
         const answer = await app.inject({ method: 'POST', url: '/graphql', json, token })
         const { data, errors = [] } = answer.json() as {
@@ -199,39 +199,39 @@ for (const [name, url] of await startBothEngines()) {
         return [data, errors.map(({ path }) => path.join('.')).sort()]
       }
       const chief = { id: '1', name: 'Ada', salary: null, bonus: null }
-      expect(await ask()).toEqual([{ chief }, ['chief.bonus', 'chief.salary']])
-      expect(await ask('admin')).toEqual([{ chief: { ...chief, salary: 5000 } }, ['chief.bonus']])
-      expect(await ask('ann')).toEqual([{ chief: { ...chief, bonus: 7 } }, ['chief.salary']])
+      expect(await query()).toEqual([{ chief }, ['chief.bonus', 'chief.salary']])
+      expect(await query('admin')).toEqual([{ chief: { ...chief, salary: 5000 } }, ['chief.bonus']])
+      expect(await query('ann')).toEqual([{ chief: { ...chief, bonus: 7 } }, ['chief.salary']])
     })
 
-    it('the document says that a token is looked at', async () => {
+    it('documents that the route uses a token', async () => {
       const { paths } = (await app.inject({ url: '/swagger/openapi.json' })).json() as {
         readonly paths: {
           readonly [path: string]: { readonly get: { readonly security?: unknown } }
         }
       }
-      const said = (path: string): unknown => paths[path]?.get.security
-      expect(said('/clerks/one')).toEqual(said('/clerks/known'))
-      expect(said('/clerks/one')).not.toEqual(said('/streets/one'))
+      const securityOf = (path: string): unknown => paths[path]?.get.security
+      expect(securityOf('/clerks/one')).toEqual(securityOf('/clerks/with-user'))
+      expect(securityOf('/clerks/one')).not.toEqual(securityOf('/streets/one'))
     })
 
-    it('the program itself sees all but what is hidden', async () => {
+    it('shows the program every field except hidden ones', async () => {
       expect((await get('/text')).value).toEqual({ ...forAdmin, bonus: 7 })
       expect(JSON.parse(JSON.stringify(await clerk()))).toEqual({ ...forAdmin, bonus: 7 })
     })
   })
 }
 
-it('answers with secured fields are kept by user alone', async () => {
-  @Controller('/kept')
-  class Kept {
+it('refuses to cache a response with secured fields for all callers', async () => {
+  @Controller('/cached')
+  class CachedClerk {
     @Get('/', { returns: Clerk }) @CacheFor('60s') one() {
       return { id: 1, name: 'Ada', salary: 1, bonus: 1 }
     }
   }
-  @Module({ records: [Clerk], controllers: [Kept] })
-  class KeptModule {}
+  @Module({ records: [Clerk], controllers: [CachedClerk] })
+  class CachedModule {}
   await expect(
-    bootstrap(KeptModule, { database: 'sqlite::memory:', listen: false, logger: false, env: {} }),
+    bootstrap(CachedModule, { database: 'sqlite::memory:', listen: false, logger: false, env: {} }),
   ).rejects.toThrow(/may depend on the caller/)
 })

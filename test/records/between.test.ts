@@ -1,4 +1,4 @@
-/** `between`, by every door: the proof that an operator is one entry of a table. */
+/** The operator `between` in repositories, REST, GraphQL, aggregates and the API documents. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Controller,
@@ -22,7 +22,7 @@ class Sample {
   @Field('date') day!: string
   @Field('bigint') large!: string
   @Field('json') meta!: unknown
-  @Field('boolean') shown!: boolean
+  @Field('boolean') visible!: boolean
 }
 
 @Controller('/samples', { crud: Sample })
@@ -30,7 +30,7 @@ class Sample {
 class Samples {}
 
 @Module({ controllers: [Samples], records: [Sample] })
-class Ground {}
+class App {}
 
 const rows = Array.from({ length: 9 }, (_, index) => ({
   size: index === 8 ? null : index + 1,
@@ -39,11 +39,11 @@ const rows = Array.from({ length: 9 }, (_, index) => ({
   day: `2026-01-0${index + 1}`,
   large: String(9_007_199_254_740_990n + BigInt(index)),
   meta: { width: index + 1 },
-  shown: true,
+  visible: true,
 }))
 
 /** A filter by field, and the keys of the rows that it finds. */
-const found: [field: keyof Sample, bounds: [unknown, unknown], ids: number[]][] = [
+const cases: [field: keyof Sample, bounds: [unknown, unknown], ids: number[]][] = [
   ['size', [3, 5], [3, 4, 5]],
   ['size', [5, 5], [5]],
   ['size', [5, 3], []],
@@ -62,7 +62,7 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
 
   beforeAll(async () => {
     database = await connect(await open(), { records: [Sample] })
-    application = await bootstrap(Ground, { database, graphql: {}, listen: false, logger: false })
+    application = await bootstrap(App, { database, graphql: {}, listen: false, logger: false })
     samples = database.records(Sample)
     await samples.createMany(rows)
   })
@@ -77,34 +77,34 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     const read = JSON.parse(body) as { id: number }[]
     return { status, ids: status === 200 ? read.map(({ id }) => id) : read }
   }
-  const ask = async (query: string): Promise<{ data?: { samples: { id: string }[] } | null }> => {
+  const graphql = async (query: string): Promise<{ data?: { samples: { id: string }[] } | null }> => {
     const { body } = await application.inject({ method: 'POST', url: '/graphql', json: { query } })
     return JSON.parse(body) as never
   }
 
-  it.each(found)('finds %s between %j', async (field, bounds, ids) => {
+  it.each(cases)('finds %s between %j', async (field, bounds, ids) => {
     const where = { [field]: { between: bounds } }
     const listed = await samples.list({ where: where as never })
     expect(listed.map(({ id }) => id)).toEqual(ids)
     expect(await samples.count(where as never)).toBe(ids.length)
     expect(await samples.count({ not: where } as never)).toBe(9 - ids.length)
-    const [figures] = await samples.aggregate({ where: where as never, count: true })
-    expect(figures).toEqual({ count: ids.length })
+    const [aggregates] = await samples.aggregate({ where: where as never, count: true })
+    expect(aggregates).toEqual({ count: ids.length })
     expect(await get(`${field}.between=${bounds.join(',')}`)).toEqual({ status: 200, ids })
     const repeated = bounds.map((bound) => `${field}.between=${String(bound)}`).join('&')
     expect(await get(repeated)).toEqual({ status: 200, ids })
-    const { data } = await ask(
+    const { data } = await graphql(
       `{ samples(where: { ${field}: { between: ${JSON.stringify(bounds)} } }, limit: 100) { id } }`,
     )
     expect(data?.samples.map(({ id }) => Number(id))).toEqual(ids)
   })
 
-  it('compares within JSON', async () => {
+  it('compares values inside JSON', async () => {
     const where = { meta: { path: ['width'], between: [2, 4] as const } }
     expect((await samples.list({ where })).map(({ id }) => id)).toEqual([2, 3, 4])
     expect(await get('meta.path=width&meta.between=2,4')).toEqual({ status: 200, ids: [2, 3, 4] })
     expect(await get('meta.path.width.between=2,4')).toEqual({ status: 200, ids: [2, 3, 4] })
-    const { data } = await ask(
+    const { data } = await graphql(
       '{ samples(where: { meta: { path: ["width"], between: [2, 4] } }) { id } }',
     )
     expect(data?.samples).toEqual([{ id: '2' }, { id: '3' }, { id: '4' }])
@@ -119,7 +119,7 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     [{ size: { between: [null, 2] } }],
     [{ size: { between: [1, null] } }],
     [{ size: { between: ['1', 2] } }],
-    [{ shown: { between: [false, true] } }],
+    [{ visible: { between: [false, true] } }],
     [{ meta: { path: ['width'], between: [1] } }],
     [{ meta: { path: ['width'], between: [1, null] } }],
   ])('refuses %j', async (where) => {
@@ -136,7 +136,7 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     expect((await get(query)).status).toBe(400)
   })
 
-  it('refuses undefined and skip among its bounds, and may be skipped whole', async () => {
+  it('refuses undefined and skip as bounds, and accepts skip for the whole operator', async () => {
     for (const bound of [undefined, skip])
       await expect(samples.count({ size: { between: [1, bound as never] } })).rejects.toThrow(
         /^where\.size\.between\.1 is (undefined|skip)/,
@@ -144,15 +144,15 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     expect(await samples.count({ size: { between: skip } })).toBe(9)
   })
 
-  it('stands in the document and in the schema', async () => {
+  it('is described in the OpenAPI document and the GraphQL schema', async () => {
     const { body } = await application.inject({ url: '/swagger/openapi.json' })
     const { paths } = JSON.parse(body) as OpenApiDocument
     const parameters = JSON.stringify(paths?.['/samples'])
     for (const field of ['size', 'price', 'name', 'day', 'large', 'meta'])
       expect(parameters).toContain(`"${field}.between"`)
-    expect(parameters).not.toContain('"shown.between"')
+    expect(parameters).not.toContain('"visible.between"')
     const type = '{ __type(name: "IntFilter") { inputFields { name description } } }'
-    const answer = JSON.stringify(await ask(type))
+    const answer = JSON.stringify(await graphql(type))
     expect(answer).toContain('From the first of two values to the second, both included.')
   })
 })

@@ -1,11 +1,11 @@
-/** Both engines, for suites that run on each: SQLite in memory, and PostgreSQL. */
+/** The engines a suite runs on: SQLite in memory, and PostgreSQL. */
 import { afterAll } from '@jest/globals'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
-/** An engine's name, and a function that gives the address of an empty database: a row of `describe.each`. */
+/** A row of `describe.each`: the engine's name, and a function that returns the URL of an empty database. */
 type Engine = [name: string, open: () => Promise<string>]
 
-/** With a PostgreSQL of the suite's own, which ends with it. */
+/** Starts a PostgreSQL server for the suite and stops it after the last test. */
 export async function startBothEngines(): Promise<Engine[]> {
   const server = await startPostgres()
   afterAll(() => server.close())

@@ -1,4 +1,4 @@
-/** How many rows the statements of clients look at at most, and so which run in the main thread on SQLite. */
+/** The estimated cost of client reads on SQLite. Short reads run in the main thread, long ones in reader threads. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ class Good {
 }
 
 @Record({ softDelete: true })
-class Gone {
+class DeletedItem {
   @Field('id') id!: number
   @Field('string', { unique: true }) code!: string
 }
@@ -43,12 +43,12 @@ let folder: string
 let file: string
 let database: Database
 let connection: Connection
-let short: ReadCostEstimator
+let estimator: ReadCostEstimator
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filigree-bounds-'))
   file = join(folder, 'bounds.db')
-  database = await connect(`sqlite:${file}`, { records: [Shelf, Good, Gone] })
+  database = await connect(`sqlite:${file}`, { records: [Shelf, Good, DeletedItem] })
   await database.sync()
   await runSql(
     database,
@@ -59,10 +59,10 @@ beforeAll(async () => {
       insert into good (color, price, weight, note, shelf_id)
       select 'color ' || i % 3, i % 100, case when i % 2 then i end, 'note', 1 + i % 50 from n;
     with recursive n (i) as (select 1 union all select i + 1 from n limit ${rows})
-      insert into gone (code) select 'code ' || i from n`,
+      insert into deleted_item (code) select 'code ' || i from n`,
   )
   connection = new Connection(await chooseDriver(undefined), { file, readOnly: true })
-  short = new ReadCostEstimator(connection)
+  estimator = new ReadCostEstimator(connection)
 })
 afterAll(async () => {
   connection.close()
@@ -72,13 +72,13 @@ afterAll(async () => {
 
 type Options = Parameters<typeof planList<object>>[2]
 
-function lengthOf(type: typeof Good | typeof Shelf | typeof Gone, options: object): string {
+function costOf(type: typeof Good | typeof Shelf | typeof DeletedItem, options: object): string {
   const { plan, values } = planList(
     database.table(type as never),
     database.context,
     options as Options,
   )
-  return short.estimate(plan.statement, arrangeValues(plan, values))
+  return estimator.estimate(plan.statement, arrangeValues(plan, values))
 }
 
 describe('A list on SQLite is short', () => {
@@ -87,96 +87,96 @@ describe('A list on SQLite is short', () => {
     ['by some keys', { where: { id: { in: [1, 2, 3] } }, orderBy: { note: 'asc' } }],
     ['in the order of its key', { limit: 20 }],
     ['backwards', { orderBy: { id: 'desc' }, limit: 20 }],
-    ['behind a key', { where: { id: { gt: 20_000 } }, limit: 20 }],
-    ['of a foreign key', { where: { shelfId: 3 }, limit: 20 }],
+    ['after a key', { where: { id: { gt: 20_000 } }, limit: 20 }],
+    ['by a foreign key', { where: { shelfId: 3 }, limit: 20 }],
     [
       'by an index that serves filter and order',
       { where: { color: 'a' }, orderBy: { price: 'desc' }, limit: 20 },
     ],
     [
-      'by it backwards',
+      'by that index backwards',
       { where: { color: 'a' }, orderBy: [{ price: 'asc' }, { id: 'desc' }], limit: 20 },
     ],
     [
-      'by a range of it',
+      'by a range of that index',
       { where: { color: 'a', price: { lt: 50 } }, orderBy: { price: 'desc' }, limit: 9 },
     ],
     ['in an order with nulls', { orderBy: { weight: 'asc' }, limit: 20 }],
-    ['with a filter on what it belongs to, by its key', { where: { id: 5, shelf: { code: 'x' } } }],
-    ['of a small offset', { limit: 20, offset: 100 }],
+    ['by its key and a filter on the parent row', { where: { id: 5, shelf: { code: 'x' } } }],
+    ['with a small offset', { limit: 20, offset: 100 }],
   ])('%s', (_name, options) => {
-    expect(lengthOf(Good, options)).toBe('short')
+    expect(costOf(Good, options)).toBe('short')
   })
 
-  it('where the whole table is small, whatever is asked', () => {
-    expect(lengthOf(Shelf, { orderBy: { code: 'desc' } })).toBe('short')
-    expect(lengthOf(Shelf, { where: { or: [{ id: 1 }, { code: 'x' }] } })).toBe('short')
+  it('for a small table, whatever the query', () => {
+    expect(costOf(Shelf, { orderBy: { code: 'desc' } })).toBe('short')
+    expect(costOf(Shelf, { where: { or: [{ id: 1 }, { code: 'x' }] } })).toBe('short')
   })
 })
 
-describe('A list on SQLite goes to the readers', () => {
+describe('A list on SQLite is long', () => {
   it.each<[string, object]>([
-    ['by no index', { where: { note: 'x' }, limit: 20 }],
+    ['without an index', { where: { note: 'x' }, limit: 20 }],
     [
-      'where its index leaves a filter over',
+      'when the index does not cover the filter',
       { where: { color: 'a', note: 'x' }, orderBy: { price: 'desc' }, limit: 20 },
     ],
     [
-      'where its index does not serve the order',
+      'when the index does not serve the order',
       { where: { color: 'a' }, orderBy: { note: 'asc' }, limit: 20 },
     ],
-    ['without an end', { where: { shelfId: 3 } }],
-    ['of a large offset', { limit: 20, offset: 25_000 }],
+    ['without a limit', { where: { shelfId: 3 } }],
+    ['with a large offset', { limit: 20, offset: 25_000 }],
     ['in two directions', { orderBy: [{ color: 'asc' }, { price: 'asc' }], limit: 20 }],
     ['by one of many related rows', { where: { shelf: { goods: { note: 'x' } } }, limit: 20 }],
     ['by a pattern', { where: { id: 5, note: { like: '%x%' } } }],
   ])('%s', (_name, options) => {
-    expect(lengthOf(Good, options)).toBe('long')
+    expect(costOf(Good, options)).toBe('long')
   })
 
-  it('of rows that may have been deleted softly before', () => {
-    expect(lengthOf(Gone, { limit: 20 })).toBe('long')
-    expect(lengthOf(Gone, { where: { code: 'code 5' } })).toBe('short')
-    expect(lengthOf(Gone, { limit: 20, withDeleted: true })).toBe('short')
+  it('when soft-deleted rows may have to be skipped', () => {
+    expect(costOf(DeletedItem, { limit: 20 })).toBe('long')
+    expect(costOf(DeletedItem, { where: { code: 'code 5' } })).toBe('short')
+    expect(costOf(DeletedItem, { limit: 20, withDeleted: true })).toBe('short')
   })
 })
 
 describe('Counts on SQLite', () => {
-  const countOf = (statement: Statement, values: unknown[]): string =>
-    short.estimate(statement, values)
+  const costOfCount = (statement: Statement, values: unknown[]): string =>
+    estimator.estimate(statement, values)
   const all = { condition: undefined, key: '', count: 0, withDeleted: false }
 
-  it('are as long as the table, or as they count', () => {
+  it('cost as much as the rows they count', () => {
     const plans = database.context.plansOf(database.table(Good))
-    expect(countOf(plans.count(all).statement, [])).toBe('long')
-    expect(countOf(plans.countUpTo(all).statement, [10_001])).toBe('quick')
-    expect(countOf(plans.countUpTo(all).statement, [500])).toBe('short')
+    expect(costOfCount(plans.count(all).statement, [])).toBe('long')
+    expect(costOfCount(plans.countUpTo(all).statement, [10_001])).toBe('quick')
+    expect(costOfCount(plans.countUpTo(all).statement, [500])).toBe('short')
   })
 
   it.each<[object, string]>([
     [{ price: 5 }, 'short'],
     [{ note: { contains: 'a' } }, 'long'],
     [{ shelf: { goods: { note: 'a' } } }, 'long'],
-  ])('of the first and the last rows look at what their conditions do: %j', (where, length) => {
+  ])('cost as much as their condition when they sample rows: %j', (where, length) => {
     const table = database.table<object>(Good)
     const { selection, values } = selectRows(table, database.context, { where: where })
     const { statement } = database.context.plansOf(table).sample(selection)
-    expect(countOf(statement, [...values, 500])).toBe(length)
+    expect(costOfCount(statement, [...values, 500])).toBe(length)
   })
 })
 
-describe('An index that the database lacks', () => {
-  it('proves nothing', async () => {
+describe('A missing index', () => {
+  it('does not lower the estimate', async () => {
     const [index] = database
       .table(Good)
       .indexes.filter(({ columns }) => columns[0]?.name === 'weight')
-    const asked = { where: { weight: 8 }, limit: 20 }
-    expect(lengthOf(Good, asked)).toBe('short')
+    const options = { where: { weight: 8 }, limit: 20 }
+    expect(costOf(Good, options)).toBe('short')
     await runSql(database, `drop index "${index?.name ?? ''}"`)
-    // A connection plans by the schema that it has read.
+// A connection plans with the schema it read when it was opened.
     const other = new Connection(await chooseDriver(undefined), { file, readOnly: true })
-    short = new ReadCostEstimator(other)
-    expect(lengthOf(Good, asked)).toBe('long')
+    estimator = new ReadCostEstimator(other)
+    expect(costOf(Good, options)).toBe('long')
     other.close()
   })
 })

@@ -1,4 +1,4 @@
-/** A hundred buyers of ten pieces at once over HTTP, by every way that a program or a client has. Source: decisions, Records: transactions. */
+/** A hundred concurrent buyers of ten pieces over HTTP. Every supported way of writing sells exactly ten. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
@@ -68,7 +68,7 @@ class Buying {
     const piece = await this.database.records(Piece).update(1, changes, options)
     if (piece === null) throw soldOut()
     await this.database.records(Order).create({ pieceId: 1 })
-    return { left: piece.stock }
+    return { remaining: piece.stock }
   }
 
   async #findAndUpdate(lock: boolean) {
@@ -77,7 +77,7 @@ class Buying {
     if (piece === null || piece.stock < 1) throw soldOut()
     await this.database.records(Order).create({ pieceId: 1 })
     await pieces.update(1, { stock: piece.stock - 1 })
-    return { left: piece.stock - 1 }
+    return { remaining: piece.stock - 1 }
   }
 }
 
@@ -92,12 +92,12 @@ const server = await startPostgres()
 afterAll(() => server.close())
 
 describe('a pool of one connection', () => {
-  it('serves those who wait longer than connecting may take, while others come and go', async () => {
+  it('keeps serving callers that wait longer than the connect timeout', async () => {
     const url = `${await server.createDatabase()}?connections=1&connectTimeout=2500`
     const database = await connect(url, { records: [Piece] })
     await database.sync()
     await database.records(Piece).create({ id: 1, stock: 0 })
-    // 40 of them take at least three seconds.
+// Forty naps take at least three seconds.
     const nap = sql`select pg_sleep(0.075)`
     const pieces = database.records(Piece)
     const waiting = Array.from({ length: 40 }, (_, index) => [
@@ -109,24 +109,24 @@ describe('a pool of one connection', () => {
     await database.close()
   })
 
-  it('refuses those who wait while nothing comes back', async () => {
+  it('refuses waiting callers when the connection is never released', async () => {
     const url = `${await server.createDatabase()}?connections=1&connectTimeout=2500`
     const database = await connect(url, { records: [Piece] })
     await database.sync()
-    let letGo = (): void => undefined
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
     })
-    let holding: Promise<void> | undefined
-    await new Promise<void>((begun) => {
-      holding = database.transaction(() => {
-        begun()
-        return held
+    let transaction: Promise<void> | undefined
+    await new Promise<void>((onStarted) => {
+      transaction = database.transaction(() => {
+        onStarted()
+        return released
       })
     })
     await expect(database.records(Piece).count()).rejects.toMatchObject({ status: 503 })
-    letGo()
-    await holding
+    release()
+    await transaction
     await database.close()
   })
 })
@@ -148,34 +148,34 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     await database.records(Piece).create({ id: 1, stock: 10 })
   })
 
-  const ask = async (method: string, path: string, json?: object, headers = {}) => {
+  const request = async (method: string, path: string, json?: object, headers = {}) => {
     const type = { 'Content-Type': 'application/json' }
     const sent = json === undefined ? {} : { body: JSON.stringify(json) }
     const url = new URL(path, app.url)
-    const answer = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
-    return { status: answer.status, etag: answer.headers.get('etag'), body: await answer.text() }
+    const response = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
+    return { status: response.status, etag: response.headers.get('etag'), body: await response.text() }
   }
   const get = async (): Promise<[piece: Piece, etag: string]> => {
-    const { status, body, etag } = await ask('GET', '/pieces/1')
+    const { status, body, etag } = await request('GET', '/pieces/1')
     expect(status).toBe(200)
     return [JSON.parse(body) as Piece, String(etag)]
   }
   const graphql = async (query: string) => {
-    const { status, body } = await ask('POST', '/graphql', { query })
+    const { status, body } = await request('POST', '/graphql', { query })
     expect(status).toBe(200)
     return JSON.parse(body) as {
       data: { piece: Piece }
       errors?: { extensions: { code: string } }[]
     }
   }
-  /** What a client does that looks at versions: it asks again until its change is taken, or nothing is left. */
+/** A client that checks versions: it retries until its update succeeds or nothing is left. */
   const byVersion = {
     'If-Match': async (): Promise<boolean> => {
       for (;;) {
         const [{ stock }, etag] = await get()
         if (stock < 1) return false
         const change = { stock: stock - 1 }
-        const { status } = await ask('PATCH', '/pieces/1', change, { 'If-Match': etag })
+        const { status } = await request('PATCH', '/pieces/1', change, { 'If-Match': etag })
         if (status === 200) return true
         expect([409, 412]).toContain(status)
       }
@@ -193,7 +193,7 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     },
   }
   it.each(['If-Match', 'expectedVersion'] as const)(
-    'by %s: ten buy, ninety are refused',
+'sells ten pieces and refuses ninety buyers with %s',
     async (way) => {
       const sold = await Promise.all(Array.from({ length: 100 }, byVersion[way]))
       expect(sold.filter(Boolean)).toHaveLength(10)
@@ -202,12 +202,12 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
   )
 
   const paths = ['true', 'serializable', 'lock', 'lock-read-committed', 'add']
-  it.each(paths)('by /buy/%s: ten buy, ninety are refused', async (path) => {
-    const buying = Array.from({ length: 100 }, () => ask('POST', `/buy/${path}`))
-    const answers = await Promise.all(buying)
-    const statuses = answers.map(({ status }) => status)
+  it.each(paths)('sells ten pieces and refuses ninety buyers with POST /buy/%s', async (path) => {
+    const buying = Array.from({ length: 100 }, () => request('POST', `/buy/${path}`))
+    const responses = await Promise.all(buying)
+    const statuses = responses.map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)
-    expect(answers.filter(({ body }) => body.includes('Sold out.'))).toHaveLength(90)
+    expect(responses.filter(({ body }) => body.includes('Sold out.'))).toHaveLength(90)
     expect(statuses.filter((status) => status !== 200 && status !== 409)).toStrictEqual([])
     expect(await database.records(Piece).find(1)).toMatchObject({ stock: 0 })
     expect(await database.records(Order).count()).toBe(10)

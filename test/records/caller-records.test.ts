@@ -24,7 +24,7 @@ import { testApplication, type TestApplication } from 'filigree/testing'
 @Row
 class Trace {
   @Field('id') id!: number
-  @Field('string') told!: string
+  @Field('string') message!: string
 }
 
 @Row<Box>({ rows: (user) => ({ owner: user?.sub ?? '' }), writes: 'packer' })
@@ -37,8 +37,8 @@ class Box {
 
   @AfterWrite()
   async trace({ before, changed, records }: WriteContext<Box>): Promise<void> {
-    const told = `${this.id} ${String(before?.name)} ${[...changed].join()}`
-    await records(Trace).create({ told })
+    const message = `${this.id} ${String(before?.name)} ${[...changed].join()}`
+    await records(Trace).create({ message })
     if (this.name === 'refused') throw new HttpError(409, 'Refused.')
   }
 }
@@ -52,8 +52,8 @@ class Boxes {
   @Get('/rights')
   @Secured
   async rights(request: HttpRequest): Promise<object> {
-    const { may, fields } = await recordsAs(this.database, Box, request).rights()
-    return { may, fields: fields.map(({ name }) => name) }
+    const { rights, fields } = await recordsAs(this.database, Box, request).rights()
+    return { rights, fields: fields.map(({ name }) => name) }
   }
 }
 
@@ -66,14 +66,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-it('says what a caller may do', async () => {
-  const ask = async (roles: string[]) =>
+it('reports what the caller may do', async () => {
+  const rightsOf = async (roles: string[]) =>
     (await app.as({ sub: 'ann', roles }).get('/boxes/rights')).body as object
-  expect(await ask([])).toEqual({
+  expect(await rightsOf([])).toEqual({
     may: { read: true, create: false, update: false, delete: false },
     fields: ['id', 'name', 'owner'],
   })
-  expect(await ask(['packer', 'boss'])).toEqual({
+  expect(await rightsOf(['packer', 'boss'])).toEqual({
     may: { read: true, create: true, update: true, delete: true },
     fields: ['id', 'name', 'owner', 'price'],
   })
@@ -81,20 +81,20 @@ it('says what a caller may do', async () => {
   expect(describeFields(Box).map(({ name }) => name)).not.toContain('secret')
 })
 
-it('runs @AfterWrite behind the stored row, in its transaction', async () => {
+it('runs @AfterWrite after the row is stored, in the same transaction', async () => {
   const database = await connect('sqlite::memory:', { records: [Box] })
   await database.sync()
   const boxes = database.records(Box)
   await boxes.create({ name: 'a', owner: 'ann' })
   await boxes.update(1, { name: 'b' })
   await boxes.updateWhere({ id: 1 }, { owner: 'bob' })
-  const told = async () => (await database.records(Trace).list()).map((one) => one.told)
+  const messages = async () => (await database.records(Trace).list()).map((one) => one.messages)
   const before = ['1 undefined id,name,owner,price,secret', '1 a name', '1 b owner']
-  expect(await told()).toEqual(before)
+  expect(await messages()).toEqual(before)
   await database.transaction(async () => {
     await expect(boxes.create({ name: 'refused', owner: 'ann' })).rejects.toThrow('Refused.')
     await expect(boxes.update(1, { name: 'refused' })).rejects.toThrow('Refused.')
   })
-  expect([await told(), await boxes.count({ name: 'b' })]).toEqual([before, 1])
+  expect([await messages(), await boxes.count({ name: 'b' })]).toEqual([before, 1])
   await database.close()
 })

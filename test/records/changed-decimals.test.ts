@@ -1,4 +1,4 @@
-/** A migration that makes a field a decimal, or gives it another scale, keeps its values. */
+/** Migrations that turn a field into a decimal or change its scale keep the values. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const at = (minute: number): { folder: string; now: () => number } => ({
+const optionsAt = (minute: number): { folder: string; now: () => number } => ({
   folder,
   now: () => Date.UTC(2026, 10, 21, 10, minute),
 })
@@ -37,42 +37,42 @@ const decimal = (precision: number, scale: number): Fields[string] => [
   { precision, scale, nullable: true },
 ]
 
-const given = ['0.25', '-3.5', '12', null]
+const values = ['0.25', '-3.5', '12', null]
 type Step = [string, Fields[string], Fields[string], (string | number | null)[]]
 const steps: Step[] = [
   ['a double', ['numeric', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
   ['text', ['string', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
   ['more places', decimal(12, 2), decimal(12, 3), ['0.250', '-3.500', '12.000', null]],
-  ['places at all', decimal(12, 0), decimal(12, 2), ['0.00', '-4.00', '12.00', null]],
+  ['decimal places for a whole number', decimal(12, 0), decimal(12, 2), ['0.00', '-4.00', '12.00', null]],
   ['many digits', decimal(12, 2), decimal(30, 4), ['0.2500', '-3.5000', '12.0000', null]],
 ]
-/** PostgreSQL's column serves these as it is. */
+/** On PostgreSQL these need no migration, because its numeric column fits already. */
 const narrower: Step[] = [
   ['fewer places', decimal(12, 2), decimal(12, 1), ['0.3', '-3.5', '12.0', null]],
   ['no places', decimal(12, 2), decimal(12, 0), ['0', '-4', '12', null]],
   ['fewer digits', decimal(30, 4), decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
-  ['back to a double', decimal(12, 2), ['numeric', { nullable: true }], [0.25, -3.5, 12, null]],
+  ['a decimal to a double', decimal(12, 2), ['numeric', { nullable: true }], [0.25, -3.5, 12, null]],
 ]
 
-describe.each(engines)('a field that becomes a decimal, or another: %s', (name, address) => {
+describe.each(engines)('migrating a field to or from decimal: %s', (name, address) => {
   it.each(name === 'SQLite' ? [...steps, ...narrower] : steps)(
     '%s',
     async (_what, before, after, expected) => {
       database = await connect(await address())
       const old = become({ price: before })
-      await makeMigration(database, 'first', at(0))
-      await migrateUp(database, at(0))
-      const rounds = before[0] === 'decimal' && before[1]?.scale === 0
-      for (const text of given) {
-        const whole = text === '0.25' ? '0' : text === '-3.5' ? '-4' : text
+      await makeMigration(database, 'first', optionsAt(0))
+      await migrateUp(database, optionsAt(0))
+      const isInteger = before[0] === 'decimal' && before[1]?.scale === 0
+      for (const text of values) {
+        const integer = text === '0.25' ? '0' : text === '-3.5' ? '-4' : text
         const price =
-          before[0] === 'numeric' && text !== null ? Number(text) : rounds ? whole : text
+          before[0] === 'numeric' && text !== null ? Number(text) : isInteger ? integer : text
         await database.records(old).create({ price })
       }
       const type = become({ price: after })
       await expect(database.verify()).rejects.toThrow('thing.price is of type')
-      await makeMigration(database, 'second', at(1))
-      await migrateUp(database, at(1))
+      await makeMigration(database, 'second', optionsAt(1))
+      await migrateUp(database, optionsAt(1))
       await database.verify()
       expect(await database.differences()).toEqual([])
       const rows: { price?: unknown }[] = await database
@@ -82,30 +82,30 @@ describe.each(engines)('a field that becomes a decimal, or another: %s', (name, 
     },
   )
 
-  it('is refused where a value is no number', async () => {
+  it('fails when a value is not a number', async () => {
     database = await connect(await address())
-    const old = become({ price: ['string'] })
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
-    await database.records(old).create({ price: 'much' })
+    const before = become({ price: ['string'] })
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
+    await database.records(before).create({ price: 'much' })
     become({ price: ['decimal', { precision: 12, scale: 2 }] })
-    await makeMigration(database, 'second', at(1))
-    await expect(migrateUp(database, at(1))).rejects.toThrow(/much/)
+    await makeMigration(database, 'second', optionsAt(1))
+    await expect(migrateUp(database, optionsAt(1))).rejects.toThrow(/much/)
     const rows = await sql`select price from thing`.execute(database.kysely)
     expect(rows.rows).toEqual([{ price: 'much' }])
   })
 
-  it('takes more digits without a look at the rows, and fewer as they are', async () => {
+  it('ignores a change of the maximum digits', async () => {
     database = await connect(await address())
     const old = become({ price: decimal(6, 2) })
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     await database.records(old).create({ price: '1234.50' })
     const type = become({ price: decimal(12, 2) })
     await database.verify()
-    const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings ?? []).toEqual([])
-    await migrateUp(database, at(1))
+    const migration = await makeMigration(database, 'second', optionsAt(1))
+    expect(migration?.warnings ?? []).toEqual([])
+    await migrateUp(database, optionsAt(1))
     expect(await database.records(type).create({ price: '1234567890.50' })).toMatchObject({
       price: '1234567890.50',
     })
@@ -114,23 +114,23 @@ describe.each(engines)('a field that becomes a decimal, or another: %s', (name, 
   })
 })
 
-describe('down', () => {
+describe('migrateDown', () => {
   const [, address] = engines[1] as (typeof engines)[number]
 
-  it('takes back a new name together with another rule', async () => {
+  it('reverts a renamed field together with a changed rule', async () => {
     database = await connect(await address())
     const old = become({ title: ['string', { maxLength: 80 }] })
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     await database.records(old).create({ title: 'One' })
     become({ name: ['string', { maxLength: 60, was: 'title' }] })
-    await makeMigration(database, 'second', at(1))
-    await migrateUp(database, at(1))
-    await migrateDown(database, at(1))
+    await makeMigration(database, 'second', optionsAt(1))
+    await migrateUp(database, optionsAt(1))
+    await migrateDown(database, optionsAt(1))
     expect((await sql`select title from thing`.execute(database.kysely)).rows).toEqual([
       { title: 'One' },
     ])
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
   })
 })

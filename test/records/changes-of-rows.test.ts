@@ -1,4 +1,4 @@
-/** Changes of rows by what is there: sums, conditions, versions, rules of the whole row, hooks; the same on both engines. */
+/** Updates that depend on the stored row: additions, conditions, versions, cross-field rules and hooks, on both engines. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ValidateBy } from 'class-validator'
 import {
@@ -25,11 +25,11 @@ class Lamp {
   version!: number
 }
 
-const behind = ValidateBy({
-  name: 'behind',
+const isAfter = ValidateBy({
+name: 'isAfter',
   validator: {
     validate: (until, args) => String(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be behind from',
+    defaultMessage: () => 'until must be after from',
   },
 })
 
@@ -37,12 +37,12 @@ const behind = ValidateBy({
 class Stay {
   @Field('id') id!: number
   @Field('string') from!: string
-  @behind
+  @isAfter
   @Field('string')
   until!: string
 }
 
-const told: unknown[] = []
+const hookCalls: unknown[] = []
 
 @Record
 class Page {
@@ -55,18 +55,18 @@ class Page {
   prepare({ before, caller }: WriteContext) {
     if (this.title === 'no') throw new HttpError(422, 'Not this one.')
     this.slug = this.title.toLowerCase()
-    told.push([before === null ? 'created' : 'updated', caller])
+    hookCalls.push([before === null ? 'created' : 'updated', caller])
   }
 
   @AfterCommit
-  tell() {
-    told.push(`committed ${this.id} ${this.slug}`)
+  recordCommit() {
+    hookCalls.push(`committed ${this.id} ${this.slug}`)
   }
 }
 
 const engines = await startBothEngines()
 
-describe.each(engines)('changes of rows on %s', (_, open) => {
+describe.each(engines)('row updates on %s', (_, open) => {
   let database: Database
   beforeAll(async () => {
     database = await connect(await open(), { records: [Lamp, Stay, Page] })
@@ -75,13 +75,13 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
   afterAll(() => database.close())
   beforeEach(async () => {
     for (const table of ['lamp', 'stay', 'page']) await database.kysely.deleteFrom(table).execute()
-    told.length = 0
+    hookCalls.length = 0
     await database
       .records(Lamp)
       .create({ id: 1, stock: 10, price: '9.50', sold: '9007199254740993' })
   })
 
-  it('adds exactly, and only where a condition holds', async () => {
+  it('adds exactly, and only when the condition holds', async () => {
     const lamps = database.records(Lamp)
     const changes = { stock: { add: -1 }, price: { add: '0.1' }, sold: { add: '1' } }
     expect(await lamps.update(1, changes, { where: { stock: { gte: 10 } } })).toMatchObject({
@@ -114,7 +114,7 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
     expect(await lamps.find(1)).toMatchObject({ stock: 10, price: '9.50', version: 1 })
   })
 
-  it('sells no more than there is to a hundred buyers at once', async () => {
+  it('sells no more than the stock to a hundred concurrent buyers', async () => {
     const buy = () =>
       database.records(Lamp).update(1, { stock: { add: -1 } }, { where: { stock: { gte: 1 } } })
     const sold = await Promise.all(Array.from({ length: 100 }, buy))
@@ -122,7 +122,7 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
     expect(await database.records(Lamp).find(1)).toMatchObject({ stock: 0, version: 11 })
   })
 
-  it('sells no more than there is to a hundred buyers who look at the version', async () => {
+  it('sells no more than the stock to a hundred buyers that check the version', async () => {
     const lamps = database.records(Lamp)
     const buy = async (): Promise<boolean> => {
       for (;;) {
@@ -140,7 +140,7 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
     expect(sold.filter(Boolean)).toHaveLength(10)
   })
 
-  it('counts versions, and refuses an old one', async () => {
+  it('increments versions and rejects an outdated one', async () => {
     const lamps = database.records(Lamp)
     expect(await lamps.find(1)).toMatchObject({ version: 1 })
     expect(await lamps.update(1, { stock: 5 })).toMatchObject({ version: 2 })
@@ -160,7 +160,7 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
     )
   })
 
-  it('changes and deletes all that a filter finds, all or none, and tells of them', async () => {
+  it('updates and deletes all matching rows or none, and reports each', async () => {
     const lamps = database.records(Lamp)
     await lamps.insertMany(
       Array.from({ length: 1200 }, () => ({ stock: 50, price: '1.00', sold: '0' })),
@@ -174,43 +174,43 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
       lamps.updateWhere({ stock: { gte: 50 } }, { stock: { add: 20 } }),
     ).rejects.toMatchObject({ status: 400 })
     expect(await lamps.count({ stock: 51 })).toBe(1200)
-    const seen: string[] = []
-    const end = database.onChange(({ event }) => seen.push(event))
+    const events: string[] = []
+    const end = database.onChange(({ event }) => events.push(event))
     expect(await lamps.updateWhere({ stock: 51 }, { active: false })).toBe(1200)
     expect(await lamps.deleteWhere({ active: false })).toBe(1200)
     end()
-    expect(seen.filter((event) => event === 'updated')).toHaveLength(1200)
-    expect(seen.filter((event) => event === 'deleted')).toHaveLength(1200)
+    expect(events.filter((event) => event === 'updated')).toHaveLength(1200)
+    expect(events.filter((event) => event === 'deleted')).toHaveLength(1200)
     expect(await lamps.deleteWhere({})).toBe(2)
   })
 
-  it('refuses a filter with something undefined in it, and options that are none', async () => {
+  it('refuses undefined in a filter, and unknown options', async () => {
     const lamps = database.records(Lamp)
-    const undefinedOnes = [undefined, { stock: undefined }, { or: [{ stock: { gte: undefined } }] }]
-    for (const where of undefinedOnes) {
+    const filters = [undefined, { stock: undefined }, { or: [{ stock: { gte: undefined } }] }]
+    for (const where of filters) {
       const isUndefined = { code: 'DECLARATION', problems: [{ code: 'UNDEFINED_IN_FILTER' }] }
-      const given = where as never
-      await expect(lamps.updateWhere(given, { stock: 1 })).rejects.toMatchObject(isUndefined)
-      await expect(lamps.deleteWhere(given)).rejects.toMatchObject(isUndefined)
-      await expect(lamps.update(1, {}, { where: given })).rejects.toMatchObject(isUndefined)
+      const filter = where as never
+      await expect(lamps.updateWhere(filter, { stock: 1 })).rejects.toMatchObject(isUndefined)
+      await expect(lamps.deleteWhere(filter)).rejects.toMatchObject(isUndefined)
+      await expect(lamps.update(1, {}, { where: filter })).rejects.toMatchObject(isUndefined)
     }
     await expect(lamps.update(1, {}, { lock: true } as never)).rejects.toThrow('unknown option')
     await expect(lamps.delete(1, { where: {} } as never)).rejects.toThrow('unknown option')
     expect(await lamps.count()).toBe(1)
   })
 
-  it('asks the rules of the row as it will be', async () => {
+  it('checks cross-field rules against the updated row', async () => {
     const stays = database.records(Stay)
     const { id } = await stays.create({ from: 'b', until: 'd' })
     await expect(stays.create({ from: 'b', until: 'a' })).rejects.toMatchObject({ status: 400 })
     expect(await stays.update(id, { until: 'c' })).toMatchObject({ until: 'c' })
-    const wrong = { status: 400, errors: [{ path: 'until', code: 'behind' }] }
+    const wrong = { status: 400, errors: [{ path: 'until', code: 'isAfter' }] }
     await expect(stays.update(id, { from: 'x' })).rejects.toMatchObject(wrong)
     await expect(stays.updateWhere({}, { from: 'x' })).rejects.toMatchObject(wrong)
     expect(await stays.update(id, { from: 'x', until: 'y' })).toMatchObject({ from: 'x' })
   })
 
-  it('makes texts what they are to be before their rules, and runs hooks', async () => {
+  it('normalizes text before checking rules, and runs hooks', async () => {
     const pages = database.records(Page)
     const page = await pages.create({ title: '  A   B  ', mail: ' Ann@Example.org ' })
     expect(page).toMatchObject({ title: 'A B', mail: 'ann@example.org', slug: 'a b' })
@@ -218,33 +218,33 @@ describe.each(engines)('changes of rows on %s', (_, open) => {
       status: 409,
       errors: [{ path: 'mail', code: 'unique' }],
     })
-    expect(told).toStrictEqual([['created', null], `committed ${page.id} a b`, ['created', null]])
-    told.length = 0
+    expect(hookCalls).toStrictEqual([['created', null], `committed ${page.id} a b`, ['created', null]])
+    hookCalls.length = 0
     expect(await pages.update(page.id, { title: 'C' })).toMatchObject({ slug: 'c' })
     await expect(pages.update(page.id, { title: 'no' })).rejects.toMatchObject({ status: 422 })
     await expect(pages.update(page.id, { title: 'nine chars' })).rejects.toMatchObject({
       status: 400,
       errors: [{ path: 'slug', code: 'maxLength' }],
     })
-    expect(told.filter((one) => typeof one === 'string')).toStrictEqual([`committed ${page.id} c`])
+    expect(hookCalls.filter((one) => typeof one === 'string')).toStrictEqual([`committed ${page.id} c`])
     expect(await pages.find(page.id)).toMatchObject({ title: 'C', slug: 'c' })
   })
 
-  it('runs hooks of many rows, and those behind the commit only where there is one', async () => {
+  it('runs hooks for each of many rows, and commit hooks only after a commit', async () => {
     const pages = database.records(Page)
     const rows = [
       { title: 'A', mail: 'a' },
       { title: 'B', mail: 'b' },
     ]
     expect(await pages.insertMany(rows)).toBe(2)
-    expect(told.filter((one) => typeof one === 'string')).toHaveLength(2)
-    told.length = 0
+    expect(hookCalls.filter((one) => typeof one === 'string')).toHaveLength(2)
+    hookCalls.length = 0
     const work = database.transaction(async () => {
       await pages.updateWhere({}, { title: 'Z' })
       throw new Error('no')
     })
     await expect(work).rejects.toThrow('no')
-    expect(told).toStrictEqual([
+    expect(hookCalls).toStrictEqual([
       ['updated', null],
       ['updated', null],
     ])

@@ -31,7 +31,7 @@ class Items {}
 @Controller('/things', { crud: Thing })
 @NoAuth
 class Things {}
-/** Writes, then reads what may be locked. */
+/** Writes to one table, then reads another one that a test may have locked. */
 @Controller('/work')
 class Work {
   static readonly inject = [Database]
@@ -49,21 +49,21 @@ class Work {
 @Module({ controllers: [Items, Things, Work], records: [Item, Thing] })
 class Shop {}
 
-describe('reads of clients on PostgreSQL', () => {
+describe('client reads on PostgreSQL', () => {
   let server: PostgresServer
   let url: string
-  let watcher: Database
+  let owner: Database
   let observer: Database
   beforeAll(async () => {
     server = await startPostgres()
     url = await server.createDatabase()
-    watcher = await connect(url, { records: [Item, Thing] })
-    await watcher.sync()
+    owner = await connect(url, { records: [Item, Thing] })
+    await owner.sync()
     observer = await connect(url)
-    await watcher.records(Item).insertMany([{ name: 'Lamp' }, { name: 'Chair' }])
+    await owner.records(Item).insertMany([{ name: 'Lamp' }, { name: 'Chair' }])
   })
   afterAll(async () => {
-    await watcher.close()
+    await owner.close()
     await observer.close()
     await server.close()
   })
@@ -77,16 +77,16 @@ describe('reads of clients on PostgreSQL', () => {
       times: { handler },
     })
 
-  /** While the table is locked every read of it waits on the server. */
-  const locked = async <R>(work: () => Promise<R>): Promise<R> =>
-    watcher.transaction(async (tx) => {
+/** Runs `work` while the table is locked, so that every read of it waits on the server. */
+  const whileLocked = async <R>(work: () => Promise<R>): Promise<R> =>
+    owner.transaction(async (tx) => {
       await tx.kysely.executeQuery(sql('lock table item in access exclusive mode'))
       return work()
     })
   const sql = (text: string) =>
     ({ sql: text, parameters: [], query: { kind: 'RawNode' }, queryId: {} }) as never
 
-  /** Statements about the table that the server is running for the application. */
+/** The number of statements on the table that the server runs for the application. */
   const running = async (): Promise<number> => {
     const { rows } = await observer.kysely.executeQuery<{ count: unknown }>(
       sql(
@@ -96,14 +96,14 @@ describe('reads of clients on PostgreSQL', () => {
     )
     return Number(rows[0]?.count)
   }
-  const until = async (wanted: (count: number) => boolean): Promise<number> => {
+  const until = async (isExpected: (count: number) => boolean): Promise<number> => {
     for (;;) {
       const count = await running()
-      if (wanted(count)) return count
+      if (isExpected(count)) return count
     }
   }
   const address = (app: Application, path: string): string => new URL(path, app.url).href
-  const ask = (app: Application, roots: number): Promise<Response> => {
+  const queryRoots = (app: Application, roots: number): Promise<Response> => {
     const fields = Array.from({ length: roots }, (_, index) => `a${index}: items { id }`)
     const body = JSON.stringify({ query: `{ ${fields.join(' ')} }` })
     const headers = { 'content-type': 'application/json' }
@@ -111,12 +111,12 @@ describe('reads of clients on PostgreSQL', () => {
   }
 
   it.each(['/items', '/items/1', '/graphql?query={items{id}}'])(
-    'end with the answer, by %s',
+'end on the server with the 503 response to %s',
     async (path) => {
       const app = await start(1500)
-      await locked(async () => {
-        const answer = await fetch(address(app, path))
-        expect(answer.status).toBe(503)
+      await whileLocked(async () => {
+        const response = await fetch(address(app, path))
+        expect(response.status).toBe(503)
         expect(await until((count) => count === 0)).toBe(0)
       })
       expect((await fetch(address(app, '/items/1'))).status).toBe(200)
@@ -124,9 +124,9 @@ describe('reads of clients on PostgreSQL', () => {
     },
   )
 
-  it('end when the client leaves', async () => {
+  it('end on the server when the client disconnects', async () => {
     const app = await start(20_000)
-    await locked(async () => {
+    await whileLocked(async () => {
       const leaving: ClientRequest = send(address(app, '/items/1'))
       leaving.on('error', () => undefined)
       leaving.end()
@@ -137,77 +137,77 @@ describe('reads of clients on PostgreSQL', () => {
     await app.close()
   })
 
-  it('end in a transaction once the time of the handler is over, and what it wrote is not there', async () => {
+  it('end inside a transaction at the handler timeout, and the transaction rolls back', async () => {
     const app = await start(1500)
-    const before = await watcher.records(Thing).count()
-    await locked(async () => {
-      const late = await fetch(address(app, '/work'), { method: 'POST' })
-      expect(late.status).toBe(503)
+    const before = await owner.records(Thing).count()
+    await whileLocked(async () => {
+      const timedOut = await fetch(address(app, '/work'), { method: 'POST' })
+      expect(timedOut.status).toBe(503)
       expect(await until((count) => count === 0)).toBe(0)
     })
-    expect(await watcher.records(Thing).count()).toBe(before)
-    const again = await fetch(address(app, '/work'), { method: 'POST' })
-    expect(again.status).toBe(200)
-    expect(await watcher.records(Thing).count()).toBe(before + 1)
+    expect(await owner.records(Thing).count()).toBe(before)
+    const retried = await fetch(address(app, '/work'), { method: 'POST' })
+    expect(retried.status).toBe(200)
+    expect(await owner.records(Thing).count()).toBe(before + 1)
     await app.close()
   })
 
-  it('take a share of the connections for one request', async () => {
+  it('use a limited share of the connections per request', async () => {
     const app = await start(20_000)
-    const answers = await locked(async () => {
-      const asked = [ask(app, 20)]
+    const responses = await whileLocked(async () => {
+      const pendingResponses = [queryRoots(app, 20)]
       expect(await until((count) => count > 0)).toBeGreaterThan(0)
-      asked.push(ask(app, 20))
+      pendingResponses.push(queryRoots(app, 20))
       await until((count) => count >= 4)
-      // Others have connections left, and are answered at once: this one asks for no row of the table.
+// Other requests still get connections. This one does not read the locked table.
       expect((await fetch(address(app, '/things'))).status).toBe(200)
       expect(await running()).toBeLessThanOrEqual(7)
-      return asked
+      return pendingResponses
     })
-    for (const answer of await Promise.all(answers)) {
-      const { data } = (await answer.json()) as { data: object }
+    for (const response of await Promise.all(responses)) {
+      const { data } = (await response.json()) as { data: object }
       expect(Object.keys(data)).toHaveLength(20)
     }
     await app.close()
   })
 
-  it('have a time-out on the server, which changes of the schema have not', async () => {
+  it('have a statement timeout on the server, which schema changes do not have', async () => {
     const app = await start(1234)
     const database = await connect(url, { records: [Item, Thing] })
-    const shown = sql('show statement_timeout')
-    const show = async (of: Database): Promise<unknown> =>
-      (await of.kysely.executeQuery<object>(shown)).rows
+    const setting = sql('show statement_timeout')
+    const show = async (db: Database): Promise<unknown> =>
+      (await db.kysely.executeQuery<object>(setting)).rows
     expect(await show(app.get(Database))).toEqual([{ statement_timeout: '1234ms' }])
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])
-    const own = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
-    expect(await show(own)).toEqual([{ statement_timeout: '7s' }])
+    const customDatabase = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
+    expect(await show(customDatabase)).toEqual([{ statement_timeout: '7s' }])
     await database.context.engine.changeSchema(async (runner) => {
       const { rows } = await runner.run(frameworkQuery('show statement_timeout'), [], 'all')
       expect(rows).toEqual([['0']])
     })
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])
-    await Promise.all([app.close(), database.close(), own.close()])
+    await Promise.all([app.close(), database.close(), customDatabase.close()])
   })
 
-  it('wait for a lock as long as the address says, by default 10 seconds', async () => {
-    const show = async (of: Database): Promise<unknown> =>
-      (await of.kysely.executeQuery<object>(sql('show lock_timeout'))).rows
+  it('wait for a lock as long as the URL says, by default 10 seconds', async () => {
+    const show = async (db: Database): Promise<unknown> =>
+      (await db.kysely.executeQuery<object>(sql('show lock_timeout'))).rows
     expect(await show(observer)).toEqual([{ lock_timeout: '10s' }])
-    const hasty = await connect(`${url}?lock_timeout=50`, { records: [Item, Thing] })
-    const items = hasty.records(Item)
-    await locked(async () => {
+    const impatient = await connect(`${url}?lock_timeout=50`, { records: [Item, Thing] })
+    const items = impatient.records(Item)
+    await whileLocked(async () => {
       await expect(items.count()).rejects.toMatchObject({ status: 503 })
       await expect(items.create({ name: 'Rug' })).rejects.toMatchObject({ status: 503 })
-      const writing = hasty.transaction((tx) => tx.records(Item).create({ name: 'Rug' }))
+      const writing = impatient.transaction((tx) => tx.records(Item).create({ name: 'Rug' }))
       await expect(writing).rejects.toMatchObject({ status: 503 })
     })
     expect(await items.count({ name: 'Rug' })).toBe(0)
-    await hasty.close()
+    await impatient.close()
   })
 
-  it('cancel nothing of what runs next', async () => {
+  it('do not cancel the next statement on the connection', async () => {
     const app = await start(3000)
-    await locked(async () => {
+    await whileLocked(async () => {
       const statuses = await Promise.all(
         Array.from({ length: 12 }, async () => (await fetch(address(app, '/items'))).status),
       )

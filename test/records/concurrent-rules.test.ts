@@ -27,9 +27,9 @@ import { testApplication, type TestApplication, type TestCaller } from 'filigree
 import { call } from '../modules/mcp/ask.js'
 import { startPostgres } from './postgres-server.js'
 
-const taken = (): HttpError => new HttpError(409, 'The doctor has no time.')
+const noTimeError = (): HttpError => new HttpError(409, 'The doctor has no time.')
 
-/** A rule that only reads. */
+/** A rule that reads other rows without a lock. */
 @Tool({ writes: true })
 @Row
 @Admin()
@@ -44,7 +44,7 @@ class Visit {
   @BeforeWrite()
   async mustBeFree({ records }: WriteContext<Visit>) {
     if (this.state !== 'booked') return
-    const others = await records(Visit).list({
+    const overlapping = await records(Visit).list({
       where: {
         doctorId: this.doctorId,
         state: 'booked',
@@ -52,7 +52,7 @@ class Visit {
         endsAt: { gt: this.startsAt },
       },
     })
-    if (others.some(({ id }) => id !== this.id)) throw taken()
+    if (overlapping.some(({ id }) => id !== this.id)) throw noTimeError()
   }
 
   @AdminAction({ label: 'Book', bulk: true })
@@ -61,7 +61,7 @@ class Visit {
   }
 }
 
-/** The same rule with a lock, and rows of which each caller sees some. */
+/** The same rule with a lock, on a record with row access rules. */
 @Tool({ writes: true })
 @Row<Surgery>({ rows: (user) => (user === null ? false : { ward: 1 }) })
 @Admin()
@@ -78,7 +78,7 @@ class Surgery {
   async mustBeFree({ records }: WriteContext<Surgery>) {
     if (this.state !== 'booked') return
     await records(Doctor).find(this.doctorId, { lock: true })
-    const others = await records(Surgery).list({
+    const overlapping = await records(Surgery).list({
       where: {
         doctorId: this.doctorId,
         state: 'booked',
@@ -86,7 +86,7 @@ class Surgery {
         endsAt: { gt: this.startsAt },
       },
     })
-    if (others.some(({ id }) => id !== this.id)) throw taken()
+    if (overlapping.some(({ id }) => id !== this.id)) throw noTimeError()
   }
 
   @AdminAction({ label: 'Book', bulk: true })
@@ -103,14 +103,14 @@ class Doctor {
   @HasMany(() => Surgery) surgeries!: Rel<Surgery[]>
 }
 
-/** Looks, then writes; no hook, a unique number. */
+/** A record without hooks whose number is unique. The handler reads the last number and adds one. */
 @Row
 class Invoice {
   @Field('id') id!: number
   @Field('integer', { unique: true }) number!: number
 }
 
-/** The rule is in the handler: an owner may not go below zero over all accounts. */
+/** The handler checks the rule: the sum of an owner's accounts may not fall below zero. */
 @Row
 class Account {
   @Field('id') id!: number
@@ -124,7 +124,7 @@ type Name = keyof typeof records
 
 type Way = (database: Database, name: Name) => Promise<unknown>
 
-/** Each books the slot. */
+/** The ways a program can book the slot. */
 const ways: { [name: string]: Way } = {
   create: (database, name) => database.records<Visit>(records[name]).create(slot),
   createMany: (database, name) => database.records<Visit>(records[name]).createMany([slot]),
@@ -237,7 +237,7 @@ class Clinic {}
 const server = await startPostgres()
 afterAll(() => server.close())
 
-describe('on PostgreSQL, of 40 requests for one slot', () => {
+describe('40 concurrent requests for one slot on PostgreSQL', () => {
   let apps: TestApplication[]
   let database: Database
   beforeAll(async () => {
@@ -257,7 +257,7 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
   })
 
   const caller = (app: TestApplication): TestCaller => app.as({ sub: 'ann', roles: ['desk'] })
-  const race = <T>(count: number, send: (who: TestCaller, index: number) => Promise<T>) =>
+  const race = <T>(count: number, send: (user: TestCaller, index: number) => Promise<T>) =>
     Promise.all(
       Array.from({ length: count }, (_, index) =>
         send(caller(apps[index % 2] as TestApplication), index),
@@ -266,33 +266,33 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
   const booked = (name: Name): Promise<number> =>
     database.records<Visit>(records[name] as never).count({ state: 'booked' })
   const statuses = (
-    answers: readonly { readonly status: number }[],
+    responses: readonly { readonly status: number }[],
   ): { [status: number]: number } => {
     const counts: { [status: number]: number } = {}
-    for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+    for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
     return counts
   }
-  /** Rows that wait for their slot. @returns their keys */
-  const ask = async (name: Name, count: number): Promise<number[]> => {
+/** Creates visits that are requested but not booked yet. @returns their ids */
+  const requestVisits = async (name: Name, count: number): Promise<number[]> => {
     const rows = Array.from({ length: count }, () => ({ ...slot, state: 'asked' }))
-    const made = await database.records<Visit>(records[name]).createMany(rows)
-    return made.map(({ id }) => id)
+    const created = await database.records<Visit>(records[name]).createMany(rows)
+    return created.map(({ id }) => id)
   }
   const path = { Visit: 'visits', Surgery: 'surgeries' }
 
   describe.each(['Visit', 'Surgery'] as const)('%s', (name) => {
-    it('one is created by REST', async () => {
-      const answers = await race(40, (who) => who.post(`/${path[name]}`, slot))
-      expect(statuses(answers)).toEqual({ 201: 1, 409: 39 })
+    it('REST creates one', async () => {
+      const responses = await race(40, (user) => user.post(`/${path[name]}`, slot))
+      expect(statuses(responses)).toEqual({ 201: 1, 409: 39 })
       expect(await booked(name)).toBe(1)
     })
 
-    it('one is changed by REST', async () => {
-      const ids = await ask(name, 40)
-      const answers = await race(40, (who, index) =>
-        who.patch(`/${path[name]}/${ids[index] ?? 0}`, { state: 'booked' }),
+    it('REST updates one', async () => {
+      const ids = await requestVisits(name, 40)
+      const responses = await race(40, (user, index) =>
+        user.patch(`/${path[name]}/${ids[index] ?? 0}`, { state: 'booked' }),
       )
-      expect(statuses(answers)).toEqual({ 200: 1, 409: 39 })
+      expect(statuses(responses)).toEqual({ 200: 1, 409: 39 })
       expect(await booked(name)).toBe(1)
     })
 
@@ -304,7 +304,7 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
         'nested',
         `updateDoctor(id: 1, input: { visits: { create: [{ startsAt: "${slot.startsAt}", endsAt: "${slot.endsAt}" }] } }) { id }`,
       ],
-    ])('one is written by GraphQL: %s', async (_, text) => {
+])('GraphQL books one: %s', async (_, text) => {
       const mutation =
         name === 'Visit'
           ? text
@@ -312,8 +312,8 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
               .replaceAll('Visit', 'Surgery')
               .replace('createSurgerys', 'createSurgeries')
               .replace('visits:', 'surgeries:')
-      const answers = await race(40, (who) => who.graphql(`mutation { ${mutation} }`))
-      const failed = answers.flatMap(({ errors }) => errors ?? [])
+      const responses = await race(40, (user) => user.graphql(`mutation { ${mutation} }`))
+      const failed = responses.flatMap(({ errors }) => errors ?? [])
       expect(failed.map(({ message }) => message)).toEqual(
         Array(39).fill('The doctor has no time.'),
       )
@@ -321,59 +321,59 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
     })
 
     it.each(['in-transaction', ...Object.keys(ways)])(
-      'one is written by a handler: %s',
+'a handler books one: %s',
       async (way) => {
-        const answers = await race(20, (who) =>
-          who.post(`/ways/${encodeURIComponent(way)}/${name}`),
+        const responses = await race(20, (user) =>
+          user.post(`/ways/${encodeURIComponent(way)}/${name}`),
         )
-        expect(statuses(answers)).toEqual({ 200: 1, 409: 19 })
+        expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
         expect(await booked(name)).toBe(1)
       },
     )
 
-    it('one is saved in the admin page', async () => {
-      const ids = await ask(name, 20)
-      const answers = await race(20, (who, index) =>
-        who.post(`/admin/api/save/${path[name]}/${ids[index] ?? 0}`, {
+    it('the admin page saves one', async () => {
+      const ids = await requestVisits(name, 20)
+      const responses = await race(20, (user, index) =>
+        user.post(`/admin/api/save/${path[name]}/${ids[index] ?? 0}`, {
           was: { state: 'asked' },
           values: { state: 'booked' },
         }),
       )
-      expect(statuses(answers)).toEqual({ 200: 1, 409: 19 })
+      expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
       expect(await booked(name)).toBe(1)
     })
 
-    it('one is changed with others in the admin page', async () => {
-      const ids = await ask(name, 20)
-      const answers = await race(20, (who, index) =>
-        who.post(`/admin/api/bulk/${path[name]}`, {
+    it('the bulk edit of the admin page books one', async () => {
+      const ids = await requestVisits(name, 20)
+      const responses = await race(20, (user, index) =>
+        user.post(`/admin/api/bulk/${path[name]}`, {
           ids: [ids[index]],
           values: { state: 'booked' },
         }),
       )
-      expect(statuses(answers)).toEqual({ 200: 1, 409: 19 })
+      expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
       expect(await booked(name)).toBe(1)
     })
 
-    it('one is changed by an action of the admin page', async () => {
-      const ids = await ask(name, 20)
-      const answers = await race(20, (who, index) =>
-        who.post(`/admin/api/actions/${path[name]}/book`, { ids: [ids[index]] }),
+    it('a bulk action of the admin page books one', async () => {
+      const ids = await requestVisits(name, 20)
+      const responses = await race(20, (user, index) =>
+        user.post(`/admin/api/actions/${path[name]}/book`, { ids: [ids[index]] }),
       )
-      expect(statuses(answers)).toEqual({ 200: 1, 409: 19 })
+      expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
       expect(await booked(name)).toBe(1)
     })
 
-    it('one comes by a CSV file', async () => {
+    it('a CSV import books one', async () => {
       const file = `doctorId,startsAt,endsAt\r\n1,${slot.startsAt},${slot.endsAt}\r\n`
-      const answers = await race(16, (who) =>
-        who.post(`/admin/api/csv/${path[name]}`, file, { headers: { 'content-type': 'text/csv' } }),
+      const responses = await race(16, (user) =>
+        user.post(`/admin/api/csv/${path[name]}`, file, { headers: { 'content-type': 'text/csv' } }),
       )
-      expect(statuses(answers)).toEqual({ 200: 1, 400: 15 })
+      expect(statuses(responses)).toEqual({ 200: 1, 400: 15 })
       expect(await booked(name)).toBe(1)
     })
 
-    it('one is written by a job', async () => {
+    it('a job books one', async () => {
       await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           (apps[index % 2] as TestApplication).get(Jobs).add(Worker, 'book', { name }),
@@ -383,31 +383,31 @@ describe('on PostgreSQL, of 40 requests for one slot', () => {
       expect(await booked(name)).toBe(1)
     })
 
-    it('one is written by a tool', async () => {
+    it('an MCP tool books one', async () => {
       const query = `mutation { create${name}(input: ${input}) { id } }`
-      const answers = await race(40, async (_, index) => {
+      const responses = await race(40, async (_, index) => {
         const app = apps[index % 2] as TestApplication
         const token = await app.get(Auth).getToken({ sub: 'ann' })
         return call(app, 'query', { query }, { token })
       })
-      const texts = answers.map(({ result }) => JSON.stringify(result))
+      const texts = responses.map(({ result }) => JSON.stringify(result))
       expect(texts.filter((text) => text.includes('The doctor has no time.'))).toHaveLength(39)
       expect(await booked(name)).toBe(1)
     })
   })
 
-  it('one keeps a rule of its handler, over rows that no hook guards', async () => {
+  it('a rule that only the handler checks allows one of the requests', async () => {
     await database.records(Account).createMany([
       { owner: 1, balance: 50 },
       { owner: 1, balance: 50 },
     ])
-    const answers = await race(40, (who) => who.post('/ways/rule'))
-    expect(statuses(answers)).toEqual({ 200: 1, 409: 39 })
+    const responses = await race(40, (user) => user.post('/ways/rule'))
+    expect(statuses(responses)).toEqual({ 200: 1, 409: 39 })
   })
 
-  it('each gets a number of its own where it looks for the last and adds one', async () => {
-    const answers = await race(10, (who) => who.post('/ways/invoice'))
-    expect(statuses(answers)).toEqual({ 200: 10 })
+  it('reading the last number and adding one gives every request its own number', async () => {
+    const responses = await race(10, (user) => user.post('/ways/invoice'))
+    expect(statuses(responses)).toEqual({ 200: 10 })
     const numbers = (await database.records(Invoice).list()).map(({ number }) => number)
     expect(numbers.sort((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })

@@ -1,4 +1,4 @@
-/** Single statements that others were in the way of. Source: docs/scaling.md, Distributed engines. */
+/** Retries of single statements after serialization failures. Source: docs/scaling.md, Distributed engines. */
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, type Generated, Record } from '../../src/index.js'
 import { startPostgres } from './postgres-server.js'
@@ -12,8 +12,8 @@ class Counter {
 const server = await startPostgres()
 afterAll(() => server.close())
 
-describe('on a server whose own isolation is serializable', () => {
-  it('statements outside transactions run again, and each counts once', async () => {
+describe('on a server with serializable isolation by default', () => {
+  it('statements outside transactions are retried, and each takes effect once', async () => {
     const address = new URL(await server.createDatabase())
     address.searchParams.set('options', '-c default_transaction_isolation=serializable')
     const database = await connect(address.href, { records: [Counter] })

@@ -26,7 +26,7 @@ const insert = (database: Database, column: string, value: string): Promise<unkn
   sql.raw(`insert into piece (${column}) values (${value})`).execute(database.kysely)
 
 describe.each(engines)('constraints in the database: %s', (_name, open) => {
-  it('hold whoever writes, and defaults fill what another program leaves out', async () => {
+  it('apply to writes of other programs too, and defaults fill omitted columns', async () => {
     const database = await connect(await open(), { records: [Piece] })
     await database.sync()
     expect(await database.differences()).toEqual([])
@@ -54,10 +54,10 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
     await database.close()
   })
 
-  it('answer 400 and name the field, never a hidden one', async () => {
+  it('respond with 400 and name the field, but never a hidden one', async () => {
     const database = await connect(await open(), { records: [Piece] })
     await database.sync()
-    // As for the database a rule of another process is that this one does not know.
+// This class lacks the rules, as an older process would.
     @Record({ table: 'piece' })
     class Loose {
       @Field('id') id!: number
@@ -85,7 +85,7 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
     await database.close()
   })
 
-  it('follow the rules of the record, also in tables that are there', async () => {
+  it('follow changed rules of the record in existing tables', async () => {
     const database = await connect(await open(), { records: [] })
     const define = (rules: object): new () => { id: number; size: number } => {
       @Record({ table: 'box' })
@@ -95,35 +95,35 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
       }
       return Box
     }
-    const bring = async (rules: object): Promise<string[]> => {
+    const syncWith = async (rules: object): Promise<string[]> => {
       const Box = define(rules)
       database.tables.clear()
       database.table(Box)
-      const done = await database.sync()
+      const applied = await database.sync()
       expect(await database.differences()).toEqual([])
       await database.verify()
-      return done.map(({ kind }) => kind)
+      return applied.map(({ kind }) => kind)
     }
     const box = (size: number): Promise<unknown> =>
       sql`insert into box (size) values (${size})`.execute(database.kysely)
-    await bring({})
+    await syncWith({})
     await box(7)
-    expect(await bring({ max: 8, default: 2 })).toContain('missing check')
+    expect(await syncWith({ max: 8, default: 2 })).toContain('missing check')
     await expect(box(9)).rejects.toThrow()
-    expect(await bring({ max: 9, default: 3 })).toContain('other check')
+    expect(await syncWith({ max: 9, default: 3 })).toContain('other check')
     await box(9)
     await sql`insert into box default values`.execute(database.kysely)
     expect(
       (await sql`select size from box order by id`.execute(database.kysely)).rows,
     ).toHaveLength(3)
-    await expect(bring({ max: 8 })).rejects.toThrow('box.size is')
+    await expect(syncWith({ max: 8 })).rejects.toThrow('box.size is')
     // Nothing was changed.
     await box(9)
     await database.close()
   })
 })
 
-describe.each(engines)('a table that others made: %s', (name, open) => {
+describe.each(engines)('an existing table of another program: %s', (name, open) => {
   @Record({ table: 'ware' })
   class Ware {
     @Field('id') id!: number
@@ -131,7 +131,7 @@ describe.each(engines)('a table that others made: %s', (name, open) => {
     @Field('decimal', { precision: 12, scale: 2, min: '0' }) price!: string
   }
 
-  it('is taken as it is: varchar, numeric(12,2)', async () => {
+  it('is used without changes: varchar, numeric(12,2)', async () => {
     const database = await connect(await open(), { records: [Ware] })
     const key =
       name === 'SQLite'
@@ -164,7 +164,7 @@ describe('a partitioned table of PostgreSQL', () => {
     @Field('date', { min: '2020-01-01' }) day!: string
   }
 
-  it('is taken as it is', async () => {
+  it('is used without changes', async () => {
     const database = await connect(await openPostgres(), { records: [Event] })
     await runSql(
       database,

@@ -1,4 +1,4 @@
-/** What `@BeforeWrite` sees is what will be stored, by every path. Source: docs/records/writes.md, Hooks. */
+/** `@BeforeWrite` sees the values as they will be stored, for every way of writing. Source: docs/records/writes.md, Hooks. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -27,7 +27,7 @@ class Place {
   @Field('datetime', { optional: true }) opensAt?: string
 }
 
-let seen: object[] = []
+let seenRows: object[] = []
 let changes: string[][] = []
 let stamps: object[] = []
 let storedStamps: object[] = []
@@ -49,7 +49,7 @@ class Meeting {
   @BeforeWrite()
   see({ changed }: WriteContext<Meeting>) {
     changes.push([...changed].sort())
-    seen.push({
+    seenRows.push({
       startsAt: this.startsAt,
       endsAt: this.endsAt,
       price: this.price,
@@ -127,7 +127,7 @@ class Notes {}
 @Module({ controllers: [Meetings, Days, Notes], records: [Meeting, Day, Stamp, Note] })
 class Office {}
 
-const sent = {
+const input = {
   dayId: 1,
   startsAt: '2027-01-05T10:00:00-05:00',
   endsAt: '2027-01-05T15:30:00Z',
@@ -156,7 +156,7 @@ const old = {
   title: 'old',
 }
 
-const creations: { [way: string]: (database: Database, values: typeof sent) => Promise<unknown> } =
+const creations: { [way: string]: (database: Database, values: typeof input) => Promise<unknown> } =
   {
     create: (database, values) => database.records(Meeting).create(values),
     createMany: (database, values) => database.records(Meeting).createMany([values]),
@@ -165,7 +165,7 @@ const creations: { [way: string]: (database: Database, values: typeof sent) => P
     'nested create': (database, values) =>
       database.records(Day).update(1, { meetings: { create: [{ ...values, dayId: undefined }] } }),
   }
-const updates: { [way: string]: (database: Database, values: typeof sent) => Promise<unknown> } = {
+const updates: { [way: string]: (database: Database, values: typeof input) => Promise<unknown> } = {
   update: (database, values) => database.records(Meeting).update(1, values),
   updateMany: (database, values) => database.records(Meeting).updateMany([{ id: 1, ...values }]),
   updateWhere: (database, values) => database.records(Meeting).updateWhere({ id: 1 }, values),
@@ -196,7 +196,7 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     for (const table of ['meeting', 'note', 'day', 'stamp'])
       await database.kysely.deleteFrom(table).execute()
     await database.records(Day).create({ id: 1 })
-    seen = []
+    seenRows = []
     changes = []
     stamps = []
   })
@@ -211,29 +211,29 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
   }
 
   it.each(Object.entries(creations))('sees a new row as stored: %s', async (_way, write) => {
-    await write(database, sent)
-    expect(seen).toEqual([stored])
+    await write(database, input)
+    expect(seenRows).toEqual([stored])
     expect(await read()).toMatchObject(stored)
   })
 
-  it.each(Object.entries(updates))('sees a changed row as stored: %s', async (_way, write) => {
+  it.each(Object.entries(updates))('sees an updated row as stored: %s', async (_way, write) => {
     await database.records(Meeting).create({ ...old, id: 1, dayId: 1 })
-    seen = []
-    await write(database, sent)
-    expect(seen).toEqual([stored])
+    seenRows = []
+    await write(database, input)
+    expect(seenRows).toEqual([stored])
     expect(await read()).toMatchObject(stored)
   })
 
-  it('names nothing as changed that is only spelt differently', async () => {
-    await database.records(Meeting).create({ ...sent, id: 1 })
+  it('does not list values as changed that differ only in spelling', async () => {
+    await database.records(Meeting).create({ ...input, id: 1 })
     changes = []
-    for (const update of Object.values(updates)) await update(database, sent)
+    for (const update of Object.values(updates)) await update(database, input)
     expect(changes).toEqual([[], [], [], [], []])
   })
 
-  it('compares moments of other zones, so an impossible row is refused by every interface', async () => {
-    // As text, the end is behind the beginning.
-    const wrong = { ...sent, startsAt: '2027-01-05T10:00:00-05:00', endsAt: '2027-01-05T12:00:00Z' }
+  it('compares times across time zones, so every interface rejects an impossible row', async () => {
+// Compared as text, the end would be after the beginning.
+    const wrong = { ...input, startsAt: '2027-01-05T10:00:00-05:00', endsAt: '2027-01-05T12:00:00Z' }
     expect((await send('POST', '/meetings', wrong)).status).toBe(400)
     expect(
       (await send('POST', '/days', { meetings: { create: [{ ...wrong, dayId: undefined }] } }))
@@ -288,7 +288,7 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     expect(changes).toEqual([changed, changed])
   })
 
-  it('sees the time and the version of now where nothing is written', async () => {
+  it('sees the current time and version when nothing is written', async () => {
     const created = await database.records(Note).create({ title: 'a', dayId: 1 })
     stamps = []
     changes = []
@@ -298,7 +298,7 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     expect(await database.records(Note).find(created.id)).toEqual(created)
   })
 
-  it('sees what a hook before it has set as it will be stored', async () => {
+  it('sees the values that an earlier hook has set, as they will be stored', async () => {
     const read = '2027-01-05T15:00:00.000Z 9.50'
     expect(await database.records(Stamp).create({})).toMatchObject({ read })
     await database.records(Stamp).updateWhere({}, { read: '' })

@@ -1,4 +1,4 @@
-/** Rows that PostgreSQL takes by COPY: which tables take them so, what they hold, how they fail, and what is sent beside them. */
+/** Bulk inserts through COPY on PostgreSQL: which tables use it, the stored values, errors, and statements sent at the same time. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
@@ -44,7 +44,7 @@ class Every {
   @Field('string', { list: true }) words!: string[]
 }
 
-const odd = [
+const specialTexts = [
   '',
   '\\N',
   '\\.',
@@ -67,13 +67,13 @@ const odd = [
   '\\x41',
   ' ',
 ]
-/** Each way of the server to read it: alone, and between others. */
+/** A text with special characters, first alone, then combined with other ones. */
 const textOf = (index: number): string => {
-  const text = odd[index % odd.length] ?? ''
-  return index < odd.length ? text : `${text}${odd[(index * 7) % odd.length] ?? ''}${text}`
+  const text = specialTexts[index % specialTexts.length] ?? ''
+  return index < specialTexts.length ? text : `${text}${specialTexts[(index * 7) % specialTexts.length] ?? ''}${text}`
 }
 
-describe('rows for PostgreSQL', () => {
+describe('bulk inserts on PostgreSQL', () => {
   let server: PostgresServer
   let url: string
   let database: Database
@@ -99,23 +99,23 @@ describe('rows for PostgreSQL', () => {
   })
   beforeEach(() => script('truncate parcel'))
 
-  /** The statements that insert meanwhile, and how. */
-  const written = async (work: () => Promise<unknown>): Promise<string[]> => {
+/** @returns the tables that `work` inserts into, each with COPY or INSERT before its name */
+  const insertsDuring = async (work: () => Promise<unknown>): Promise<string[]> => {
     const kinds: string[] = []
-    const hear = (told: unknown): void => {
-      const { kind, table, sql } = told as { kind: string; table: string; sql: string }
+    const record = (message: unknown): void => {
+      const { kind, table, sql } = message as { kind: string; table: string; sql: string }
       if (kind === 'INSERT') kinds.push(`${sql.startsWith('copy') ? 'COPY' : kind} ${table}`)
     }
-    subscribe('filigree:statement', hear)
+    subscribe('filigree:statement', record)
     try {
       await work()
     } finally {
-      unsubscribe('filigree:statement', hear)
+      unsubscribe('filigree:statement', record)
     }
     return kinds
   }
 
-  it('are copied where they are many, and hold what they would hold one by one', async () => {
+  it('use COPY for many rows, and store the same values as single inserts', async () => {
     const rows = Array.from({ length: 400 }, (_, index) => ({
       place: index,
       real: [0.1, -1e300, 5e-324, 3][index % 4] ?? 0,
@@ -131,17 +131,17 @@ describe('rows for PostgreSQL', () => {
       data: { [`\\${index}\n`]: [textOf(index), null, { deep: '\u2028' }] },
       words: [textOf(index), textOf(index + 1)],
     }))
-    const everything = database.records(Every)
-    expect(await written(() => everything.insertMany(rows))).toStrictEqual(['COPY every'])
-    const copied = await everything.list({ orderBy: { place: 'asc' }, limit: 400 })
+    const repository = database.records(Every)
+    expect(await insertsDuring(() => repository.insertMany(rows))).toStrictEqual(['COPY every'])
+    const copied = await repository.list({ orderBy: { place: 'asc' }, limit: 400 })
     expect(copied).toHaveLength(400)
     const created = []
-    for (const row of rows.slice(0, 60)) created.push(await everything.create(row))
+    for (const row of rows.slice(0, 60)) created.push(await repository.create(row))
     const bare = ({ id, ...values }: Every) => ({ ...values, hasKey: /^[0-9a-f-]{36}$/.test(id) })
     expect(copied.slice(0, 60).map(bare)).toStrictEqual(created.map(bare))
   })
 
-  it('keep every text, and null apart from all of them', async () => {
+  it('keep every text, and distinguish null from all of them', async () => {
     const cells = database.records(Cell)
     const texts = Array.from({ length: 441 }, (_, index) =>
       index % 9 === 8 ? null : textOf(index),
@@ -156,8 +156,8 @@ describe('rows for PostgreSQL', () => {
     expect(found.map(({ text }) => text)).toStrictEqual(texts)
   })
 
-  const refused = (faulty: object) => async (count: number) => {
-    const rows = [...parcels(count), faulty as Parcel]
+  const insertWith = (invalidRow: object) => async (count: number) => {
+    const rows = [...parcels(count), invalidRow as Parcel]
     const error: unknown = await database
       .records(Parcel)
       .insertMany(rows)
@@ -167,24 +167,24 @@ describe('rows for PostgreSQL', () => {
   }
 
   it.each([
-    ['a value that is taken', { code: 'code 3', weight: 1 }, 409],
-    ['a value that the check of others refuses', { code: 'new', weight: 77_777 }, 400],
-    ['a null where others want none', { code: 'new', weight: 1, note: null }, 400],
-    ['a text that is longer than others let it be', { code: 'x'.repeat(4001), weight: 1 }, 400],
-  ])('say the same of %s, copied or inserted', async (_what, faulty, status) => {
+    ['a duplicate value', { code: 'code 3', weight: 1 }, 409],
+    ['a value that fails a foreign check constraint', { code: 'new', weight: 77_777 }, 400],
+    ['a null that a foreign constraint forbids', { code: 'new', weight: 1, note: null }, 400],
+    ['a text that is too long for the column', { code: 'x'.repeat(4001), weight: 1 }, 400],
+  ])('report %s the same way with COPY and INSERT', async (_what, invalidRow, status) => {
     await script('alter table parcel add constraint parcel_weight_odd check (weight <> 77777)')
     await script('alter table parcel alter code type varchar(4000)')
-    const isNull = 'note' in faulty
+    const isNull = 'note' in invalidRow
     if (isNull)
       await script(
         'alter table parcel add constraint no_null check (note is not null or weight <> 1)',
       )
-    const refuse = refused(faulty)
-    const few = await refuse(40)
+    const insert = insertWith(invalidRow)
+    const few = await insert(40)
     let many: unknown
     expect(
-      await written(async () => {
-        many = await refuse(400)
+      await insertsDuring(async () => {
+        many = await insert(400)
       }),
     ).toStrictEqual(['COPY parcel'])
     expect(many).toStrictEqual(few)
@@ -197,36 +197,36 @@ describe('rows for PostgreSQL', () => {
   it('name a column that must not be null', async () => {
     await script('alter table parcel alter note set not null')
     try {
-      const refuse = refused({ code: 'new', weight: 1, note: null })
-      expect(await refuse(400)).toStrictEqual(await refuse(40))
-      expect(await refuse(400)).toMatchObject({ status: 400, errors: [{ path: 'note' }] })
+      const insert = insertWith({ code: 'new', weight: 1, note: null })
+      expect(await insert(400)).toStrictEqual(await insert(40))
+      expect(await insert(400)).toMatchObject({ status: 400, errors: [{ path: 'note' }] })
     } finally {
       await script('alter table parcel alter note drop not null')
     }
   })
 
-  it('are inserted where somebody follows, who hears of each by its key', async () => {
-    const heard: unknown[] = []
+  it('use INSERT while a listener follows, which receives each id', async () => {
+    const reportedIds: unknown[] = []
     const stop = database.onChange(({ event, id }) => {
-      if (event === 'created') heard.push(id)
+      if (event === 'created') reportedIds.push(id)
     })
     try {
-      const kinds = await written(() => database.records(Parcel).insertMany(parcels(300)))
+      const kinds = await insertsDuring(() => database.records(Parcel).insertMany(parcels(300)))
       expect(kinds).toStrictEqual(['INSERT parcel'])
     } finally {
       stop()
     }
     const found = await database.records(Parcel).list({ limit: 1000 })
-    expect(heard.map(Number).sort((a, b) => a - b)).toStrictEqual(found.map(({ id }) => id))
+    expect(reportedIds.map(Number).sort((a, b) => a - b)).toStrictEqual(found.map(({ id }) => id))
   })
 
-  it('are inserted where they bring keys that are counted, and where they are few', async () => {
+  it('use INSERT for rows with explicit numeric ids, and for few rows', async () => {
     const repository = database.records(Parcel)
-    const given = parcels(300).map((row, index) => ({ ...row, id: 1_000_000 + index }))
-    // One statement that counts on behind them, too.
-    expect(await written(() => repository.insertMany(given))).toStrictEqual(['INSERT parcel'])
+    const rowsWithIds = parcels(300).map((row, index) => ({ ...row, id: 1_000_000 + index }))
+// One statement inserts the rows and advances the sequence past their ids.
+    expect(await insertsDuring(() => repository.insertMany(rowsWithIds))).toStrictEqual(['INSERT parcel'])
     expect((await repository.create({ code: 'next', weight: 1 })).id).toBeGreaterThan(1_000_299)
-    expect(await written(() => repository.insertMany(parcels(20, 5000)))).toStrictEqual([
+    expect(await insertsDuring(() => repository.insertMany(parcels(20, 5000)))).toStrictEqual([
       'INSERT parcel',
     ])
   })
@@ -245,12 +245,12 @@ describe('rows for PostgreSQL', () => {
       '',
     ],
     [
-      'a table with policies for rows that hold for its owner',
+      'a table with row level security that applies to its owner',
       'alter table cell enable row level security; alter table cell force row level security; create policy all_cells on cell using (true)',
       'drop policy all_cells on cell; alter table cell no force row level security; alter table cell disable row level security',
       'cell_writer',
     ],
-  ])('are inserted into %s', async (_what, make, undo, role) => {
+  ])('use INSERT for %s', async (_what, make, undo, role) => {
     await script('delete from cell')
     await script(make)
     const isOther = role !== ''
@@ -261,7 +261,7 @@ describe('rows for PostgreSQL', () => {
     const opened = isOther ? await connect(address.href, { records: [Cell] }) : database
     try {
       const rows = Array.from({ length: 300 }, (_, index) => ({ text: `text ${index}` }))
-      const kinds = await written(() => opened.records(Cell).insertMany(rows))
+      const kinds = await insertsDuring(() => opened.records(Cell).insertMany(rows))
       expect(kinds).toStrictEqual(['INSERT cell'])
       expect(await opened.records(Cell).count()).toBe(300)
     } finally {
@@ -271,14 +271,14 @@ describe('rows for PostgreSQL', () => {
     }
   })
 
-  it('are copied into a table that is cut into parts', async () => {
+  it('use COPY for a partitioned table', async () => {
     await script(`alter table cell rename to cell_kept;
       create table cell (like cell_kept) partition by hash (id);
       create table cell_0 partition of cell for values with (modulus 2, remainder 0);
       create table cell_1 partition of cell for values with (modulus 2, remainder 1)`)
     try {
       const rows = Array.from({ length: 300 }, () => ({ text: 'part' }))
-      const kinds = await written(() => database.records(Cell).insertMany(rows))
+      const kinds = await insertsDuring(() => database.records(Cell).insertMany(rows))
       expect(kinds).toStrictEqual(['COPY cell'])
       expect(await database.records(Cell).count({ text: 'part' })).toBe(300)
     } finally {
@@ -286,7 +286,7 @@ describe('rows for PostgreSQL', () => {
     }
   })
 
-  it('are inserted where the server is another than PostgreSQL', async () => {
+  it('use INSERT on servers other than PostgreSQL', async () => {
     await script(`create function public.version() returns text language sql
       as $$ select 'CockroachDB CCL v25.2.0' $$`)
     const path = encodeURIComponent('-c search_path=public,pg_catalog')
@@ -294,7 +294,7 @@ describe('rows for PostgreSQL', () => {
       records: [Parcel],
     })
     try {
-      const kinds = await written(() => other.records(Parcel).insertMany(parcels(300)))
+      const kinds = await insertsDuring(() => other.records(Parcel).insertMany(parcels(300)))
       expect(kinds).toStrictEqual(['INSERT parcel'])
     } finally {
       await other.close()
@@ -302,9 +302,9 @@ describe('rows for PostgreSQL', () => {
     }
   })
 
-  it('let nothing pass them on their connection, and each has its own answer', async () => {
+  it('run in order with other statements of their connection, each with its own result', async () => {
     const repository = database.records(Parcel)
-    const found = await database.transaction(async () => {
+    const results = await database.transaction(async () => {
       const before = await repository.create({ code: 'before', weight: 1 })
       const answers = await Promise.all([
         repository.find(before.id),
@@ -318,15 +318,15 @@ describe('rows for PostgreSQL', () => {
       ])
       return [...answers, await repository.count()]
     })
-    expect(found[0]).toMatchObject({ code: 'before' })
-    expect([found[1], found[3], found[5]]).toStrictEqual([2500, 2500, 300])
-    expect(found[4]).toMatchObject({ code: 'beside' })
-    expect(found[6]).toMatchObject({ code: 'before' })
-    expect(found[8]).toBe(5302)
+    expect(results[0]).toMatchObject({ code: 'before' })
+    expect([results[1], results[3], results[5]]).toStrictEqual([2500, 2500, 300])
+    expect(results[4]).toMatchObject({ code: 'beside' })
+    expect(results[6]).toMatchObject({ code: 'before' })
+    expect(results[8]).toBe(5302)
     expect(await repository.count()).toBe(5302)
   })
 
-  it('that fail end a part of a transaction, and what stood behind them is answered', async () => {
+  it('that fail abort the transaction part, and later statements still get results', async () => {
     const repository = database.records(Parcel)
     const engine = engineOf(database)
     const transaction = await engine.begin({})
@@ -349,7 +349,7 @@ describe('rows for PostgreSQL', () => {
       ]),
     ).toStrictEqual(Array(4).fill('fulfilled'))
     expect(await transaction.run(copy, ['d\t4\tx\ne\t5\ty\n'], 'count')).toBe(2)
-    // Of those that the server refuses, one before it takes rows and one while it does.
+// The server rejects one statement before it reads rows, the other one while it reads them.
     for (const [statement, rows] of [
       [nowhere, good],
       [copy, 'z\t1\t\\N\n'.repeat(50_000)],
@@ -368,7 +368,7 @@ describe('rows for PostgreSQL', () => {
     }
     await transaction.commit()
     expect(await repository.count()).toBe(5)
-    const kept = database.transaction(async (tx) => {
+    const countAfterRollback = database.transaction(async (tx) => {
       await repository.insertMany(parcels(300))
       await tx
         .transaction(() => repository.insertMany(parcels(300)))
@@ -377,13 +377,13 @@ describe('rows for PostgreSQL', () => {
         })
       return repository.count()
     })
-    expect(await kept).toBe(305)
+    expect(await countAfterRollback).toBe(305)
   })
 
-  it('whose connection ends are 503, none is stored, and the next are taken', async () => {
+  it('fail with 503 when the connection ends, store nothing, and work again afterwards', async () => {
     const repository = database.records(Parcel)
     let isKilled = false
-    const killing = repository.insertMany(
+    const inserting = repository.insertMany(
       (async function* () {
         for (let from = 0; from < 60_000; from += 3000) {
           yield* parcels(3000, from)
@@ -395,18 +395,18 @@ describe('rows for PostgreSQL', () => {
         }
       })(),
     )
-    await expect(killing).rejects.toMatchObject({ status: 503 })
+    await expect(inserting).rejects.toMatchObject({ status: 503 })
     expect(isKilled).toBe(true)
     expect(await repository.insertMany(parcels(300))).toBe(300)
     expect(await repository.count()).toBe(300)
   })
 
   // Skipped where Debian's package pgbouncer is not installed.
-  ;(pgbouncer === undefined ? it.skip : it)('are copied through PgBouncer', async () => {
+  ;(pgbouncer === undefined ? it.skip : it)('use COPY through PgBouncer', async () => {
     const pooler = await startPgBouncer(server.url)
     const pooled = await connect(pooler.through(url), { records: [Parcel] })
     try {
-      const kinds = await written(() =>
+      const kinds = await insertsDuring(() =>
         Promise.all([
           pooled.records(Parcel).insertMany(parcels(5000)),
           pooled.records(Parcel).insertMany(parcels(5000, 5000)),

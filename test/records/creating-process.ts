@@ -1,4 +1,4 @@
-/** Creates rows until it is killed, and writes a line for each that was answered. Bundled by `creating-program.ts`. */
+/** Creates rows until it is killed, and prints the number of each stored row. Bundled by `creating-program.ts`. */
 import { connect, Field, Record } from '../../src/index.js'
 
 class Entry {

@@ -42,28 +42,28 @@ interface Operation {
   requestBody?: object
 }
 
-describe('the document of crud', () => {
+describe('the OpenAPI document of crud routes', () => {
   let app: Application
   let paths: globalThis.Record<string, globalThis.Record<string, Operation>>
-  let whole: string
+  let document: string
 
   beforeAll(async () => {
     const database = await connect('sqlite::memory:', { records: [Parcel, Label] })
     await database.sync()
     const env = { APP_API_KEY: 'key' }
     app = await bootstrap(Post, { database, listen: false, logger: false, env })
-    whole = (await app.inject({ method: 'GET', url: '/swagger/openapi.json' })).body
-    paths = (JSON.parse(whole) as { paths: typeof paths }).paths
+    document = (await app.inject({ method: 'GET', url: '/swagger/openapi.json' })).body
+    paths = (JSON.parse(document) as { paths: typeof paths }).paths
   })
   afterAll(() => app.close())
 
   const names = (operation: Operation | undefined): string[] =>
     (operation?.parameters ?? []).filter((one) => one.in === 'query').map(({ name }) => name)
 
-  it('names every parameter that lists take, and the server takes each', async () => {
+  it('lists every query parameter, and the server accepts each', async () => {
     const list = paths['/parcels']?.get
-    const given = names(list)
-    expect(given).toEqual(
+    const parameterNames = names(list)
+    expect(parameterNames).toEqual(
       expect.arrayContaining([
         'limit',
         'offset',
@@ -81,26 +81,26 @@ describe('the document of crud', () => {
         'meta.path',
       ]),
     )
-    expect(new Set(given).size).toBe(given.length)
-    expect(given.some((name) => name.startsWith('secret'))).toBe(false)
+    expect(new Set(parameterNames).size).toBe(parameterNames.length)
+    expect(parameterNames.some((name) => name.startsWith('secret'))).toBe(false)
     expect(list?.description).toContain('labels')
-    for (const name of given.filter((one) => one !== 'orderBy')) {
+    for (const name of parameterNames.filter((one) => one !== 'orderBy')) {
       const { body } = await app.inject({ method: 'GET', url: `/parcels?${name}=~` })
       expect(body).not.toContain('is unknown')
     }
     expect((await app.inject({ method: 'GET', url: '/parcels?name.starts=x' })).status).toBe(400)
   })
 
-  it('tells of aggregates, of one row, and of bodies', () => {
+  it('describes aggregates, single rows and bodies', () => {
     const aggregate = names(paths['/parcels/aggregate']?.get)
     expect(aggregate).toEqual(
       expect.arrayContaining(['groupBy', 'sum', 'avg', 'count', 'limit', 'price.gte']),
     )
     expect(names(paths['/parcels/{id}']?.get)).toEqual(['with', 'fields', 'counts'])
-    expect(whole).toContain('"labelIds"')
+    expect(document).toContain('"labelIds"')
   })
 
-  it('tells of headers and refusals', () => {
+  it('describes headers and error responses', () => {
     const { get, post } = paths['/parcels'] ?? {}
     expect(Object.keys(get?.responses['200']?.headers ?? {})).toEqual(
       expect.arrayContaining(['X-Total-Count', 'X-Total-Count-Estimate', 'Link', 'ETag']),

@@ -22,7 +22,7 @@ class Shop {}
 
 const engines = await startBothEngines()
 
-describe.each(engines)('pages of crud on %s', (_name, open) => {
+describe.each(engines)('pages of crud lists on %s', (_name, open) => {
   let database: Database
   let app: Application
   beforeAll(async () => {
@@ -52,12 +52,12 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
   }
 
   it.each(['', 'price', '-price', 'stock', '-stock,name', 'name,-stock,-id'])(
-    'lead from one to the next, ordered by "%s"',
+'link to the next page, ordered by "%s"',
     async (order) => {
       const by = order === '' ? '' : `&orderBy=${order}`
-      const whole = await get(`/products?limit=100&count=none${by}`)
-      expect(whole.rows).toHaveLength(60)
-      expect(whole.next).toBeUndefined()
+      const allRows = await get(`/products?limit=100&count=none${by}`)
+      expect(allRows.rows).toHaveLength(60)
+      expect(allRows.next).toBeUndefined()
       const found: { id: number }[] = []
       let url: string | undefined = `/products?limit=7&count=none${by}`
       for (let pages = 0; url !== undefined && pages < 20; pages++) {
@@ -65,11 +65,11 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
         found.push(...page.rows)
         url = page.next
       }
-      expect(found).toEqual(whole.rows)
+      expect(found).toEqual(allRows.rows)
     },
   )
 
-  it('have the cursor of pages of GraphQL', async () => {
+  it('use the same cursor as pages of GraphQL', async () => {
     const query = `{ productsPage(first: 3, orderBy: [{ price: desc }]) { pageInfo { endCursor } } }`
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
     const { data } = answer.json() as {
@@ -78,12 +78,12 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
     const { endCursor } = data.productsPage.pageInfo
     const after = `&after=${encodeURIComponent(endCursor)}`
     const { next = '' } = await get('/products?limit=3&orderBy=-price')
-    const behind = await get(`/products?limit=3&orderBy=-price${after}`)
-    expect(behind.rows).toHaveLength(3)
-    expect(behind.rows).toEqual((await get(next)).rows)
+    const nextPage = await get(`/products?limit=3&orderBy=-price${after}`)
+    expect(nextPage.rows).toHaveLength(3)
+    expect(nextPage.rows).toEqual((await get(next)).rows)
   })
 
-  it('refuse what is no cursor', async () => {
+  it('reject invalid cursors and counts', async () => {
     expect((await app.inject({ url: '/products?after=abc' })).status).toBe(400)
     expect((await app.inject({ url: '/products?count=all' })).status).toBe(400)
     const { next } = await get('/products?limit=3&orderBy=-price')
@@ -91,7 +91,7 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
     expect((await app.inject({ url: other })).status).toBe(400)
   })
 
-  it('tell the total exactly up to a number, and roughly beyond it', async () => {
+  it('report the exact total up to a limit, and an estimate beyond it', async () => {
     const total = ({ headers }: { headers: object }) =>
       ['x-total-count', 'x-total-count-estimate'].map(
         (name) => (headers as { [name: string]: unknown })[name],
@@ -109,24 +109,24 @@ describe.each(engines)('pages of crud on %s', (_name, open) => {
     expect(headers['access-control-expose-headers']).toContain('X-Total-Count-Estimate')
   })
 
-  it('go on behind a row in repositories too', async () => {
+  it('continue after a row in repositories too', async () => {
     const products = database.records(Product)
     const orderBy = { price: 'desc' } as const
     const first = await products.list({ orderBy, limit: 5 })
     const after = products.cursorOf(first[4] as Product, orderBy)
     const second = await products.list({ orderBy, after, limit: 5, where: { price: { gte: 0 } } })
-    const both = await products.list({ orderBy, limit: 10 })
-    expect([...first, ...second].map(({ id }) => id)).toEqual(both.map(({ id }) => id))
+    const firstTen = await products.list({ orderBy, limit: 10 })
+    expect([...first, ...second].map(({ id }) => id)).toEqual(firstTen.map(({ id }) => id))
   })
 
-  it('find none and every, through several relations', async () => {
+  it('filter by none and every, through several relations', async () => {
     const { id } = await database.records(Category).create({ name: 'empty' })
     const none = await get(`/categories?id.gte=${id}&count=exact`)
     expect(none.rows).toEqual([{ id, name: 'empty' }])
     const categories = database.records(Category)
-    const without = { not: { products: {} } }
-    expect(await categories.count(without)).toBe(12_001 - 3)
-    expect(await categories.list({ where: without, orderBy: { id: 'desc' }, limit: 1 })).toEqual(
+    const withoutProducts = { not: { products: {} } }
+    expect(await categories.count(withoutProducts)).toBe(12_001 - 3)
+    expect(await categories.list({ where: withoutProducts, orderBy: { id: 'desc' }, limit: 1 })).toEqual(
       none.rows,
     )
     const every = { not: { products: { not: { price: { lt: 5 } } } } }

@@ -95,7 +95,7 @@ class Library {}
 
 const engines = await startBothEngines()
 
-describe.each(engines)('%s: shapes of crud', (_name, open) => {
+describe.each(engines)('%s: response shapes of crud', (_name, open) => {
   let database: Database
   let app: Application
   const send = async (method: string, url: string, body?: object) => {
@@ -123,7 +123,7 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
   })
   afterAll(() => database.close())
 
-  it('brings the related rows that the client sees, without what it may not read', async () => {
+  it('returns the related rows that the caller may see, without forbidden fields', async () => {
     const { status, body } = await send('GET', '/shelves?with=books.tags&fields=id,name')
     expect(status).toBe(200)
     expect(body).toEqual([
@@ -163,19 +163,19 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
     '/books/1?with=shelf.books,tags&fields=title',
     '/books?with=shelf,tags&orderBy=-title&limit=2&offset=0&count=none&shelf.name=a',
     '/books?with=shelf,tags&distinct=shelfId&count=none',
-  ])('answers %s by one statement', async (url) => {
+  ])('runs one statement for %s', async (url) => {
     const statements: string[] = []
-    const told = (message: unknown): void => {
+    const onStatement = (message: unknown): void => {
       statements.push((message as { sql: string }).sql)
     }
-    subscribe('filigree:statement', told)
+    subscribe('filigree:statement', onStatement)
     const answer = await send('GET', url)
-    unsubscribe('filigree:statement', told)
+    unsubscribe('filigree:statement', onStatement)
     expect(answer.status).toBe(200)
     expect(statements).toHaveLength(1)
   })
 
-  it('brings every kind of value as a list of that record has it', async () => {
+  it('returns values of every type in related rows as in lists', async () => {
     const values = {
       real: 0.1 + 0.2,
       exact: '12345678901234567890.12',
@@ -198,12 +198,12 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
     const shelf = (await send('GET', '/shelves/1?with=kinds.shelf.kinds')).body as {
       kinds: { [name: string]: unknown; shelf?: { kinds: unknown } }[]
     }
-    expect(shelf.kinds.map(({ shelf: _shelf, ...own }) => own)).toEqual(body)
+    expect(shelf.kinds.map(({ shelf: _shelf, ...fields }) => fields)).toEqual(body)
     expect(shelf.kinds[0]?.shelf?.kinds).toEqual(body)
     expect(body).toMatchObject([{ real: 0.30000000000000004, wide: values.wide }, {}, {}])
   })
 
-  it('brings chosen fields of related rows alone', async () => {
+  it('returns only the selected fields of related rows', async () => {
     const books = await send('GET', '/books?fields=title,shelf.name,tags.word&orderBy=id')
     expect(books.body).toEqual([
       { title: 'one', shelf: { name: 'a' }, tags: [{ word: 'red' }, { word: 'blue' }] },
@@ -242,14 +242,14 @@ describe.each(engines)('%s: shapes of crud', (_name, open) => {
     ['/books/aggregate?count=true&groupBy=shelfId&orderBy=title', 400],
     ['/books?with=shelf.books.shelf.books.shelf', 400],
     ['/books/1?with=nothing', 400],
-  ])('answers %s with %i', async (url, status) => {
+  ])('responds to %s with %i', async (url, status) => {
     expect((await send('GET', url)).status).toBe(status)
   })
 
-  it('ties by tagIds, in POST and PATCH, to rows that the client sees', async () => {
-    const made = await send('POST', '/books', { title: 'new', shelfId: 1, tagIds: [1, 3] })
-    expect(made.status).toBe(201)
-    const { id } = made.body as { id: number }
+  it('links rows by tagIds in POST and PATCH, if the caller may see them', async () => {
+    const created = await send('POST', '/books', { title: 'new', shelfId: 1, tagIds: [1, 3] })
+    expect(created.status).toBe(201)
+    const { id } = created.body as { id: number }
     const tags = async (): Promise<unknown> =>
       (await database.records(Book).find(id, { with: ['tags'] }))?.tags.map((tag) => tag.id)
     expect(await tags()).toEqual([1, 3])

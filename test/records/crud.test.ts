@@ -96,11 +96,11 @@ describe('crud', () => {
   const post = async (json: object): Promise<{ id: number }> =>
     (await app.inject({ method: 'POST', url: '/products', json })).json() as { id: number }
 
-  it('has no fault of its own', () => {
+  it('has no configuration problems', () => {
     expect(problems).toStrictEqual([])
   })
 
-  it('creates, finds, changes, replaces and deletes', async () => {
+  it('creates, finds, updates, replaces and deletes', async () => {
     const created = await app.inject({ method: 'POST', url: '/products', json: lamp })
     expect(created.status).toBe(201)
     const { id } = created.json() as { id: number }
@@ -139,14 +139,14 @@ describe('crud', () => {
     [{ ...lamp, secret: 's' }, 'secret unknown'],
     [{ ...lamp, createdAt: '2026-01-01' }, 'createdAt unknown'],
     [{ ...lamp, category: { name: 'x' } }, 'category unknown'],
-  ])('refuses %j with 400', async (json, fault) => {
+  ])('refuses %j with 400', async (json, expected) => {
     const answer = await app.inject({ method: 'POST', url: '/products', json })
     expect(answer.status).toBe(400)
     const { errors } = answer.json() as { errors: { path: string; code: string }[] }
-    expect(errors.map(({ path, code }) => `${path} ${code}`)).toContain(fault)
+    expect(errors.map(({ path, code }) => `${path} ${code}`)).toContain(expected)
   })
 
-  it('answers 409 for what is taken or missing', async () => {
+  it('responds with 409 to a missing reference', async () => {
     const json = { ...lamp, categoryId: 9 }
     const answer = await app.inject({ method: 'POST', url: '/products', json })
     expect(answer.status).toBe(409)
@@ -192,7 +192,7 @@ describe('crud', () => {
       expect(answer.headers['x-total-count']).toBe(total)
     })
 
-    it('lets pages of other origins read the total, and a fresh token beside it', async () => {
+    it('exposes the total, the tag and the fresh token to pages of other origins', async () => {
       const { headers } = await app.inject('/products')
       const exposed = String(headers['access-control-expose-headers']).split(', ')
       expect(exposed.sort()).toEqual(['ETag', 'FreshToken', 'X-Total-Count'])
@@ -223,7 +223,7 @@ describe('crud', () => {
     })
   })
 
-  it("keeps the gate's defaults", async () => {
+  it("keeps the default access of routes: reads are open, writes need a token", async () => {
     expect((await app.inject({ url: '/gated' })).status).toBe(200)
     const json = { name: 'Dark' }
     expect((await app.inject({ method: 'POST', url: '/gated', json })).status).toBe(401)
@@ -232,12 +232,12 @@ describe('crud', () => {
     expect(answer.status).toBe(201)
   })
 
-  it('leaves a route that the class declares itself', async () => {
+  it('keeps a route that the class declares itself', async () => {
     expect((await app.inject({ url: '/notes' })).body).toBe('mine')
     expect((await app.inject({ url: '/notes/1' })).status).toBe(404)
   })
 
-  it('shows and writes only the rows that somebody may reach', async () => {
+  it('shows and writes only the rows the caller may access', async () => {
     const notes = database.records(Note)
     const open = await notes.create({ text: 'open', open: true })
     const closed = await notes.create({ text: 'closed' })
@@ -248,20 +248,20 @@ describe('crud', () => {
     const json = { text: 'x' }
     expect((await app.inject({ method: 'PATCH', url, json })).status).toBe(404)
     expect((await app.inject({ method: 'POST', url: '/notes', json })).status).toBe(403)
-    const own = { method: 'PATCH', url: `/notes/${open.id}`, json: { text: 'open' } } as const
-    const { result, sent } = await logStatements(() => app.inject(own))
+    const patchOpen = { method: 'PATCH', url: `/notes/${open.id}`, json: { text: 'open' } } as const
+    const { result, sent } = await logStatements(() => app.inject(patchOpen))
     expect([result.status, sent.length]).toEqual([200, 1])
-    const shut = { method: 'PATCH', url: `/notes/${open.id}`, json: { open: false } } as const
-    expect((await app.inject(shut)).status).toBe(403)
+    const closeNote = { method: 'PATCH', url: `/notes/${open.id}`, json: { open: false } } as const
+    expect((await app.inject(closeNote)).status).toBe(403)
     expect(await notes.list()).toMatchObject([{ text: 'open', open: true }, { text: 'closed' }])
   })
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],
-    ['a filter with something undefined in it', { owner: undefined }],
-    ['one deep in it', { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] }],
-  ])('shows and writes no row where the answer about rows is %s', async (_what, answer) => {
+    ['a filter with an undefined value', { owner: undefined }],
+    ['a filter with a nested undefined value', { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] }],
+  ])('shows and writes no rows when the rows rule returns %s', async (_what, answer) => {
     const diaries = database.records(Diary)
     const { id } = await diaries.create({ owner: 'ann' })
     diaryRows = { owner: 'ann' }
@@ -276,26 +276,26 @@ describe('crud', () => {
     expect(await diaries.find(id)).toMatchObject({ owner: 'ann' })
   })
 
-  it('makes only what is wanted, and refuses other words', () => {
-    const faults: Problem[] = []
-    const limited = extendWithCrud(Gated, { crud: Note, ...read }, open, faults)
+  it('adds only the requested operations, and rejects unknown ones', () => {
+    const crudProblems: Problem[] = []
+    const limited = extendWithCrud(Gated, { crud: Note, ...read }, open, crudProblems)
     expect(Object.getOwnPropertyNames(limited.prototype)).toStrictEqual([
       'constructor',
       'list',
       'find',
     ])
-    extendWithCrud(Gated, { crud: Note, only: ['lst' as 'list'] }, open, faults)
-    extendWithCrud(Gated, { crud: class Plain {} }, open, faults)
-    expect(faults.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
+    extendWithCrud(Gated, { crud: Note, only: ['lst' as 'list'] }, open, crudProblems)
+    extendWithCrud(Gated, { crud: class Plain {} }, open, crudProblems)
+    expect(crudProblems.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
       'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, aggregate, find, create, update, delete.',
       'Plain is used as a record but has no @Record. Add @Record to the class Plain.',
     ])
   })
 
-  it('hides no constructor that nobody has said the arguments of', async () => {
-    // The compiler of the tests emits types for classes with decorators.
+  it('reports constructor arguments whose types are unknown', async () => {
+// The test compiler emits types only for classes with decorators, and this class has none.
     class Bare {
-      constructor(readonly given: Database) {}
+      constructor(readonly database: Database) {}
     }
     Controller('/bare', { crud: Note })(Bare)
     @Module({ controllers: [Bare], records: [Note] })

@@ -1,4 +1,4 @@
-/** The import and export of the example in docs/records/writes.md, Streams and CSV. Its block is part of this file. */
+/** The CSV import and export from docs/records/writes.md, Streams and CSV. A test compares the page with this file. */
 import { Field, type NewRow, Record, type Repository } from 'filigree'
 
 @Record

@@ -9,9 +9,9 @@ class Lamp {
   @Field('id') id!: number
 }
 
-/** What the type of a database must not show. */
+/** Internal members that the public type of a database must not have. */
 type Hidden = 'watch' | 'runner' | 'announces' | 'atomically' | 'context' | 'feed' | 'tables'
-const none: Extract<keyof Database, Hidden> extends never ? true : never = true
+const hasNoInternals: Extract<keyof Database, Hidden> extends never ? true : never = true
 
 const opened: Database[] = []
 afterEach(async () => {
@@ -23,36 +23,36 @@ const open = async (url: string): Promise<Database> => {
   return database
 }
 
-describe.each(engines)('the face of a database: %s', (name, address) => {
-  it('shows no machinery, and tells of changes everywhere where the engine can', async () => {
-    expect(none).toBe(true)
+describe.each(engines)('the public API of a database: %s', (name, address) => {
+  it('hides internals, and reports changes of all processes if the engine can', async () => {
+    expect(hasNoInternals).toBe(true)
     const url = await address()
-    const here = await open(url)
-    await here.sync()
-    const there = name === 'SQLite' ? here : await open(url)
+    const database = await open(url)
+    await database.sync()
+    const writer = name === 'SQLite' ? database : await open(url)
     const local: unknown[] = []
-    const seen: (Change | MissedChanges)[] = []
-    const stopLocal = here.onChange(({ id }) => local.push(id))
+    const everywhereChanges: (Change | MissedChanges)[] = []
+    const stopLocal = database.onChange(({ id }) => local.push(id))
     let check = (): void => undefined
     const until = (count: number): Promise<void> =>
       new Promise((resolve) => {
         check = () => {
-          if (seen.length >= count) resolve()
+          if (everywhereChanges.length >= count) resolve()
         }
         check()
       })
-    const stop = await here.onChange(
+    const stop = await database.onChange(
       (change) => {
-        seen.push(change)
+        everywhereChanges.push(change)
         check()
         throw new Error('of the listener')
       },
       { everywhere: true },
     )
-    await there.records(Lamp).create({})
-    await here.records(Lamp).create({})
+    await writer.records(Lamp).create({})
+    await database.records(Lamp).create({})
     await until(2)
-    expect(seen).toEqual(
+    expect(everywhereChanges).toEqual(
       expect.arrayContaining([
         { event: 'created', record: Lamp, id: 1 },
         { event: 'created', record: Lamp, id: 2 },
@@ -61,7 +61,7 @@ describe.each(engines)('the face of a database: %s', (name, address) => {
     expect(local).toEqual(name === 'SQLite' ? [1, 2] : [2])
     stop()
     stopLocal()
-    await here.records(Lamp).create({})
-    expect(seen).toHaveLength(2)
+    await database.records(Lamp).create({})
+    expect(everywhereChanges).toHaveLength(2)
   })
 })

@@ -47,16 +47,16 @@ describe.each(engines)('%s: decimals', (_name, open) => {
     ['-0', '0.00'],
     ['9.500', '9.50'],
     ['999999.99', '999999.99'],
-  ])('shows %s with its full scale, by every door', async (given, shown) => {
+  ])('returns %s with its full scale from every method', async (input, stored) => {
     const prices = database.records(Price)
-    const made = await prices.create({ amount: given })
-    expect(made.amount).toBe(shown)
-    expect((await prices.find(made.id))?.amount).toBe(shown)
-    expect((await prices.update(made.id, { amount: given }))?.amount).toBe(shown)
-    expect(await prices.count({ id: made.id, amount: given })).toBe(1)
-    await prices.insertMany([{ amount: given }])
+    const created = await prices.create({ amount: input })
+    expect(created.amount).toBe(stored)
+    expect((await prices.find(created.id))?.amount).toBe(stored)
+    expect((await prices.update(created.id, { amount: input }))?.amount).toBe(stored)
+    expect(await prices.count({ id: created.id, amount: input })).toBe(1)
+    await prices.insertMany([{ amount: input }])
     const [last] = await prices.list({ orderBy: { id: 'desc' }, limit: 1 })
-    expect(last?.amount).toBe(shown)
+    expect(last?.amount).toBe(stored)
   })
 
   it('fills in a default with its full scale', async () => {
@@ -81,7 +81,7 @@ describe.each(engines)('%s: decimals', (_name, open) => {
     expect(error.errors).toMatchObject([{ path: 'amount', code }])
   })
 
-  it('sorts and compares exactly where numbers would not', async () => {
+  it('sorts and compares exactly where floating point would not', async () => {
     const prices = database.records(Price)
     await database.kysely.deleteFrom('price').execute()
     const rates = ['9007199254740993.0000000001', '9007199254740993', '-0.0000000001', '12']
@@ -98,7 +98,7 @@ describe.each(engines)('%s: decimals', (_name, open) => {
     expect(await prices.count({ rate: { in: ['12', '-0.0000000001'] } })).toBe(2)
   })
 
-  it('keeps whole numbers beyond 2⁵³ in conditions of GraphQL', async () => {
+  it('keeps integers beyond 2⁵³ exact in GraphQL conditions', async () => {
     const env = { APP_API_KEY: 'key' }
     const app = await bootstrap(Shop, { database, listen: false, logger: false, env })
     const { id } = await database.records(Price).create({ views: '9007199254740993' })
@@ -131,7 +131,7 @@ describe('the declaration of a decimal', () => {
     expect(() => checkOf(Faulty)).toThrow(rule)
   })
 
-  it('asks an enum for its words', () => {
+  it('requires oneOf for an enum', () => {
     class Faulty {}
     Field('enum')(Faulty.prototype, 'color')
     expect(() => checkOf(Faulty)).toThrow('kind "enum" needs rule "oneOf"')

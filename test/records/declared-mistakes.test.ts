@@ -38,19 +38,19 @@ describe('@Record', () => {
     expect(await refusal(options)).toContain(text)
   })
 
-  it('takes what its documentation shows', async () => {
+  it('accepts the options shown in its documentation', async () => {
     const options = { writes: ['admin', 'editor'], version: true, rows: () => true }
     expect(await refusal(options)).toBe('started')
     expect(await refusal({ writes: false, indexes: [{ fields: ['-name'] }] })).toBe('started')
   })
 
-  it('tells all of it in one report', async () => {
+  it('reports all problems together', async () => {
     const text = await refusal({ version: 'yes', rows: 5 }, { kind: ['enum', { oneOf: [] }] })
     expect(text).toContain('3 problems')
   })
 })
 
-describe('rules that no value can keep', () => {
+describe('rules that no value can satisfy', () => {
   it.each<[Fields[string], string]>([
     [['integer', { min: 5, max: 1 }], 'rule "min" is above rule "max"'],
     [['decimal', { min: '10', max: '9.50' }], 'rule "min" is above rule "max"'],
@@ -96,7 +96,7 @@ describe('rules that no value can keep', () => {
     expect(await refusal({}, { field })).toContain(text)
   })
 
-  it('takes those that fit', async () => {
+  it('accepts consistent rules', async () => {
     const fields: Fields = {
       a: ['integer', { min: 1, max: 1, default: 1 }],
       b: ['decimal', { min: '9.50', max: '10', oneOf: ['9.5', '10'], default: '9.50' }],
@@ -116,7 +116,7 @@ describe('rules that no value can keep', () => {
 })
 
 describe('connect and repositories', () => {
-  it('refuse what they do not know', async () => {
+  it('reject unknown options', async () => {
     const open = connect as (where: unknown, options?: unknown) => Promise<unknown>
     await expect(open('sqlite::memory:', { recordz: [] })).rejects.toThrow(
       'connect: unknown option "recordz".  Did you mean "records"?',
@@ -124,7 +124,7 @@ describe('connect and repositories', () => {
     await expect(open({ engine: 5 })).rejects.toThrow('connect: engine has no method open.')
   })
 
-  it('say which method takes which list', async () => {
+  it('name the method that takes a list', async () => {
     const type = thing({ name: ['string'] })
     const database = await connect('sqlite::memory:', { records: [type] })
     await database.sync()
@@ -143,7 +143,7 @@ describe('connect and repositories', () => {
   })
 })
 
-describe.each(engines)('a view: %s', (_name, address) => {
+describe.each(engines)('a record on a view: %s', (_name, address) => {
   @Record({ table: 'cheap', writes: false })
   class Cheap {
     @Field('id') id!: number
@@ -154,7 +154,7 @@ describe.each(engines)('a view: %s', (_name, address) => {
     @Field('string') colour!: string
   }
 
-  it('is read as it is, and says which column it lacks', async () => {
+  it('reads the view, and reports a missing column', async () => {
     const url = await address()
     const type = thing({ name: ['string'] })
     const database = await connect(url, { records: [type] })

@@ -1,4 +1,4 @@
-/** Moments of the years 0001 to 9999 through every way out, whatever zone the sessions of PostgreSQL have. */
+/** Timestamps of the years 0001 to 9999 through every interface, in all session time zones and date styles of PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -49,8 +49,8 @@ class Observatory {}
 const first = Date.parse('0001-01-01T00:00:00.000Z')
 const last = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The same at every run. */
-function someMoments(count: number): string[] {
+/** Pseudo-random timestamps, the same in every run. */
+function randomTimestamps(count: number): string[] {
   let state = 11
   const random = (): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -62,8 +62,8 @@ function someMoments(count: number): string[] {
   return [...new Set([...ends, ...old, ...any])].map((time) => new Date(time).toISOString())
 }
 
-const moments = someMoments(60)
-const sorted = moments.toSorted()
+const timestamps = randomTimestamps(60)
+const sorted = timestamps.toSorted()
 
 const server = await startPostgres()
 const pooler =
@@ -73,7 +73,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** A database whose sessions have a zone, and write moments in a style. */
+/** Creates a database whose sessions use the given time zone and date style. @returns its URL */
 async function inZone(zone: string, style = 'ISO'): Promise<string> {
   const url = await server.createDatabase()
   const client = new Client({ connectionString: url })
@@ -95,8 +95,8 @@ const zones = [
   'Pacific/Kiritimati',
   'Etc/GMT+12',
 ]
-type Ground = [string, () => Promise<string>]
-const grounds: Ground[] = [
+type Setup = [string, () => Promise<string>]
+const setups: Setup[] = [
   ['SQLite', () => Promise.resolve('sqlite::memory:')],
   ...zones.map((zone): [string, () => Promise<string>] => [zone, () => inZone(zone)]),
   ...['German', 'SQL, DMY', 'Postgres, MDY'].map((style): [string, () => Promise<string>] => [
@@ -106,10 +106,10 @@ const grounds: Ground[] = [
   ['an address', async () => `${await inZone('UTC')}?options=-c%20datestyle=German`],
   ...(pooler === undefined
     ? []
-    : [['a pooler', async () => pooler.through(await inZone('UTC', 'German'))] as Ground]),
+    : [['a pooler', async () => pooler.through(await inZone('UTC', 'German'))] as Setup]),
 ]
 
-describe.each(grounds)('moments of all years on %s', (_name, open) => {
+describe.each(setups)('timestamps of all years on %s', (_name, open) => {
   let app: Application
   let database: Database
   let sights: Repository<Sight>
@@ -118,20 +118,20 @@ describe.each(grounds)('moments of all years on %s', (_name, open) => {
     database = app.get(Database)
     sights = database.records(Sight)
     await database.records(Era).create({ name: 'all' })
-    const rows = moments.map((at) => ({ at, once: at, eraId: 1 }))
+    const rows = timestamps.map((at) => ({ at, once: at, eraId: 1 }))
     for (const row of rows.slice(0, 10)) expect(await sights.create(row)).toMatchObject(row)
     await sights.insertMany(rows.slice(10))
   })
   afterAll(() => app.close())
 
-  const ask = async (query: string): Promise<unknown> => {
+  const graphql = async (query: string): Promise<unknown> => {
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
     const { data, errors } = answer.json() as { data: unknown; errors?: object[] }
     expect(errors).toBeUndefined()
     return data
   }
 
-  it('come back as they were stored', async () => {
+  it('are read back as stored', async () => {
     const rows = await sights.list({ orderBy: { at: 'asc' }, limit: 200 })
     expect(rows.map(({ at }) => at)).toEqual(sorted)
     expect(rows.map(({ once }) => once)).toEqual(sorted)
@@ -139,13 +139,13 @@ describe.each(grounds)('moments of all years on %s', (_name, open) => {
     expect(new Set(rows.map(({ preset }) => preset))).toEqual(new Set(['0001-01-01T03:04:05.006Z']))
     const [era] = await database.records(Era).list({ with: ['sights'] })
     expect(era?.sights?.map(({ at }) => at).toSorted()).toEqual(sorted)
-    for (const at of moments.slice(0, 20)) {
+    for (const at of timestamps.slice(0, 20)) {
       expect(await sights.list({ where: { at } })).toMatchObject([{ at }])
       expect(await sights.list({ where: { at: { in: [at] } } })).toMatchObject([{ at }])
     }
   })
 
-  it('are ends and groups of aggregates, and places of pages', async () => {
+  it('work in aggregates, groups and pages', async () => {
     const ends = await sights.aggregate({ min: ['at'], max: ['at'] })
     expect(ends).toEqual([{ minAt: sorted[0], maxAt: sorted.at(-1) }])
     const groups = await sights.aggregate({ groupBy: ['at'], count: true, limit: 200 })
@@ -164,14 +164,14 @@ describe.each(grounds)('moments of all years on %s', (_name, open) => {
     expect(found).toEqual(sorted)
   })
 
-  it('are the same by crud and GraphQL', async () => {
+  it('are equal in REST and GraphQL', async () => {
     const listed = await app.inject({ url: '/sights?limit=200&orderBy=at' })
     expect((listed.json() as Sight[]).map(({ at }) => at)).toEqual(sorted)
     const embedded = await app.inject({ url: '/eras/1?with=sights' })
     const related = (embedded.json() as Era).sights ?? []
     expect(related.map(({ at }) => at).toSorted()).toEqual(sorted)
     const all = 'limit: 200, orderBy: { at: asc }'
-    const data = await ask(`{ sights(${all}) { at } eras { sights(${all}) { at once } }
+    const data = await graphql(`{ sights(${all}) { at } eras { sights(${all}) { at once } }
       sightsAggregate { min { at } max { at } } }`)
     expect(data).toEqual({
       sights: sorted.map((at) => ({ at })),
@@ -180,13 +180,13 @@ describe.each(grounds)('moments of all years on %s', (_name, open) => {
     })
   })
 
-  it('are grouped by their year, at the ends too', async () => {
+  it('are grouped by year', async () => {
     const years = await sights.aggregate({ groupBy: [{ field: 'at', by: 'year' }], count: true })
     const expected = [...new Set(sorted.map((at) => `${at.slice(0, 4)}-01-01`))]
     expect((years as unknown as Sight[]).map(({ at }) => at)).toEqual(expected)
   })
 
-  it('are written again', async () => {
+  it('can be written back', async () => {
     const [once = '', other = ''] = sorted
     expect(await sights.updateWhere({ once }, { at: other })).toBe(1)
     expect(await sights.list({ where: { once } })).toMatchObject([{ at: other }])

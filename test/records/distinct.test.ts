@@ -14,15 +14,16 @@ import {
 } from '../../src/index.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from './random-numbers.js'
 
-@Record<Shirt>({ softDelete: true, search: ['color'], rows: () => ({ shown: true }) })
+@Record<Shirt>({ softDelete: true, search: ['color'], rows: () => ({ visible: true }) })
 @NoAuth
 class Shirt {
   @Field('id') id!: number
   @Field('string', { nullable: true }) color!: string | null
   @Field('integer') size!: number
   @Field('decimal', { precision: 20, scale: 2 }) price!: string
-  @Field('boolean', { default: true }) shown!: Generated<boolean>
+  @Field('boolean', { default: true }) visible!: Generated<boolean>
   @Field('string', { list: true, default: [] }) tags!: Generated<string[]>
   @Secured('boss') @Field('integer', { default: 1 }) margin!: Generated<number>
   @Field('integer', { hidden: true, default: 2 }) secret!: Generated<number>
@@ -35,15 +36,6 @@ class Shirts {}
 @Module({ controllers: [Shirts], records: [Shirt] })
 class Shop {}
 
-/** The same numbers at every run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
   let database: Database
   let app: Application
@@ -52,14 +44,14 @@ describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
     database = await connect(await open(), { records: [Shirt] })
     await database.sync()
     app = await bootstrap(Shop, { database, listen: false })
-    const next = numbers(3)
+    const next = randomNumbers(3)
     const shirts = database.records(Shirt)
     await shirts.insertMany(
       Array.from({ length: 200 }, () => ({
         color: ['red', 'Red', 'blue', 'ärmel', null][next(5)] ?? null,
         size: next(4),
         price: `${next(3)}.50`,
-        shown: next(4) > 0,
+        visible: next(4) > 0,
       })),
     )
     for (const id of [1, 5, 9]) await shirts.delete(id)
@@ -84,18 +76,18 @@ describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
     )
     return (await response.json()) as { data: { shirts: object[] }; errors?: { message: string }[] }
   }
-  /** The first of those that are alike, in the order of the list. */
+/** The first row of each combination of values, in the order of the list. */
   const firsts = (rows: readonly Shirt[], names: readonly (keyof Shirt)[]): Shirt[] => {
-    const seen = new Set<string>()
+    const keys = new Set<string>()
     return rows.filter((row) => {
       const key = JSON.stringify(names.map((name) => row[name]))
-      return !seen.has(key) && seen.add(key)
+      return !keys.has(key) && keys.add(key)
     })
   }
 
-  it('are the first of those that are alike, in 100 random questions', async () => {
-    const next = numbers(11)
-    const names = ['color', 'size', 'price', 'shown'] as const
+  it('are the first of equal rows, in 100 random queries', async () => {
+    const next = randomNumbers(11)
+    const names = ['color', 'size', 'price', 'visible'] as const
     const shirts = database.records(Shirt)
     for (let step = 0; step < 100; step++) {
       const distinct = names.filter(() => next(2) === 0)
@@ -115,20 +107,20 @@ describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
     }
   })
 
-  it('are listed by REST, page by page, of the rows that the caller sees', async () => {
-    const shown = firsts(
-      all.filter((shirt) => shirt.shown),
+  it('are listed by REST, page by page, if the caller may see them', async () => {
+    const visible = firsts(
+      all.filter((shirt) => shirt.visible),
       ['color', 'size'],
     ).map(({ id }) => id)
-    const seen: number[] = []
+    const foundIds: number[] = []
     let path: string | undefined = '/shirts?distinct=color,size&limit=4&fields=id'
     while (path !== undefined) {
       const { body, headers } = await get(path)
-      expect(headers.get('X-Total-Count')).toBe(String(shown.length))
-      seen.push(...body.map(({ id }: Shirt) => id))
+      expect(headers.get('X-Total-Count')).toBe(String(visible.length))
+      foundIds.push(...body.map(({ id }: Shirt) => id))
       path = /<([^>]*)>/.exec(headers.get('Link') ?? '')?.[1]
     }
-    expect(seen).toEqual(shown)
+    expect(seen).toEqual(visible)
     const { body } = await get('/shirts?distinct=color&fields=color&orderBy=color')
     expect(body).toEqual(['Red', 'blue', 'red', 'ärmel', null].map((color) => ({ color })))
     const found = await get('/shirts?distinct=color&search=red')
@@ -144,7 +136,7 @@ describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
       '{ shirts(distinct: [color, size], limit: 2, offset: 1, where: { size: { lt: 2 } }) { id } }',
     )
     const expected = firsts(
-      all.filter(({ shown, size }) => shown && size < 2),
+      all.filter(({ visible, size }) => visible && size < 2),
       ['color', 'size'],
     )
     expect(two.data.shirts).toEqual(expected.slice(1, 3).map(({ id }) => ({ id: String(id) })))
@@ -152,7 +144,7 @@ describe.each(await startBothEngines())('distinct rows: %s', (_name, open) => {
     expect((await graphql('{ shirts(distinct: [margin]) { id } }')).errors).toHaveLength(1)
   })
 
-  it('differ by fields that there are and that the caller may read', async () => {
+  it('require existing fields that the caller may read', async () => {
     for (const [names, status] of [
       ['colour', 400],
       ['tags', 400],

@@ -1,4 +1,4 @@
-/** What hooks are given, by every path that writes or deletes, and that they hold a domain. Source: docs/records/writes.md, Hooks. */
+/** The context of write and delete hooks through every path, and domain rules in hooks. Source: docs/records/writes.md, Hooks. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import {
@@ -35,7 +35,7 @@ class Mailer {
   readonly sent: string[] = []
 }
 
-interface Seen {
+interface HookCall {
   readonly before: string | null
   readonly after: string | null
   readonly changed?: readonly string[]
@@ -43,8 +43,8 @@ interface Seen {
   readonly by: string
 }
 
-let seen: Seen[] = []
-let committed: Seen[] = []
+let hookCalls: HookCall[] = []
+let committed: HookCall[] = []
 
 @Record
 class Note {
@@ -57,8 +57,8 @@ class Note {
   @BelongsTo(() => Book, { onDelete: 'cascade' }) book!: Rel<Book>
 
   @BeforeWrite()
-  async see({ before, changed, caller, by, records, get }: WriteContext<Note>) {
-    seen.push({
+  async recordWrite({ before, changed, caller, by, records, get }: WriteContext<Note>) {
+    hookCalls.push({
       before: before && before.text,
       after: this.text,
       changed: [...changed].filter((name) => name !== 'bookId' && name !== 'id'),
@@ -76,7 +76,7 @@ class Note {
   }
 
   @AfterCommit()
-  tell({ before, after, caller, by, get }: CommitContext<Note>) {
+  recordCommit({ before, after, caller, by, get }: CommitContext<Note>) {
     committed.push({
       before: before && before.text,
       after: after && after.text,
@@ -87,14 +87,14 @@ class Note {
   }
 
   @BeforeDelete()
-  async mayGo({ caller, by, records }: DeleteContext) {
+  async checkDeletion({ caller, by, records }: DeleteContext) {
     if (this.text === 'keep') throw new HttpError(409, 'This one stays.')
-    seen.push({ before: this.text, after: null, caller: caller?.sub, by })
+    hookCalls.push({ before: this.text, after: null, caller: caller?.sub, by })
     await records(Log).create({ text: `deleted ${this.text}` })
   }
 
   @AfterDelete()
-  gone({ before, after, caller, by }: CommitContext<Note>) {
+  recordDeletion({ before, after, caller, by }: CommitContext<Note>) {
     committed.push({
       before: before && before.text,
       after: after && after.text,
@@ -143,14 +143,14 @@ class Library {}
 
 type Way = (database: Database) => Promise<unknown>
 
-/** Each changes the row 1, from `old` to `new`. */
+/** Each one updates row 1 from `old` to `new`. */
 const changes: { [name: string]: Way } = {
   update: (database) => database.records(Note).update(1, { text: 'new' }),
   'update, where': (database) =>
     database.records(Note).update(1, { text: 'new' }, { where: { text: 'old' } }),
   updateMany: (database) => database.records(Note).updateMany([{ id: 1, text: 'new' }]),
   updateWhere: (database) => database.records(Note).updateWhere({ id: 1 }, { text: 'new' }),
-  'upsert, there': (database) =>
+'upsert, existing': (database) =>
     database.records(Note).upsert({ id: 1, text: 'new' }, { by: 'id' }),
   'nested update': (database) =>
     database.records(Book).update(1, { notes: { update: [{ id: 1, text: 'new' }] } }),
@@ -158,7 +158,7 @@ const changes: { [name: string]: Way } = {
     database.transaction((tx) => tx.records(Note).update(1, { text: 'new' })),
 }
 
-/** Each creates the row `new`. */
+/** Each one creates the row `new`. */
 const creations: { [name: string]: Way } = {
   create: (database) => database.records(Note).create({ text: 'new' }),
   createMany: (database) => database.records(Note).createMany([{ text: 'new' }]),
@@ -168,7 +168,7 @@ const creations: { [name: string]: Way } = {
     database.records(Book).update(1, { notes: { create: [{ text: 'new' }] } }),
 }
 
-/** Each deletes the row 1. */
+/** Each one deletes row 1. */
 const deletions: { [name: string]: Way } = {
   delete: (database) => database.records(Note).delete(1),
   deleteMany: (database) => database.records(Note).deleteMany([1, 99]),
@@ -180,9 +180,9 @@ const deletions: { [name: string]: Way } = {
 const writes: { [name: string]: Way } = { ...changes, ...creations }
 
 const graphql = (text: string) => ['POST', '/graphql', { query: `mutation { ${text} }` }] as const
-type Asked = readonly [method: string, url: string, json?: object]
+type ClientRequest = readonly [method: string, url: string, json?: object]
 
-const clientChanges: Asked[] = [
+const clientChanges: ClientRequest[] = [
   ['PATCH', '/notes/1', { text: 'new' }],
   ['PUT', '/notes/1', { text: 'new', bookId: 1 }],
   ['PATCH', '/books/1', { notes: { update: [{ id: 1, text: 'new' }] } }],
@@ -190,14 +190,14 @@ const clientChanges: Asked[] = [
   graphql('updateNotes(input: [{ id: 1, text: "new" }]) { id }'),
   graphql('updateBook(id: 1, input: { notes: [{ update: [{ id: 1, text: "new" }] }] }) { id }'),
 ]
-const clientCreations: Asked[] = [
+const clientCreations: ClientRequest[] = [
   ['POST', '/notes', { text: 'new' }],
   ['POST', '/books', { notes: { create: [{ text: 'new' }] } }],
   graphql('createNote(input: { text: "new" }) { id }'),
   graphql('createNotes(input: [{ text: "new" }]) { id }'),
   graphql('upsertNote(by: text, input: { text: "new" }) { id }'),
 ]
-const clientDeletions: Asked[] = [
+const clientDeletions: ClientRequest[] = [
   ['DELETE', '/notes/1'],
   ['DELETE', '/books/1'],
   ['PATCH', '/books/1', { notes: { delete: [1] } }],
@@ -207,7 +207,7 @@ const clientDeletions: Asked[] = [
 
 const engines = await startBothEngines()
 
-describe.each(engines)('hooks that hold a domain, on %s', (_, open) => {
+describe.each(engines)('domain rules in hooks on %s', (_, open) => {
   let app: Application
   let database: Database
   beforeAll(async () => {
@@ -221,86 +221,86 @@ describe.each(engines)('hooks that hold a domain, on %s', (_, open) => {
     await database.records(Book).create({ id: 1 })
     await database.records(Note).create({ id: 1, text: 'old', bookId: 1, words: ['a'] })
     await database.records(Log).deleteWhere({})
-    seen = []
+    hookCalls = []
     committed = []
     app.get(Mailer).sent.length = 0
   })
 
-  const ask = async (who: string, [method, url, json]: Asked): Promise<unknown> => {
-    const token = who === 'key' ? 'key' : await app.get(Auth).getToken({ sub: who })
+  const sendAs = async (user: string, [method, url, json]: ClientRequest): Promise<unknown> => {
+    const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
     const answer = await app.inject({ method, url: encodeURI(url), headers, ...(json && { json }) })
     expect(answer.status).toBeLessThan(300)
     expect(answer.body).not.toContain('"errors"')
     return answer.body
   }
-  const logged = async (): Promise<string[]> =>
+  const logTexts = async (): Promise<string[]> =>
     (await database.records(Log).list()).map(({ text }) => text)
 
   const changed = { before: 'old', after: 'new', changed: ['text'] }
   const created = { before: null, after: 'new', changed: ['text', 'size'] }
-  const check = async (write: object, who: object): Promise<void> => {
-    expect(seen).toStrictEqual([{ ...write, ...who }])
-    const { before, after } = write as Seen
-    expect(committed).toStrictEqual([{ before, after, ...who }])
+  const expectWrite = async (write: object, user: object): Promise<void> => {
+    expect(hookCalls).toStrictEqual([{ ...write, ...user }])
+    const { before, after } = write as HookCall
+    expect(committed).toStrictEqual([{ before, after, ...user }])
     const [note] = await database.records(Note).list({ where: { text: 'new' } })
     expect(note).toMatchObject({ tag: `${before ?? ''}>new` })
-    expect(await logged()).toStrictEqual(['wrote new'])
+    expect(await logTexts()).toStrictEqual(['wrote new'])
     expect(app.get(Mailer).sent).toStrictEqual(['new', `new ${before ?? ''}>new`])
   }
   const program = { caller: undefined, by: 'program' }
 
-  it.each(Object.entries(changes))('see a change by %s', async (_name, write) => {
+  it.each(Object.entries(changes))('see an update with %s', async (_name, write) => {
     await write(database)
-    await check(changed, program)
+    await expectWrite(changed, program)
   })
-  it.each(Object.entries(creations))('see a creation by %s', async (_name, write) => {
+  it.each(Object.entries(creations))('see a create with %s', async (_name, write) => {
     await write(database)
-    await check(created, program)
+    await expectWrite(created, program)
   })
-  it.each(clientChanges)('see a change of a client by %s %s %j', async (...asked) => {
-    await ask('eve', asked)
-    await check(changed, { caller: 'eve', by: 'token' })
+  it.each(clientChanges)('see an update by a client with %s %s %j', async (...request) => {
+    await sendAs('eve', request)
+    await expectWrite(changed, { caller: 'eve', by: 'token' })
   })
-  it.each(clientCreations)('see a creation of a client by %s %s %j', async (...asked) => {
-    await ask('eve', asked)
-    await check(created, { caller: 'eve', by: 'token' })
+  it.each(clientCreations)('see a create by a client with %s %s %j', async (...request) => {
+    await sendAs('eve', request)
+    await expectWrite(created, { caller: 'eve', by: 'token' })
   })
   it.each(Object.keys(writes))(
-    'are told of who asks where a handler writes by %s',
+'receive the caller when a handler writes with %s',
     async (name) => {
       const write = name in changes ? changed : created
-      await ask('ada', ['POST', `/books/way/${name}`])
-      await check(write, { caller: 'ada', by: 'token' })
+      await sendAs('ada', ['POST', `/books/way/${name}`])
+      await expectWrite(write, { caller: 'ada', by: 'token' })
     },
   )
 
-  it('tell the static key, callers without a token and the program apart', async () => {
-    await ask('key', ['PATCH', '/notes/1', { text: 'new' }])
-    expect(seen).toMatchObject([{ caller: undefined, by: 'key' }])
-    await ask('key', ['POST', '/books/way/updateWhere'])
-    expect(seen).toMatchObject([{ by: 'key' }, { by: 'key' }])
+  it('distinguish the static key, callers without a token and the program', async () => {
+    await sendAs('key', ['PATCH', '/notes/1', { text: 'new' }])
+    expect(hookCalls).toMatchObject([{ caller: undefined, by: 'key' }])
+    await sendAs('key', ['POST', '/books/way/updateWhere'])
+    expect(hookCalls).toMatchObject([{ by: 'key' }, { by: 'key' }])
     const answer = await app.inject({ method: 'POST', url: '/books/open/create' })
     expect(answer.status).toBe(409)
-    expect(seen[2]).toMatchObject({ caller: undefined, by: 'token' })
+    expect(hookCalls[2]).toMatchObject({ caller: undefined, by: 'token' })
   })
 
-  const deleted = async (who: object): Promise<void> => {
-    expect(seen).toStrictEqual([{ before: 'old', after: null, ...who }])
-    expect(committed).toStrictEqual([{ before: 'old', after: null, ...who }])
-    expect(await logged()).toStrictEqual(['deleted old'])
+  const expectDeletion = async (user: object): Promise<void> => {
+    expect(hookCalls).toStrictEqual([{ before: 'old', after: null, ...user }])
+    expect(committed).toStrictEqual([{ before: 'old', after: null, ...user }])
+    expect(await logTexts()).toStrictEqual(['deleted old'])
     expect(await database.records(Note).count()).toBe(0)
   }
-  it.each(Object.entries(deletions))('see a deletion by %s', async (_name, remove) => {
+  it.each(Object.entries(deletions))('see a deletion with %s', async (_name, remove) => {
     await remove(database)
-    await deleted(program)
+    await expectDeletion(program)
   })
-  it.each(clientDeletions)('see a deletion of a client by %s %s %j', async (...asked) => {
-    await ask('eve', asked)
-    await deleted({ caller: 'eve', by: 'token' })
+  it.each(clientDeletions)('see a deletion by a client with %s %s %j', async (...request) => {
+    await sendAs('eve', request)
+    await expectDeletion({ caller: 'eve', by: 'token' })
   })
 
-  it('refuse a deletion by every path, and nothing is deleted', async () => {
+  it('prevent a deletion through every path', async () => {
     await database.records(Note).update(1, { text: 'keep' })
     for (const [name, remove] of Object.entries(deletions)) {
       if (name === 'deleteWhere') continue
@@ -311,22 +311,22 @@ describe.each(engines)('hooks that hold a domain, on %s', (_, open) => {
     expect(await database.records(Book).count()).toBe(1)
   })
 
-  it('leave nothing of a refused write, and nothing is told after it', async () => {
+  it('leave no trace of a rejected write, and commit hooks do not run', async () => {
     await expect(database.records(Note).update(1, { text: 'no' })).rejects.toMatchObject({
       status: 409,
     })
     await expect(
       database.records(Note).insertMany([{ text: 'yes' }, { text: 'no' }]),
     ).rejects.toMatchObject({ status: 409 })
-    expect(await logged()).toStrictEqual([])
+    expect(await logTexts()).toStrictEqual([])
     expect(committed).toStrictEqual([])
   })
 
-  it('name as changed what differs, not what is named', async () => {
+  it('list changed values as changed, not all named fields', async () => {
     const notes = database.records(Note)
     await notes.update(1, { text: 'old', size: 0, words: ['a'] })
     await notes.update(1, { size: { add: 2 }, words: ['a', 'b'] })
-    expect(seen.map(({ changed: names }) => names)).toStrictEqual([[], ['size', 'words']])
+    expect(hookCalls.map(({ changed: names }) => names)).toStrictEqual([[], ['size', 'words']])
   })
 })
 
@@ -345,33 +345,33 @@ class Draft {
 }
 
 describe('a hook', () => {
-  it('cannot change the row as it was', async () => {
-    const drafts = (await opened()).records(Draft)
+  it('cannot modify the previous row', async () => {
+    const drafts = (await openDrafts()).records(Draft)
     await drafts.create({ title: 'A' })
     await expect(drafts.update(1, { title: 'B' })).rejects.toThrow(TypeError)
   })
 
-  it('is no reason for a 500 where it meets a row without its required values', async () => {
-    const drafts = (await opened()).records(Draft)
+  it('does not cause a 500 for a row without required values', async () => {
+    const drafts = (await openDrafts()).records(Draft)
     await expect(drafts.create({} as never)).rejects.toMatchObject({
       status: 400,
       errors: [{ path: 'title', code: 'required' }],
     })
   })
 
-  it('is told what to do where it asks for a provider outside of an application', async () => {
-    const drafts = (await opened()).records(Draft)
+  it('throws an explanation when it requests a provider outside of an application', async () => {
+    const drafts = (await openDrafts()).records(Draft)
     await expect(drafts.create({ title: 'ask' })).rejects.toThrow(/get: Mailer .* bootstrap/)
   })
 
-  const opened = async (): Promise<Database> => {
+  const openDrafts = async (): Promise<Database> => {
     const database = await connect('sqlite::memory:', { records: [Draft] })
     await database.sync()
     return database
   }
 })
 
-describe.each(engines)('the example of the documentation, on %s', (_, open) => {
+describe.each(engines)('the example of the documentation on %s', (_, open) => {
   let database: Database
   beforeAll(async () => {
     database = await connect(await open(), { records: [Ticket, Desk] })
@@ -382,22 +382,22 @@ describe.each(engines)('the example of the documentation, on %s', (_, open) => {
   const counts = async (): Promise<number[]> =>
     (await database.records(Desk).list()).map(({ unsolved }) => unsolved)
 
-  it('stands there as it runs here', () => {
+  it('matches the tested file', () => {
     const root = new URL('../../', import.meta.url)
     const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
     const code = read('test/records/help-desk.ts')
     const page = read('docs/records/writes.md')
     const blocks = [...page.matchAll(/^```ts\n([^]*?)^```/gm)].map(([, block = '']) => block)
-    const shown = blocks.filter(
+    const examples = blocks.filter(
       (block) => block.includes('class Ticket') || block.includes('class Desk'),
     )
-    expect(shown.length).toBeGreaterThan(0)
-    // `…` stands for parts of the class that the page leaves out.
-    for (const part of shown.flatMap((block) => block.split(/^ *…\n/m)))
+    expect(examples.length).toBeGreaterThan(0)
+// `…` marks parts of the class that the page leaves out.
+    for (const part of examples.flatMap((block) => block.split(/^ *…\n/m)))
       expect(code.replaceAll('export class', 'class')).toContain(part.trim())
   })
 
-  it('holds the status, the number beside and the rule across records', async () => {
+  it('enforces the state machine, the stored counter and the rule across records', async () => {
     const tickets = database.records(Ticket)
     const desks = database.records(Desk)
     const refused = { status: 409 }
@@ -421,7 +421,7 @@ describe.each(engines)('the example of the documentation, on %s', (_, open) => {
     await desks.update(1, { closed: true })
   })
 
-  it('counts right where many write at once', async () => {
+  it('counts correctly under concurrent writes', async () => {
     const { id } = await database.records(Desk).create({ name: 'third' })
     const tickets = database.records(Ticket)
     await Promise.all(

@@ -1,4 +1,4 @@
-/** Doubles come back as they were stored, by every way that makes JSON in the database. SQLite before 3.53 writes 15 digits. */
+/** Doubles keep all digits in JSON that the database builds. SQLite before 3.53 writes only 15 digits. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -48,9 +48,9 @@ describe.each(engines)('doubles on %s', (_, open) => {
     database = await connect(await open(), { records: [Shelf, Jar] })
     app = await bootstrap(App, { listen: false, logger: false, database, graphql: true })
     await database.records(Shelf).create({})
-    const jars = weights.map((weight, at) => ({
+    const jars = weights.map((weight, index) => ({
       weight,
-      rest: at === 0 ? weight : null,
+      rest: index === 0 ? weight : null,
       shelfId: 1,
     }))
     await database.records(Jar).createMany(jars)
@@ -65,28 +65,28 @@ describe.each(engines)('doubles on %s', (_, open) => {
     return (JSON.parse(answer.body) as { data: unknown }).data
   }
 
-  it('are whole in GraphQL, in related rows too', async () => {
-    const jars = weights.map((weight, at) => ({ weight, rest: at === 0 ? weight : null }))
+  it('keep all digits in GraphQL, in related rows too', async () => {
+    const jars = weights.map((weight, index) => ({ weight, rest: index === 0 ? weight : null }))
     expect(await query('{ jars { weight rest } }')).toEqual({ jars })
     expect(await query('{ shelves { jars { weight rest } } }')).toEqual({ shelves: [{ jars }] })
   })
 
-  it('are whole in related rows by REST and by a repository', async () => {
+  it('keep all digits in related rows over REST and from a repository', async () => {
     const [shelf] = await database.records(Shelf).list({ with: ['jars'] })
     expect(shelf?.jars.map(({ weight }) => weight)).toEqual(weights)
     const { body } = await app.inject({ url: '/shelves?with=jars' })
-    const [told] = JSON.parse(body) as { jars: { weight: number; rest: number | null }[] }[]
-    expect(told?.jars.map(({ weight }) => weight)).toEqual(weights)
-    expect(told?.jars.map(({ rest }) => rest)).toEqual([weights[0], ...Array(9).fill(null)])
+    const [shelfJson] = JSON.parse(body) as { jars: { weight: number; rest: number | null }[] }[]
+    expect(shelfJson?.jars.map(({ weight }) => weight)).toEqual(weights)
+    expect(shelfJson?.jars.map(({ rest }) => rest)).toEqual([weights[0], ...Array(9).fill(null)])
   })
 
-  it('lose no row between pages', async () => {
+  it('as sort keys lose no rows between pages', async () => {
     const found: number[] = []
     let after = ''
     for (let page = 0; page <= weights.length; page++) {
-      const place = after === '' ? '' : `, after: "${after}"`
+      const cursorArgument = after === '' ? '' : `, after: "${after}"`
       const data = (await query(
-        `{ jarsPage(first: 1, orderBy: [{ weight: asc }]${place}) { edges { cursor node { weight } } } }`,
+        `{ jarsPage(first: 1, orderBy: [{ weight: asc }]${cursorArgument}) { edges { cursor node { weight } } } }`,
       )) as { jarsPage: { edges: { cursor: string; node: { weight: number } }[] } }
       const [edge] = data.jarsPage.edges
       if (edge === undefined) break

@@ -1,4 +1,4 @@
-/** What must hold by each driver of SQLite that the runtime has, beside the database contract (sqlite.test.ts). */
+/** Tests for each SQLite driver of the runtime, in addition to the database contract (sqlite.test.ts). */
 import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { bootstrap, connect, Module } from 'filigree'
@@ -14,7 +14,7 @@ const drivers = await findDrivers()
 @Module({ records: shop })
 class ShopModule {}
 
-/** A shop with two products in a category, one of them reviewed. */
+/** Opens a shop with two products in one category, one of them with a review. */
 async function openShop(url: string) {
   const database = await connect(url, { records: shop })
   await database.sync()
@@ -28,13 +28,13 @@ async function openShop(url: string) {
 }
 
 describe('the choice of a driver', () => {
-  it('takes the first that can be loaded', async () => {
+  it('uses the first driver that can be loaded', async () => {
     const database = await connect('sqlite::memory:')
     expect(database.driverName).toBe(drivers[0])
     await database.close()
   })
 
-  it.each(drivers)('is told when the application is ready: %s', async (driver) => {
+  it.each(drivers)('is logged when the application is ready: %s', async (driver) => {
     const lines: object[] = []
     const info = (details: object): void => void lines.push(details)
     const app = await bootstrap(ShopModule, {
@@ -49,7 +49,7 @@ describe('the choice of a driver', () => {
 describe.each(drivers)('SQLite by %s', (driver) => {
   const url = `sqlite::memory:?driver=${driver}`
 
-  it('keeps JSON that comes out of a subquery JSON, by its own words and by those for every version', async () => {
+  it("keeps JSON from a subquery as JSON, with the driver's SQL and the portable SQL", async () => {
     const engine = await openEngine(url, { log: silentLog })
     const answers = [engine.dialect, sqliteDialect].map(
       async ({ jsonOfSubquery: [before, after] }) =>
@@ -63,7 +63,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     await engine.close()
   })
 
-  it('answers lists in lists, owners and pages of GraphQL as such', async () => {
+  it('returns nested lists, parents and pages of GraphQL', async () => {
     const { database } = await openShop(url)
     const app = await bootstrap(ShopModule, { listen: false, logger: false, env: {}, database })
     const query = `{
@@ -90,7 +90,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     await database.close()
   })
 
-  it('gives bytes as Buffers, from repositories and from the query builder', async () => {
+  it('returns bytes as Buffers, from repositories and the query builder', async () => {
     const { database, products, lamp } = await openShop(url)
     const picture = Buffer.from([0, 127, 255])
     await products.update(lamp.id, { picture })
@@ -105,7 +105,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     await database.close()
   })
 
-  it('reads integers that other programs wrote beyond 53 bits as numbers', async () => {
+  it('reads integers beyond 53 bits as numbers', async () => {
     const { database, products, lamp } = await openShop(url)
     await sql`update product set stock = 9007199254740993 where id = ${lamp.id}`.execute(
       database.kysely,
@@ -118,10 +118,10 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     await database.close()
   })
 
-  it('refuses whole numbers of more than 64 bits', async () => {
+  it('rejects integers of more than 64 bits', async () => {
     const engine = await openEngine(url, { log: silentLog })
-    const asking = async () => engine.run(frameworkQuery('select ?'), [2n ** 70n], 'rows')
-    await expect(asking()).rejects.toMatchObject({ name: 'EngineError', kind: 'value' })
+    const running = async () => engine.run(frameworkQuery('select ?'), [2n ** 70n], 'rows')
+    await expect(running()).rejects.toMatchObject({ name: 'EngineError', kind: 'value' })
     await engine.close()
   })
 })

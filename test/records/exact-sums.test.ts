@@ -94,7 +94,7 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     { shop: 'small', sumPieces: 7 },
   ]
 
-  it('of whole numbers are numbers, and text beyond 2^53, beyond 64 bits too', async () => {
+  it('of integers are numbers, and text beyond 2^53', async () => {
     const counts = database.records(Count)
     expect(await counts.aggregate({ groupBy: ['shop'], sum: ['pieces'] })).toEqual(sums)
     expect((await get('/counts/aggregate?groupBy=shop&sum=pieces')).body).toEqual(sums)
@@ -107,7 +107,7 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     )
   })
 
-  it('are sorted and compared as they are, however large', async () => {
+  it('are sorted and compared exactly at any size', async () => {
     const counts = database.records(Count)
     const shops = async (options: object) =>
       (await counts.aggregate({ groupBy: ['shop'], sum: ['pieces'], ...options })).map(
@@ -132,7 +132,7 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     expect(await shops({ having: { sumPieces: 7.5 } })).toEqual([])
   })
 
-  it('of decimals have every digit', async () => {
+  it('of decimals keep every digit', async () => {
     const [row] = await database.records(Count).aggregate({ sum: ['price', 'worth'] })
     expect(row).toEqual({
       sumPrice: '40039999999999999959.96',
@@ -140,7 +140,7 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     })
   })
 
-  it('may be asked of operands beyond 32 bits', async () => {
+  it('accept operands beyond 32 bits', async () => {
     const count = async (where: string, variables = {}, declared = '') => {
       const { data, errors } = await graphql(
         `query ${declared} { counts(limit: 5, where: ${where}) { shop } }`,
@@ -155,13 +155,13 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     expect(await count('{ sizes: { has: 3000000000 } }')).toBe(0)
     expect(await count('$w', { w: { pieces: { gt: 3000000000 } } }, '($w: CountWhere)')).toBe(5)
     expect(await count('{ pieces: { gt: $n } }', { n: 3000000000 }, '($n: Integer)')).toBe(5)
-    // Whoever knows the field as Int may go on.
+// Clients that declare variables as Int keep working.
     expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int)')).toBe(1)
     expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int!)')).toBe(1)
     expect(await count('{ pieces: { in: $n } }', { n: [7] }, '($n: [Int!])')).toBe(1)
   })
 
-  it('refuses operands that are no whole numbers', async () => {
+  it('reject operands that are not integers', async () => {
     for (const operand of ['9007199254740993', '1.5', '"7"', 'true', '[7]']) {
       const { errors } = await graphql(`{ counts(where: { pieces: { eq: ${operand} } }) { id } }`)
       const codes = errors?.map(({ extensions }) => extensions.code)
@@ -181,8 +181,8 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
   })
 })
 
-describe.each(await findDrivers())('long reads by threads with %s', (driver) => {
-  it('have the same functions as short ones', async () => {
+describe.each(await findDrivers())('slow reads in threads with %s', (driver) => {
+  it('have the same SQL functions as quick reads', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-sums-'))
     const engine = await openSqlite({ file: join(folder, 'a.db'), driver })
     try {
@@ -194,9 +194,9 @@ describe.each(await findDrivers())('long reads by threads with %s', (driver) => 
         [],
         'nothing',
       )
-      const kept = `4 ${decimals.toSortable('-12345678901234567890123', 30)}`
+      const storedSum = `4 ${decimals.toSortable('-12345678901234567890123', 30)}`
       await engine.run(
-        frameworkScript(`insert into item values (20002, '${kept}', null, null)`),
+        frameworkScript(`insert into item values (20002, '${storedSum}', null, null)`),
         [],
         'nothing',
       )
@@ -221,27 +221,27 @@ it.each([
   { minify: true, keepNames: true },
   { minify: true, keepNames: false },
   { minify: false, keepNames: true },
-])('threads get the functions of a program bundled with %j', async (options) => {
+])('threads get working functions from a program bundled with %j', async (options) => {
   const entry = fileURLToPath(new URL('../../src/engines/sqlite/functions.ts', import.meta.url))
-  const made = await build({
+  const output = await build({
     ...{ entryPoints: [entry], bundle: true, write: false, format: 'cjs', target: 'node20' },
     ...options,
   })
   const bundle = { exports: {} as { functionsProgram: string } }
-  runInNewContext(made.outputFiles[0]?.text ?? '', { module: bundle, Buffer })
+  runInNewContext(output.outputFiles[0]?.text ?? '', { module: bundle, Buffer })
   const functions = runInNewContext(bundle.exports.functionsProgram, { Buffer }) as {
     [name: string]: (value: unknown) => unknown
   }
   expect(Object.keys(functions)).toStrictEqual(Object.keys(sqlFunctions))
   for (const value of ['2 1250 -7', '1 -5 999999999', 'Ä 1', 1.5, -Infinity, null]) {
-    const ways = [functions, sqlFunctions as typeof functions].map((all) =>
-      Object.values(all).map((run) => attempt(() => run(value))),
+    const results = [functions, sqlFunctions as typeof functions].map((functionSet) =>
+      Object.values(functionSet).map((run) => attempt(() => run(value))),
     )
-    expect(ways[0]).toStrictEqual(ways[1])
+    expect(results[0]).toStrictEqual(results[1])
   }
 })
 
-/** What it returns, or the message of what it throws. */
+/** @returns the result, or the message of the thrown error */
 function attempt(run: () => unknown): unknown {
   try {
     return run()

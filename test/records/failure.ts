@@ -1,7 +1,7 @@
-/** What a promise rejects with. */
+/** Returns the error that a promise rejects with. */
 import type { DeclarationError } from '../../src/index.js'
 
-/** @throws {Error} where it does not reject */
+/** @throws {Error} if the promise does not reject */
 export async function failure(work: Promise<unknown>): Promise<DeclarationError> {
   try {
     await work

@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL does as if it lacked LISTEN and advisory locks, as some servers that speak its protocol do. Source:
+ * The fallbacks for PostgreSQL-compatible servers without LISTEN and advisory locks, tested on PostgreSQL. Source:
  * docs/scaling.md, Distributed engines.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -54,100 +54,100 @@ describeChanges('PostgreSQL with ?listen=poll&locks=row', () =>
 )
 
 describe('listen=poll', () => {
-  let [here, there]: [Database, Database] = [] as never
+  let [writer, reader]: [Database, Database] = [] as never
   beforeEach(async () => {
     const url = await createDatabase()
-    here = await open(url)
-    there = await open(url)
-    await here.sync()
+    writer = await open(url)
+    reader = await open(url)
+    await writer.sync()
   })
   afterEach(closeAll)
 
-  const counted = async (table: string): Promise<number> => {
-    const asked = sql<{ count: string }>`select count(*) from ${sql.table(table)}`
-    return Number((await asked.execute(here.kysely)).rows[0]?.count)
+  const countRows = async (table: string): Promise<number> => {
+    const query = sql<{ count: string }>`select count(*) from ${sql.table(table)}`
+    return Number((await query.execute(writer.kysely)).rows[0]?.count)
   }
 
-  it('tells another process of changes, once and in order, by keys of either kind', async () => {
-    const categories = await follow(there)
-    const authors = await follow(there, Author)
-    const a = await here.records(Category).create({ name: 'a' })
-    await here.records(Category).update(a.id, { name: 'b' })
-    await here.records(Category).delete(a.id)
-    const ann = await here.records(Author).create({ name: 'Ann' })
+  it('reports changes to another process, once and in order, for both types of key', async () => {
+    const categories = await follow(reader)
+    const authors = await follow(reader, Author)
+    const a = await writer.records(Category).create({ name: 'a' })
+    await writer.records(Category).update(a.id, { name: 'b' })
+    await writer.records(Category).delete(a.id)
+    const ann = await writer.records(Author).create({ name: 'Ann' })
     await Promise.all([categories.until(3), authors.until(1)])
-    const last = await here.records(Category).create({ name: 'c' })
+    const last = await writer.records(Category).create({ name: 'c' })
     await categories.until(4)
-    expect(categories.seen).toStrictEqual([
+    expect(categories.changes).toStrictEqual([
       ['created', a.id],
       ['updated', a.id],
       ['deleted', a.id],
       ['created', last.id],
     ])
-    expect(authors.seen).toStrictEqual([['created', ann.id]])
+    expect(authors.changes).toStrictEqual([['created', ann.id]])
   })
 
-  it('follows many records at once without a deadlock, and stores exactly their topics', async () => {
+  it('follows many records concurrently without a deadlock, and stores exactly their topics', async () => {
     const records = manyRecords(12)
     const url = await createDatabase()
     const database = await open(url, { records })
     await database.sync()
-    for (let round = 0; round < 3; round++) {
+    for (let iteration = 0; iteration < 3; iteration++) {
       const stop = await database.onChange(() => undefined, { everywhere: true })
       stop()
     }
     const stop = await database.onChange(() => undefined, { everywhere: true })
-    const asked = sql<{ count: string }>`select count(*) from filigree_listener`
-    expect((await asked.execute(database.kysely)).rows).toEqual([{ count: '12' }])
+    const query = sql<{ count: string }>`select count(*) from filigree_listener`
+    expect((await query.execute(database.kysely)).rows).toEqual([{ count: '12' }])
     stop()
   })
 
-  it('carries as many rows as there are, and nothing of what is taken back', async () => {
-    const other = await follow(there)
-    await here
+  it('reports any number of rows, and nothing that is rolled back', async () => {
+    const other = await follow(reader)
+    await writer
       .transaction(async (tx) => {
         await tx.records(Category).create({ name: 'never' })
         throw new Error('no')
       })
       .catch(() => undefined)
     const names = Array.from({ length: 3000 }, (_, index) => ({ name: `n${index}` }))
-    await here.records(Category).insertMany(names)
-    const told = (): unknown[] => other.seen.flatMap(([, ...ids]) => ids)
-    while (told().length < 3000) await other.until(other.seen.length + 1)
-    expect(told()).toStrictEqual((await here.records(Category).list()).map(({ id }) => id))
+    await writer.records(Category).insertMany(names)
+    const reportedIds = (): unknown[] => other.changes.flatMap(([, ...ids]) => ids)
+    while (reportedIds().length < 3000) await other.until(other.changes.length + 1)
+    expect(reportedIds()).toStrictEqual((await writer.records(Category).list()).map(({ id }) => id))
   })
 
-  it('writes nothing while nobody else follows, and forgets who has left', async () => {
-    await here.records(Category).create({ name: 'a' })
-    expect(await counted('filigree_change')).toBe(0)
-    const other = await follow(there)
-    await here.records(Category).create({ name: 'b' })
+  it('writes nothing without followers, and removes followers that leave', async () => {
+    await writer.records(Category).create({ name: 'a' })
+    expect(await countRows('filigree_change')).toBe(0)
+    const other = await follow(reader)
+    await writer.records(Category).create({ name: 'b' })
     await other.until(1)
-    expect(await counted('filigree_change')).toBe(1)
-    expect(await counted('filigree_listener')).toBeGreaterThan(0)
+    expect(await countRows('filigree_change')).toBe(1)
+    expect(await countRows('filigree_listener')).toBeGreaterThan(0)
     other.stop()
-    while ((await counted('filigree_listener')) > 0);
+    while ((await countRows('filigree_listener')) > 0);
   })
 
-  it('does not tell a late follower of what was told before', async () => {
-    const early = await follow(there)
-    const a = await here.records(Category).create({ name: 'a' })
-    await early.until(1)
-    const third = await open((await createUrlOf(here)) ?? '')
-    const late = await follow(third)
-    const b = await here.records(Category).create({ name: 'b' })
-    await Promise.all([early.until(2), late.until(1)])
-    expect(early.seen).toStrictEqual([
+  it('does not report earlier changes to a new follower', async () => {
+    const earlyFollower = await follow(reader)
+    const a = await writer.records(Category).create({ name: 'a' })
+    await earlyFollower.until(1)
+    const third = await open((await createUrlOf(writer)) ?? '')
+    const lateFollower = await follow(third)
+    const b = await writer.records(Category).create({ name: 'b' })
+    await Promise.all([earlyFollower.until(2), lateFollower.until(1)])
+    expect(earlyFollower.changes).toStrictEqual([
       ['created', a.id],
       ['created', b.id],
     ])
-    expect(late.seen).toStrictEqual([['created', b.id]])
+    expect(lateFollower.changes).toStrictEqual([['created', b.id]])
   })
 
-  /** Of the database that one is open on. */
+/** @returns the URL of the same database, with the fallback options */
   const createUrlOf = async (database: Database): Promise<string | undefined> => {
-    const asked = sql<{ name: string }>`select current_database() as name`
-    const name = (await asked.execute(database.kysely)).rows[0]?.name
+    const query = sql<{ name: string }>`select current_database() as name`
+    const name = (await query.execute(database.kysely)).rows[0]?.name
     const address = new URL(server.url)
     address.pathname = `/${name ?? ''}`
     address.search = '?listen=poll&locks=row'
@@ -158,16 +158,16 @@ describe('listen=poll', () => {
 ;(pgbouncer === undefined ? describe.skip : describe)('behind PgBouncer, without direct', () => {
   afterEach(closeAll)
 
-  it('listen=poll hears what LISTEN cannot', async () => {
+  it('listen=poll works where LISTEN cannot', async () => {
     const pooler = await startPgBouncer(server.url)
     try {
       const direct = await createDatabase()
       await (await open(direct)).sync()
       const other = await follow(await open(pooler.through(direct)))
-      const here = await open(pooler.through(direct))
-      const { id } = await here.records(Category).create({ name: 'a' })
+      const writer = await open(pooler.through(direct))
+      const { id } = await writer.records(Category).create({ name: 'a' })
       await other.until(1)
-      expect(other.seen).toStrictEqual([['created', id]])
+      expect(other.changes).toStrictEqual([['created', id]])
       await closeAll()
     } finally {
       await pooler.close()
@@ -178,47 +178,47 @@ describe('listen=poll', () => {
 describe('locks=row', () => {
   afterEach(closeAll)
 
-  /** Changes the schema until it is let go. */
-  const hold = async (database: Database): Promise<() => Promise<void>> => {
-    let letGo: () => void = () => undefined
-    let taken: () => void = () => undefined
-    const isTaken = new Promise<void>((resolve) => (taken = resolve))
+/** Holds the schema lock. @returns a function that releases it */
+  const lockSchema = async (database: Database): Promise<() => Promise<void>> => {
+    let release: () => void = () => undefined
+    let onTaken: () => void = () => undefined
+    const locked = new Promise<void>((resolve) => (onTaken = resolve))
     const change = database.context.engine.changeSchema(() => {
-      taken()
-      return new Promise<void>((resolve) => (letGo = resolve))
+      onTaken()
+      return new Promise<void>((resolve) => (release = resolve))
     })
-    await isTaken
+    await locked
     return () => {
-      letGo()
+      release()
       return change
     }
   }
 
-  it('lets one change the schema at a time, and leaves nothing behind', async () => {
+  it('lets one process change the schema at a time', async () => {
     const url = await createDatabase()
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)))
     const done = await Promise.all(all.map((database) => database.sync()))
     expect(done.filter((differences) => differences.length > 0)).toHaveLength(1)
   })
 
-  it('waits for who holds it, says so, and gives up in time', async () => {
+  it('waits for the lock with a warning, and gives up after the timeout', async () => {
     const url = await createDatabase()
-    const letGo = await hold(await open(url))
-    const told: string[] = []
-    const log = { ...silentLog, warn: (_: object, message: string) => told.push(message) }
+    const release = await lockSchema(await open(url))
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (_: object, message: string) => warnings.push(message) }
     const database = await open(`${url}&schemaTimeout=1500`, { log })
     await expect(database.sync()).rejects.toThrow('held by another process')
-    expect(told).toContain(
+    expect(warnings).toContain(
       'waiting to change the schema: another process changes the schema: the server does not say which',
     )
-    await letGo()
+    await release()
     expect(await database.sync()).not.toEqual([])
   })
 
-  it('goes on at once behind a process that was lost', async () => {
+  it('takes over the lock of a lost process', async () => {
     const url = await createDatabase()
-    const lost = await open(url)
-    const letGo = await hold(lost)
+    const lostProcess = await open(url)
+    const release = await lockSchema(lostProcess)
     const database = await open(url)
     const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity
       where datname = current_database() and query like '%filigree_schema_lock for update%'
@@ -226,12 +226,12 @@ describe('locks=row', () => {
     expect(rows).toHaveLength(1)
     const syncing = database.sync()
     await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(database.kysely)
-    await expect(letGo()).rejects.toThrow()
+    await expect(release()).rejects.toThrow()
     expect(await syncing).not.toEqual([])
   })
 })
 
-it('words that mean nothing are refused', async () => {
+it('invalid values of listen and locks are rejected', async () => {
   await expect(connect(`${server.url}?listen=often`)).rejects.toThrow(
     'The database\'s parameter listen is "often" and must be notify or poll.',
   )

@@ -1,4 +1,4 @@
-/** `with=` over rows that are tied to many: what comes along is counted before it is read, whatever rows have on the average. */
+/** The cost limit of `with=`. Related rows are counted before they are read, even if averages are low. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
 import {
@@ -55,10 +55,10 @@ class Notes {}
 @Module({ controllers: [Books, Notes], records: [Book, Tag, Note] })
 class Library {}
 
-const tied = 30
-const lonely = 2000
+const linkedBooks = 30
+const bookCount = 2000
 
-describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) => {
+describe.each(await startBothEngines())('%s: related rows of related rows', (_name, open) => {
   let database: Database
   let app: Application
 
@@ -67,17 +67,17 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
     await database.sync()
     const env = { APP_API_KEY: 'key' }
     app = await bootstrap(Library, { database, listen: false, logger: false, env })
-    const ids = Array.from({ length: tied }, (_, index) => index + 1)
-    const titles = Array.from({ length: lonely }, (_, index) => ({ title: `Book ${index}` }))
+    const ids = Array.from({ length: linkedBooks }, (_, index) => index + 1)
+    const titles = Array.from({ length: bookCount }, (_, index) => ({ title: `Book ${index}` }))
     await database.records(Book).insertMany(titles)
     await database.records(Tag).insertMany(ids.map((id) => ({ word: `Tag ${id}` })))
     for (const id of ids) await database.records(Book).link(id, 'tags', ids)
     await database
       .records(Note)
       .createMany([{ bookId: 1 }, { bookId: 2 }, { bookId: 31 }, { bookId: 3 }])
-    // PostgreSQL tells what was written since by and by.
+// PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
-    // As every half minute.
+// The application reads the sizes every half minute. Read them now.
     await (database as unknown as OpenDatabase).sizes.read()
   })
   afterAll(() => Promise.all([app.close(), database.close()]))
@@ -90,11 +90,11 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
   }
 
   it.each([
-    ['/books/1', 'tags', tied],
-    ['/books/1', 'tags.books', tied ** 2],
-    ['/notes/1', 'book.tags.books', tied ** 2],
+    ['/books/1', 'tags', linkedBooks],
+    ['/books/1', 'tags.books', linkedBooks ** 2],
+    ['/notes/1', 'book.tags.books', linkedBooks ** 2],
     ['/books/2000', 'tags.books.tags.books', 0],
-  ])('brings all %s has by %s', async (url, path, rows) => {
+])('returns all related rows of %s with %s', async (url, path, rows) => {
     const answer = await app.inject({ url: `${url}?with=${path}` })
     expect(answer.status).toBe(200)
     expect(count(answer.json(), path.split('.'))).toBe(rows)
@@ -105,7 +105,7 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
     ['/books/1', 'tags.books.tags.books'],
     ['/books', 'tags.books.tags'],
     ['/notes', 'book.tags.books.tags'],
-  ])('refuses what would be a product of ties: %s with %s', async (url, path) => {
+])('rejects a multiplication of linked rows: %s with %s', async (url, path) => {
     const answer = await app.inject({ url: `${url}?with=${path}` })
     expect({ status: answer.status, body: answer.json() }).toMatchObject({
       status: 400,
@@ -113,7 +113,7 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
     })
   })
 
-  it('holds the rows of each relation by its own conditions, through relations too', async () => {
+  it('applies the conditions of each relation, through relations too', async () => {
     const answer = await app.inject({ url: '/books?with=tags,notes&fields=id&limit=2' })
     const books = answer.json() as { id: number; notes: { id: number }[] }[]
     const notes = books.map(({ id, notes }) => [id, notes.map((note) => note.id)])
@@ -123,11 +123,11 @@ describe.each(await startBothEngines())('%s: rows behind rows', (_name, open) =>
     ])
   })
 
-  it('counts the rows that the client sees', async () => {
+  it('counts only rows the caller may see', async () => {
     await database.records(Tag).updateWhere({ id: { gt: 1 } }, { word: 'secret' })
     const path = 'tags.books.tags.books'
     const answer = await app.inject({ url: `/books/1?with=${path}` })
     expect(answer.status).toBe(200)
-    expect(count(answer.json(), path.split('.'))).toBe(tied ** 2)
+    expect(count(answer.json(), path.split('.'))).toBe(linkedBooks ** 2)
   })
 })

@@ -1,4 +1,4 @@
-/** What happens when the database is not well. Source: docs/records/access.md, Errors. */
+/** Failing databases: invalid files and URLs, locks, full disks, lost connections. Source: docs/records/access.md, Errors. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,13 +46,13 @@ describe('a SQLite file', () => {
     return Object.assign(database.records(Entry), { database })
   }
 
-  it('is made, with its folders', async () => {
+  it('is created, with its folders', async () => {
     file = join(folder, 'a', 'b', 'app.db')
     const entries = await open()
     expect((await entries.create({ name: 'a' })).id).toBe(1)
   })
 
-  it('that is no database is a boot fault, and is left as it is', async () => {
+  it('that is not a database stops the start, and is left unchanged', async () => {
     await writeFile(file, 'This is a text and no database. '.repeat(100))
     const error = await failure(open())
     expect(error.problems[0]).toMatchObject({ code: 'DATABASE_UNREADABLE' })
@@ -61,19 +61,19 @@ describe('a SQLite file', () => {
     )
   })
 
-  it('that is a folder is a boot fault', async () => {
+  it('that is a folder stops the start', async () => {
     file = folder
     const error = await failure(open())
     expect(error.problems[0]?.code).toBe('DATABASE_UNREADABLE')
   })
 
-  it('below a file is a boot fault', async () => {
+  it('below a file stops the start', async () => {
     await writeFile(file, '')
     file = join(file, 'app.db')
     expect((await failure(open())).problems[0]?.code).toBe('DATABASE_UNREADABLE')
   })
 
-  it('that is read-only answers reads, and writes with 503', async () => {
+  it('that is read-only serves reads, and rejects writes with 503', async () => {
     await (await open()).create({ name: 'a' })
     const entries = await open('?mode=ro')
     expect(await entries.count()).toBe(1)
@@ -83,7 +83,7 @@ describe('a SQLite file', () => {
     })
   })
 
-  it('that is locked answers writes with 503 after a while, reads at once, and works again', async () => {
+  it('that is locked rejects writes with 503 after the timeout, serves reads, and recovers', async () => {
     const entries = await open('?busyTimeout=50')
     const other = await open()
     await entries.create({ name: 'a' })
@@ -98,7 +98,7 @@ describe('a SQLite file', () => {
     expect(await other.count()).toBe(2)
   })
 
-  it('that is locked for a moment only is waited for, without blocking the process', async () => {
+  it('that is locked briefly makes writes wait, without blocking the process', async () => {
     const entries = await open()
     const other = await open()
     const lock = await other.database.context.engine.begin()
@@ -107,32 +107,32 @@ describe('a SQLite file', () => {
     expect((await creating).name).toBe('a')
   })
 
-  it('that is locked leaves the process to others, however many writes wait', async () => {
+  it('that is locked keeps the event loop free, however many writes wait', async () => {
     const entries = await open('?busyTimeout=600')
     const other = await open()
     const lock = await other.database.context.engine.begin()
-    let turns = 0
+    let ticks = 0
     let isOver = false
-    const turn = (): void => {
-      turns++
-      if (!isOver) setImmediate(turn)
+    const tick = (): void => {
+      ticks++
+      if (!isOver) setImmediate(tick)
     }
-    turn()
-    const writes = Array.from({ length: 5 }, (_, at) => entries.create({ name: `${at}` }))
+    tick()
+    const writes = Array.from({ length: 5 }, (_, index) => entries.create({ name: `${index}` }))
     const transaction = entries.database.transaction((tx) =>
       tx.records(Entry).create({ name: 'in a transaction' }),
     )
     const settled = await Promise.allSettled([...writes, transaction])
     expect(settled.map(({ status }) => status)).toEqual(Array(6).fill('rejected'))
     isOver = true
-    // Where the driver waits itself, the process takes a turn or two for each write.
-    expect(turns).toBeGreaterThan(100)
+// If the driver blocked, the event loop would run once or twice per write.
+    expect(ticks).toBeGreaterThan(100)
     await lock.rollback()
     await entries.create({ name: 'afterwards' })
     expect(await entries.count()).toBe(1)
   })
 
-  it('on a full disk answers writes with 503, keeps what was there, and works again', async () => {
+  it('on a full disk rejects writes with 503, keeps existing rows, and recovers', async () => {
     const entries = await open()
     await entries.create({ name: 'a' })
     const { engine } = entries.database.context
@@ -151,7 +151,7 @@ describe('a SQLite file', () => {
     expect((await engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
   })
 
-  it('on which a transaction fails in the middle keeps none of it', async () => {
+  it('rolls back a transaction that fails in the middle', async () => {
     const entries = await open()
     const work = entries.database.transaction(async (tx) => {
       await tx.records(Entry).create({ name: 'a' })
@@ -162,20 +162,20 @@ describe('a SQLite file', () => {
     expect((await entries.create({ name: 'a' })).name).toBe('a')
   })
 
-  it('answers nothing once it is closed', async () => {
+  it('rejects queries after it is closed', async () => {
     const entries = await open()
     await entries.database.close()
     await entries.database.close()
     await expect(entries.count()).rejects.toThrow('not open')
   })
 
-  it('lets whoever waits too long for a transaction go with 503', async () => {
+  it('rejects callers that wait too long for a transaction with 503', async () => {
     const entries = await open('?busyTimeout=30')
     let done: () => void = () => undefined
-    const held = new Promise<void>((resolve) => {
+    const blocked = new Promise<void>((resolve) => {
       done = resolve
     })
-    const long = entries.database.transaction(() => held)
+    const long = entries.database.transaction(() => blocked)
     await expect(Promise.resolve().then(() => entries.create({ name: 'a' }))).rejects.toMatchObject(
       unavailable,
     )
@@ -185,7 +185,7 @@ describe('a SQLite file', () => {
   })
 })
 
-describe('an address', () => {
+describe('a database URL', () => {
   it.each([
     ['mysql://host/name', 'begins with "mysql:", which is not an engine.'],
     ['sqlit:./x.db', 'Did you mean "sqlite"?'],
@@ -194,13 +194,13 @@ describe('an address', () => {
     ['constructor:x', 'begins with "constructor:", which is not an engine.'],
     ['postgres://host:port/name', 'is no URL.'],
     ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
-  ])('%p is a boot fault', async (url, text) => {
+])('%p stops the start', async (url, text) => {
     const error = await failure(connect(url))
     expect(error.problems[0]?.code).toBe('DATABASE_URL')
     expect(error.message).toContain(text)
   })
 
-  it('of nobody is a boot fault that does not show the password', async () => {
+  it('without a server stops the start, and the error hides the password', async () => {
     const error = await failure(connect('postgres://me:s3cret@127.0.0.1:1/app'))
     expect(error.problems[0]?.code).toBe('DATABASE_UNREACHABLE')
     expect(error.message).toContain('The database 127.0.0.1:1/app cannot be reached')
@@ -208,16 +208,16 @@ describe('an address', () => {
   })
 })
 
-describe('a PostgreSQL', () => {
+describe('a PostgreSQL server', () => {
   let server: OwnPostgres
   let database: Database
   let entries: Repository<Entry>
-  const lost: unknown[] = []
+  const warnings: unknown[] = []
 
   beforeAll(async () => {
     server = await startOwnPostgres()
     const url = `${await server.createDatabase()}?connections=4`
-    const log = { ...silentLog, warn: (details: object) => lost.push(details) }
+    const log = { ...silentLog, warn: (details: object) => warnings.push(details) }
     database = await connect(url, { records: [Entry], log })
     await database.sync()
     entries = database.records(Entry)
@@ -230,7 +230,7 @@ describe('a PostgreSQL', () => {
     await database.kysely.deleteFrom('entry').execute()
   })
 
-  it('whose connections are cut is reconnected to, and readers notice nothing', async () => {
+  it('is reconnected after lost connections, and reads are repeated', async () => {
     await entries.create({ name: 'a' })
     await Promise.all(Array.from({ length: 4 }, () => entries.count()))
     await server.cutConnections()
@@ -238,25 +238,25 @@ describe('a PostgreSQL', () => {
     expect((await entries.create({ name: 'b' })).name).toBe('b')
   })
 
-  it('answers 503 to a statement that takes longer than statement_timeout', async () => {
+  it('responds with 503 to a statement that exceeds statement_timeout', async () => {
     const url = `${await server.createDatabase()}?statement_timeout=1500`
-    const hurried = await connect(url, { records: [Entry] })
+    const impatient = await connect(url, { records: [Entry] })
     try {
-      await hurried.sync()
-      await hurried.records(Entry).create({ name: 'a' })
+      await impatient.sync()
+      await impatient.records(Entry).create({ name: 'a' })
       const holder = await connect(url, { records: [Entry] })
-      const held = holder.transaction(async (tx) => {
+      const lockedWork = holder.transaction(async (tx) => {
         await sql`lock table entry in access exclusive mode`.execute(tx.kysely)
-        await expect(hurried.records(Entry).count()).rejects.toMatchObject(unavailable)
+        await expect(impatient.records(Entry).count()).rejects.toMatchObject(unavailable)
       })
-      await held.finally(() => holder.close())
-      expect(await hurried.records(Entry).count()).toBe(1)
+      await lockedWork.finally(() => holder.close())
+      expect(await impatient.records(Entry).count()).toBe(1)
     } finally {
-      await hurried.close()
+      await impatient.close()
     }
   })
 
-  it('that is cut in the middle of a transaction keeps none of it, and answers 503', async () => {
+  it('that loses the connection during a transaction rolls it back, and the caller gets 503', async () => {
     const work = database.transaction(async (tx) => {
       await tx.records(Entry).create({ name: 'a' })
       await server.cutConnections()
@@ -266,8 +266,8 @@ describe('a PostgreSQL', () => {
     expect(await entries.count()).toBe(0)
   })
 
-  it('that is stopped under load answers 503, and serves again when it is back', async () => {
-    const answered: string[] = []
+  it('that stops under load causes 503 responses, and works again after the start', async () => {
+    const confirmed: string[] = []
     const failed: unknown[] = []
     let stopped = false
     const write = async (worker: number): Promise<void> => {
@@ -275,7 +275,7 @@ describe('a PostgreSQL', () => {
         const name = `${worker}-${number}`
         try {
           await entries.create({ name })
-          answered.push(name)
+          confirmed.push(name)
         } catch (error) {
           failed.push(error)
           if (stopped) return
@@ -283,7 +283,7 @@ describe('a PostgreSQL', () => {
       }
     }
     const writing = [0, 1, 2, 3].map(write)
-    while (answered.length < 20) await new Promise((resolve) => setImmediate(resolve))
+    while (confirmed.length < 20) await new Promise((resolve) => setImmediate(resolve))
     await server.stop()
     stopped = true
     await Promise.all(writing)
@@ -299,21 +299,21 @@ describe('a PostgreSQL', () => {
     for (const error of failed) expect(error).toMatchObject(unavailable)
     await server.start()
     const stored = new Set((await entries.list()).map(({ name }) => name))
-    expect(answered.filter((name) => !stored.has(name))).toStrictEqual([])
-    expect(answered.length).toBeGreaterThan(0)
+    expect(confirmed.filter((name) => !stored.has(name))).toStrictEqual([])
+    expect(confirmed.length).toBeGreaterThan(0)
     expect((await entries.create({ name: 'after' })).name).toBe('after')
   })
 
-  it('that cannot fit two transactions between each other has one tried again', async () => {
+  it('retries one of two transactions that conflict', async () => {
     await entries.create({ name: 'a' })
     let runs = 0
-    const both = gate(2)
+    const bothStarted = barrier(2)
     const bump = (suffix: string): Promise<void> =>
       database.transaction(
         async (tx) => {
           runs++
           const count = await tx.records(Entry).count()
-          if (runs <= 2) await both()
+          if (runs <= 2) await bothStarted()
           await tx.records(Entry).create({ name: `${suffix}${count}` })
         },
         { isolation: 'serializable' },
@@ -325,7 +325,7 @@ describe('a PostgreSQL', () => {
     expect(names.filter((name) => name.endsWith('2'))).toHaveLength(1)
   })
 
-  it('gives up on a transaction that never fits, with 409', async () => {
+  it('gives up on a transaction that always conflicts, with 409', async () => {
     let runs = 0
     const work = database.transaction(async (tx) => {
       runs++
@@ -338,7 +338,7 @@ describe('a PostgreSQL', () => {
     expect(runs).toBeGreaterThan(10)
   })
 
-  it('whose table was changed under a prepared statement goes on', async () => {
+  it('continues after a table change under a prepared statement', async () => {
     await entries.create({ name: 'a' })
     const [first] = await entries.list()
     await runSql(database, 'alter table entry alter column name type varchar(50)')
@@ -347,15 +347,15 @@ describe('a PostgreSQL', () => {
   })
 })
 
-/** Lets all go when as many have come. */
-function gate(count: number): () => Promise<void> {
+/** A barrier: resolves for all callers once `count` of them have arrived. */
+function barrier(count: number): () => Promise<void> {
   let open: () => void = () => undefined
-  let come = 0
+  let arrived = 0
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
   return () => {
-    if (++come === count) open()
+    if (++arrived === count) open()
     return opened
   }
 }

@@ -1,13 +1,13 @@
-/** Somebody who follows the rows of a record, and what it was told. */
+/** Follows the changes of a record and collects them. */
 import type { RowChanges } from '../../src/records/changes/changes.js'
 import type { Database } from '../../src/records/database.js'
 import type { Column } from '../../src/engines/contract/table.js'
 import { Category, type Author } from './shop.js'
 
 export interface Follower {
-  readonly seen: [RowChanges['event'], ...unknown[]][]
+  readonly changes: [RowChanges['event'], ...unknown[]][]
   readonly stop: () => void
-  /** Resolved once so many changes have come. */
+/** Resolves once this many changes have arrived. */
   until(count: number): Promise<void>
 }
 
@@ -16,11 +16,11 @@ export async function follow(
   type: typeof Category | typeof Author = Category,
   columns: readonly Column[] = [],
 ): Promise<Follower> {
-  const seen: Follower['seen'] = []
+  const changes: Follower['seen'] = []
   let check: () => void = () => undefined
   const stop = await database.watch(type, {
     onChanges: ({ event, ids, past }) => {
-      seen.push(past === undefined ? [event, ...ids] : [event, ...ids, past])
+      changes.push(past === undefined ? [event, ...ids] : [event, ...ids, past])
       check()
     },
     end: () => undefined,
@@ -29,9 +29,9 @@ export async function follow(
   const until = (count: number): Promise<void> =>
     new Promise((resolve) => {
       check = () => {
-        if (seen.length >= count) resolve()
+        if (changes.length >= count) resolve()
       }
       check()
     })
-  return { seen, stop, until }
+  return { changes, stop, until }
 }

@@ -1,4 +1,4 @@
-/** Somebody holds a table on PostgreSQL: what asks other tables goes on, and questions of our own wait for no lock of a user's. */
+/** While a transaction locks a PostgreSQL table, statements on other tables continue, and internal queries never wait for the lock. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
 import { silentLog } from '../silent-log.js'
@@ -20,7 +20,7 @@ class Leaf {
 
 const records = [Stone, Leaf]
 
-describe('a table that somebody holds', () => {
+describe('a locked table', () => {
   let server: PostgresServer
   let url: string
   let holder: Database
@@ -45,8 +45,8 @@ describe('a table that somebody holds', () => {
     database = await connect(url, { records })
   })
 
-  /** Nobody else sees the table, not even its size. */
-  const held = <T>(work: () => Promise<T>): Promise<T> =>
+/** Runs `work` while the table is locked exclusively. */
+  const whileLocked = <T>(work: () => Promise<T>): Promise<T> =>
     holder.transaction(async (tx) => {
       await sql`lock table held_stone in access exclusive mode`.execute(tx.kysely)
       try {
@@ -56,53 +56,53 @@ describe('a table that somebody holds', () => {
       }
     })
 
-  const waiting = async (): Promise<number> => {
+  const waitingStatements = async (): Promise<number> => {
     const { rows } = await sql<{ count: unknown }>`
       select count(*) as count from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
     return Number(rows[0]?.count)
   }
 
-  const asking = async (text: string): Promise<number> => {
+  const statementsLike = async (text: string): Promise<number> => {
     const { rows } = await sql<{ count: unknown }>`
       select count(*) as count from pg_stat_activity
       where datname = current_database() and query ilike ${text}`.execute(observer.kysely)
     return Number(rows[0]?.count)
   }
 
-  it('has a size', async () => {
+  it('still reports its size', async () => {
     const { engine } = database.context
-    const sizes = await held(async () => engine.tableSizes(['held_stone', 'held_leaf']))
+    const sizes = await whileLocked(async () => engine.tableSizes(['held_stone', 'held_leaf']))
     expect([...sizes]).toEqual([
       ['held_stone', 2],
       ['held_leaf', 2],
     ])
   })
 
-  it('is not waited for to learn how its statements go together', async () => {
+  it('does not delay the preparation of batched statements', async () => {
     const stones = database.records(Stone)
     await stones.find(1)
-    await held(async () => {
+    await whileLocked(async () => {
       const finds = Array.from({ length: 40 }, (_, n) => stones.find(n + 1))
       const found = Promise.allSettled(finds)
-      while ((await waiting()) === 0) continue
+      while ((await waitingStatements()) === 0) continue
       const rows = await Promise.all([1, 2].map((id) => database.records(Leaf).find(id)))
       expect(rows.map((leaf) => leaf?.name)).toEqual(['one', 'two'])
-      expect(await asking('prepare%')).toBe(0)
+      expect(await statementsLike('prepare%')).toBe(0)
       void found
     })
   })
 
-  /** Of a wait of hundreds of milliseconds, so that a test that has to wait does not wait long. */
-  const briefly = (): string => {
+/** The database URL with a lock timeout of 200 ms, so that the test fails quickly. */
+  const withShortLockTimeout = (): string => {
     const address = new URL(url)
     address.searchParams.set('lock_timeout', '200')
     return address.href
   }
 
-  it('is not waited for by a start of other records, nor by the tables of the framework', async () => {
+  it('does not delay the start of other records or of framework tables', async () => {
     const other = await connect(url, { records: [Leaf] })
-    await held(async () => {
+    await whileLocked(async () => {
       expect(await other.sync()).toEqual([])
       await other.verify()
       await other.ensureTable(
@@ -113,14 +113,14 @@ describe('a table that somebody holds', () => {
         'filigree_held',
         'create table if not exists filigree_held (id integer)',
       )
-      expect(await waiting()).toBe(0)
+      expect(await waitingStatements()).toBe(0)
     })
     await other.close()
   })
 
-  it('ends a start that needs it, and the message names the table and the process', async () => {
-    const other = await connect(briefly(), { records })
-    await held(async () => {
+  it('fails a start that reads it, and the message names the table and the process', async () => {
+    const other = await connect(withShortLockTimeout(), { records })
+    await whileLocked(async () => {
       for (const read of [() => other.sync(), () => other.verify(), () => other.differences()])
         await expect(read()).rejects.toMatchObject({
           problems: [
@@ -136,28 +136,28 @@ describe('a table that somebody holds', () => {
     await other.close()
   })
 
-  it('leaves a line in the log where the connection of a waiting write breaks', async () => {
+  it('logs a warning when the connection of a waiting write breaks', async () => {
     const lines: string[] = []
-    const note = (_details: object, message?: string): void => {
+    const record = (_details: object, message?: string): void => {
       lines.push(String(message))
     }
-    const log = { ...silentLog, warn: note }
-    const told = await connect({ url, records, log })
+    const log = { ...silentLog, warn: record }
+    const logged = await connect({ url, records, log })
     await database.close()
     await holder.transaction(async (tx) => {
       await tx.records(Leaf).create({ name: 'three' })
-      const made = told
+      const creating = logged
         .records(Leaf)
         .create({ name: 'three' })
         .catch((error: unknown) => error)
-      while ((await waiting()) === 0) continue
+      while ((await waitingStatements()) === 0) continue
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
-      expect(await made).toMatchObject({ status: 503 })
+      expect(await creating).toMatchObject({ status: 503 })
     })
     expect(lines).toContain(
       'the connection broke while a write was under way: whether it was done is not known',
     )
-    await told.close()
+    await logged.close()
   })
 })

@@ -1,4 +1,4 @@
-/** The records of the example in docs/records/writes.md, Hooks. The parts of its block are in this file. */
+/** The records of the example in docs/records/writes.md, Hooks. A test compares the page with this file. */
 import {
   BeforeDelete,
   BeforeWrite,

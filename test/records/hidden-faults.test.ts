@@ -1,4 +1,4 @@
-/** Faults that name hidden fields are the program's alone: no door tells them to a client, and none is a 500. Source: decisions, Records: writes. */
+/** Errors about hidden fields reach the program only. No interface reveals the field to a client, and no such error is a 500. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -49,7 +49,7 @@ class Team {
 
 type Ways = globalThis.Record<string, (users: Repository<User>) => Promise<unknown>>
 
-/** What a handler may do with what a client sent, without looking at it first. */
+/** What a handler might do with unchecked input of a client. */
 const ways: Ways = {
   create: (users) => users.create({ name: 'a', secretWord: 'too long' }),
   'create, by type': (users) => users.create({ name: 'a', secretPin: 'x' as never }),
@@ -98,7 +98,7 @@ class Club {}
 
 const engines = await startBothEngines()
 
-describe.each(engines)('faults of hidden fields on %s', (_, open) => {
+describe.each(engines)('errors about hidden fields on %s', (_, open) => {
   let app: Application
   let users: Repository<User>
   const warnings: string[] = []
@@ -114,10 +114,10 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
   })
   afterAll(() => app.close())
 
-  it.each(Object.keys(ways))('%s: the program is told, the client is not', async (name) => {
+  it.each(Object.keys(ways))('%s: the error names the field to the program only', async (name) => {
     const url = `/users/way/${encodeURIComponent(name)}`
     const { status, body } = await app.inject({ method: 'POST', url })
-    // What the client did not send is the program's fault.
+// A value that the client did not send is an error of the program.
     expect([400, 409, 500]).toContain(status)
     expect(body).not.toMatch(/secret/i)
     const accept = { Accept: 'application/problem+json' }
@@ -128,11 +128,11 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
       (error: unknown) => error,
     )
     expect(failed).toBeInstanceOf(HttpError)
-    const isTold = !['taken', 'no such team', 'upsert, by no unique field'].includes(name)
-    if (isTold) expect((failed as HttpError).message).toMatch(/secret/i)
+    const namesField = !['taken', 'no such team', 'upsert, by no unique field'].includes(name)
+    if (namesField) expect((failed as HttpError).message).toMatch(/secret/i)
   })
 
-  it('are logged, since nobody else learns of them', async () => {
+  it('are logged, because the response does not contain them', async () => {
     warnings.length = 0
     await app.inject({ method: 'POST', url: '/users/way/update%2C%20by%20sum' })
     expect(warnings).toStrictEqual([
@@ -140,7 +140,7 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
     ])
   })
 
-  const doors: globalThis.Record<string, object | string> = {
+  const restRequests: globalThis.Record<string, object | string> = {
     'POST long': { name: 'long' },
     'POST taken': { name: 'taken' },
     'POST nobody': { name: 'nobody' },
@@ -156,9 +156,9 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
     'GET /aggregate?sum=secretPi': '',
     'GET /aggregate?groupBy=secretWor': '',
   }
-  it.each(Object.keys(doors))('crud: %s', async (name) => {
+  it.each(Object.keys(restRequests))('crud: %s', async (name) => {
     const [method = '', path = ''] = name.split(' ')
-    const json = doors[name]
+    const json = restRequests[name]
     const url = `/users${/^[/?]/.test(path) ? path : ''}`
     const { status, body } = await app.inject({
       method,
@@ -166,11 +166,11 @@ describe.each(engines)('faults of hidden fields on %s', (_, open) => {
       ...(typeof json === 'object' && { json }),
     })
     expect([400, 409]).toContain(status)
-    // What the client wrote itself may be told; what it guessed at may not.
-    const asked = url + JSON.stringify(json)
+// The response may repeat names that the client sent, but not complete a guessed name.
+    const requestText = url + JSON.stringify(json)
     const names = body.match(/secret\w*/gi) ?? []
-    for (const one of names) expect(asked).toContain(one)
-    if (!asked.includes('"secretWord"'))
+    for (const one of names) expect(requestText).toContain(one)
+    if (!requestText.includes('"secretWord"'))
       expect(body).not.toMatch(/secretWord|secretPin|secretTeam\b/)
   })
 

@@ -1,4 +1,4 @@
-/** Whom hooks are told of: whoever's request it is, by every door and in handlers of the program's own. */
+/** The caller that hooks receive, through every interface and in handlers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   AfterCommit,
@@ -21,7 +21,7 @@ import {
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
-let told: unknown[] = []
+let committedCallers: unknown[] = []
 
 @Record
 class Note {
@@ -37,8 +37,8 @@ class Note {
   }
 
   @AfterCommit()
-  tell({ caller }: CommitContext) {
-    told.push(caller?.sub ?? 'nobody')
+  recordCaller({ caller }: CommitContext) {
+    committedCallers.push(caller?.sub ?? 'nobody')
   }
 }
 
@@ -95,11 +95,11 @@ describe.each(engines)('hooks on %s', (_, open) => {
   beforeEach(async () => {
     for (const name of ['note', 'book']) await database.kysely.deleteFrom(name).execute()
     await database.records(Note).create({ id: 1, text: 'first' })
-    told = []
+    committedCallers = []
   })
 
-  const ask = async (who: string, method: string, url: string, json?: object): Promise<unknown> => {
-    const token = who === 'key' ? 'key' : await app.get(Auth).getToken({ sub: who })
+  const sendAs = async (user: string, method: string, url: string, json?: object): Promise<unknown> => {
+    const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
     const answer = await app.inject({ method, url, headers, ...(json && { json }) })
     expect(answer.status).toBeLessThan(300)
@@ -109,19 +109,19 @@ describe.each(engines)('hooks on %s', (_, open) => {
     (await database.records(Note).list({ where: { text: 'a' } }))[0]?.by
 
   it.each(Object.keys(ways))(
-    'are told of the caller where a handler writes by %s',
+'receive the caller when a handler writes with %s',
     async (name) => {
       const url = `/books/way/${encodeURIComponent(name)}`
-      await ask('ada', 'POST', url)
-      expect([await signed(), told]).toStrictEqual(['ada', ['ada']])
+      await sendAs('ada', 'POST', url)
+      expect([await signed(), committedCallers]).toStrictEqual(['ada', ['ada']])
     },
   )
 
-  it('are told of nobody by the static key, and where there is no request', async () => {
-    await ask('key', 'POST', '/books/way/create')
-    expect([await signed(), told]).toStrictEqual(['nobody', ['nobody']])
+  it('receive no caller for the static key, and outside of requests', async () => {
+    await sendAs('key', 'POST', '/books/way/create')
+    expect([await signed(), committedCallers]).toStrictEqual(['nobody', ['nobody']])
     await database.records(Note).updateWhere({}, { by: 'x' })
-    expect(told).toStrictEqual(['nobody', 'nobody', 'nobody'])
+    expect(committedCallers).toStrictEqual(['nobody', 'nobody', 'nobody'])
   })
 
   const mutation = (text: string) =>
@@ -135,8 +135,8 @@ describe.each(engines)('hooks on %s', (_, open) => {
     mutation('createNotes(input: [{ text: "a" }]) { id }'),
     mutation('updateNote(id: 1, input: { text: "a" }) { id }'),
     mutation('upsertNote(by: text, input: { text: "a" }) { id }'),
-  ] as [string, string, object][])('are told of the client by %s %s %j', async (...asked) => {
-    await ask('eve', ...asked)
-    expect([await signed(), told]).toStrictEqual(['eve', ['eve']])
+  ] as [string, string, object][])('receive the caller of %s %s %j', async (...request) => {
+    await sendAs('eve', ...request)
+    expect([await signed(), committedCallers]).toStrictEqual(['eve', ['eve']])
   })
 })

@@ -1,4 +1,4 @@
-/** Two indexes that would have one name in the database are reported at the start. */
+/** Two indexes that would get the same name in the database are reported at the start. */
 import { describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, HasMany, ManyToMany, Record, connect, type Rel } from 'filigree'
 
@@ -21,7 +21,7 @@ class OrderItem {
   @Field('string', { unique: true }) name!: string
 }
 
-/** On SQLite names do not differ by case. */
+/** SQLite compares names without case. */
 @Record({ table: 'Order_Item' })
 class UpperItem {
   @Field('id') id!: number
@@ -64,7 +64,7 @@ class Team {
   @Field('string', { unique: true }) name!: string
 }
 
-/** A list over a plain field: `shelf_row_id_index`. */
+/** A one-to-many relation over a plain field. Its index is `shelf_row_id_index`. */
 @Record
 class Shelf {
   @Field('id') id!: number
@@ -90,7 +90,7 @@ class Tagged {
   @Field('string', { column: 'owner_owner_id', index: true }) code!: string
 }
 
-/** No collision: the index of the reference serves as the one that is listed. */
+/** No collision: the reference and the listed indexes share one index. */
 @Record({ indexes: [{ fields: ['ownerId'] }, { fields: ['ownerId'] }] })
 class Referring {
   @Field('id') id!: number
@@ -100,7 +100,7 @@ class Referring {
 
 const open = (...records: (new () => object)[]) => connect('sqlite::memory:', { records })
 
-describe('indexes of one name', () => {
+describe('indexes with the same name', () => {
   it.each([
     ['of two records', [Order, OrderItem], 'order_item_name_key'],
     ['of names that differ in case', [Order, UpperItem], 'Order_Item_name_key'],
@@ -110,7 +110,7 @@ describe('indexes of one name', () => {
     ['of a table and an index', [TableAsIndex, Team], 'team_name_key'],
     ['of a table and the index of a list', [Shelf, Row, ListedAsTable], 'shelf_row_id_index'],
     ['of a join table and a field', [Tagged], 'tagged_owner_owner_id_index'],
-  ])('%s stop the start', async (_what, records, name) => {
+  ])('%s fail the start', async (_what, records, name) => {
     await expect(open(...records)).rejects.toMatchObject({
       problems: [
         {
@@ -121,13 +121,13 @@ describe('indexes of one name', () => {
     })
   })
 
-  it('name both, and say what to do', async () => {
+  it('are both named in the error, with a fix', async () => {
     await expect(open(Order, OrderItem)).rejects.toThrow(
       'The index of OrderItem over name and the index of Order over itemName would both be called "order_item_name_key" in the database.',
     )
   })
 
-  it('is one index where it serves both', async () => {
+  it('are one index if they are equal', async () => {
     const database = await open(Referring, Owner)
     await database.sync()
     expect(await database.differences()).toEqual([])

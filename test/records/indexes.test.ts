@@ -56,20 +56,20 @@ describe.each(engines)('indexes on %s', (name, open) => {
     return rows.map(([sql]) => String(sql).replaceAll('"', '').toLowerCase())
   }
 
-  it('have the order, the rows and the place of nulls that the record says', async () => {
+  it('have the order, the condition and the null position that the record declares', async () => {
     const found = await definitions()
-    const of = (words: string): string =>
+    const definitionWith = (words: string): string =>
       found.find((sql) => sql.replace(/.* on \S+ (using \w+ )?/, '').includes(words)) ??
       found.join('\n')
-    expect(of('(status, created_at desc)')).toMatch(
+    expect(definitionWith('(status, created_at desc)')).toMatch(
       /where .*active = (1|true).*stars >= 2.* and .*stars <> 5/,
     )
-    expect(of('title, status')).not.toMatch(/ desc| where /)
-    expect(of('(status) where')).toMatch(/stars is null.*it''s/)
-    expect(of('(stars desc, title)')).toMatch(/_nulls_first_/)
+    expect(definitionWith('title, status')).not.toMatch(/ desc| where /)
+    expect(definitionWith('(status) where')).toMatch(/stars is null.*it''s/)
+    expect(definitionWith('(stars desc, title)')).toMatch(/_nulls_first_/)
   })
 
-  it('of trigrams are where the database has them', async () => {
+  it('for substring search use trigrams if the database has them', async () => {
     const found = (await definitions()).filter((sql) => sql.includes('gin_trgm_ops'))
     expect(found).toHaveLength(database.context.dialect.indexes.trigrams ? 1 : 0)
     expect(found.join()).toMatch(
@@ -77,18 +77,18 @@ describe.each(engines)('indexes on %s', (name, open) => {
     )
   })
 
-  it('of foreign keys hold the key too', async () => {
+  it('of foreign keys include the primary key', async () => {
     expect((await definitions()).join('\n')).toMatch(
       /ticket_maker_id_index on \S+ (using btree )?\(maker_id, id\)/,
     )
   })
 
-  it('are made once', async () => {
+  it('are created once', async () => {
     const { tables, context } = database
     expect(await readDifferences(tables, context, context.engine)).toStrictEqual([])
   })
 
-  it('give way to those of today where a foreign key had a plain one, and hinder nobody before', async () => {
+  it('replace plain indexes of foreign keys from other programs, which do not block the start', async () => {
     const { context } = database
     await context.engine.run(frameworkScript('drop index "ticket_maker_id_index"'), [], 'nothing')
     await context.engine.run(
@@ -121,11 +121,11 @@ describe('indexes of a record', () => {
     [{ fields: ['-data'] }, /RECORD_INDEX .*"data" is a list or JSON value/],
     [{ fields: [] }, /RECORD_INDEX .*no fields/],
     [{ fields: ['size'], like: true }, /RECORD_INDEX .*"like" takes text fields only/],
-    [{ fields: ['title'], where: { size: 'x' } }, /RECORD_INDEX .*"eq" of "size"/],
-    [{ fields: ['title'], where: { title: { like: 'a%' } } }, /RECORD_INDEX .*"like" of "title"/],
+    [{ fields: ['title'], where: { size: 'x' } }, /RECORD_INDEX .*"eq" definitionWith "size"/],
+    [{ fields: ['title'], where: { title: { like: 'a%' } } }, /RECORD_INDEX .*"like" definitionWith "title"/],
     [{ fields: ['title'], where: { or: [] } }, /RECORD_INDEX .*no field "or"/],
     [{ fields: ['title'], unknown: 1 }, /UNKNOWN_OPTION/],
-    [{ fields: [{ size: 'down' }] }, /RECORD_INDEX .*the order of "size" is invalid/],
+    [{ fields: [{ size: 'down' }] }, /RECORD_INDEX .*the order definitionWith "size" is invalid/],
   ])('are refused: %j', (index, message) => {
     expect(problemsOf([index as never]).join('\n')).toMatch(message)
   })

@@ -48,7 +48,7 @@ const toRow = (index: number) => ({
 
 const engines = await startBothEngines()
 
-describe.each(engines)('many rows on %s', (name, open) => {
+describe.each(engines)('insertMany on %s', (name, open) => {
   let database: Database
   beforeAll(async () => {
     database = await connect(await open(), { records: [Odd] })
@@ -56,26 +56,26 @@ describe.each(engines)('many rows on %s', (name, open) => {
   })
   afterAll(() => database.close())
 
-  it('are stored as rows that are written one by one', async () => {
+  it('stores the same values as single creates, and reports progress', async () => {
     const odds = database.records(Odd)
     const rows = Array.from({ length: 12_000 }, (_, index) => toRow(index))
-    const told: unknown[] = []
-    expect(await odds.insertMany(rows, { onProgress: ({ done }) => told.push(done) })).toBe(12_000)
-    expect(told).toStrictEqual(Array.from({ length: 12 }, (_, index) => (index + 1) * 1000))
+    const progress: unknown[] = []
+    expect(await odds.insertMany(rows, { onProgress: ({ done }) => progress.push(done) })).toBe(12_000)
+    expect(progress).toStrictEqual(Array.from({ length: 12 }, (_, index) => (index + 1) * 1000))
     const found = await odds.list({ limit: 300, offset: 9900, orderBy: { id: 'asc' } })
     expect(found.map(({ id }) => id)).toStrictEqual(Array.from({ length: 300 }, (_, i) => 9901 + i))
-    const again = []
+    const createdSingly = []
     for (const row of found.slice(0, 40))
-      again.push(await odds.create(Object.assign({}, row, { id: undefined })))
+      createdSingly.push(await odds.create(Object.assign({}, row, { id: undefined })))
     for (const [index, { id, ...values }] of found.slice(0, 40).entries()) {
-      const { id: other, ...same } = again[index] ?? { id: 0 }
+      const { id: other, ...createdValues } = createdSingly[index] ?? { id: 0 }
       expect(other).toBeGreaterThan(id)
-      expect(same).toStrictEqual(values)
+      expect(createdValues).toStrictEqual(values)
       expect(values).toMatchObject({ text: texts[(id - 1) % texts.length] })
     }
   })
 
-  it('are none where one of them fails, early or late', async () => {
+  it('stores nothing if one row fails, early or late', async () => {
     const odds = database.records(Odd)
     const before = await odds.count()
     const rows = Array.from({ length: 11_000 }, (_, index) => toRow(index))
@@ -85,12 +85,12 @@ describe.each(engines)('many rows on %s', (name, open) => {
       errors: [{ path: '11000.flag' }],
     })
     const [{ id } = { id: 0 }] = await odds.list({ limit: 1 })
-    const taken = [...rows.slice(0, 300), { ...toRow(0), id }, ...rows, { text: 1 } as never]
-    await expect(odds.insertMany(taken)).rejects.toMatchObject({ status: 409 })
+    const rowsWithDuplicate = [...rows.slice(0, 300), { ...toRow(0), id }, ...rows, { text: 1 } as never]
+    await expect(odds.insertMany(rowsWithDuplicate)).rejects.toMatchObject({ status: 409 })
     expect(await odds.count()).toBe(before)
   })
 
-  it('with keys of their own let the database count on behind them', async () => {
+  it('advances the sequence past explicit ids', async () => {
     const odds = database.records(Odd)
     const rows = Array.from({ length: 500 }, (_, index) => ({
       ...toRow(index),
@@ -100,13 +100,13 @@ describe.each(engines)('many rows on %s', (name, open) => {
     expect((await odds.create(toRow(1))).id).toBeGreaterThan(50_499)
   })
 
-  it('are held no more than some megabytes at once', async () => {
+  it('buffers only a few megabytes at a time', async () => {
     const odds = database.records(Odd)
     let ahead = 0
-    let most = 0
+    let maxAhead = 0
     const rows = function* () {
       for (let index = 0; index < 60; index++) {
-        most = Math.max(most, ++ahead)
+        maxAhead = Math.max(maxAhead, ++ahead)
         yield { ...toRow(index), long: 'x'.repeat(1_000_000) }
       }
     }
@@ -116,10 +116,10 @@ describe.each(engines)('many rows on %s', (name, open) => {
         expect(done).toBeLessThanOrEqual(60)
       },
     })
-    expect(most).toBeLessThanOrEqual(9)
+    expect(maxAhead).toBeLessThanOrEqual(9)
   })
 
-  it('go into columns that others made of other types', async () => {
+  it('writes to columns that another program created with other types', async () => {
     if (name === 'SQLite') return
     await runSql(
       database,

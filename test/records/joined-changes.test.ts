@@ -1,4 +1,4 @@
-/** Changes of one row by its key that go together, on PostgreSQL and in the process. Source: header of postgres/batching/write-queues.ts. */
+/** Batching of concurrent updates by id into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/write-queues.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -48,10 +48,10 @@ const engines = [
   ['PGlite', async () => pglite().open({ log: silentLog })],
 ] as const
 
-const isJoined = (sql: string): boolean => sql.includes('filigree_call')
+const isBatched = (sql: string): boolean => sql.includes('filigree_call')
 const isUpdate = (sql: string): boolean => sql.startsWith('update')
 
-class Ground {
+class TestTable {
   readonly watch = new StatementWatch()
   database!: Database
 
@@ -80,59 +80,59 @@ class Ground {
     return this.database.records(Box)
   }
 
-  /** Calls that come while the first of them is on its way. */
-  async together<T>(call: () => readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]> {
+/** Starts the calls while the first statement is still running, so that the later calls are batched. */
+  async concurrently<T>(call: () => readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]> {
     const release = this.watch.hold(isUpdate, 1, true)
     const calls = Promise.allSettled(call())
     release()
     return calls
   }
 
-  /** From the first calls that meet the types of a statement's values are known. */
-  async warm(call: (id: number) => Promise<unknown>): Promise<void> {
-    await this.together(() => [1, 2, 3].map((id) => call(id)))
+/** Runs calls until the engine has learned the statement's parameter types. Only then it batches the statement. */
+  async warmUp(call: (id: number) => Promise<unknown>): Promise<void> {
+    await this.concurrently(() => [1, 2, 3].map((id) => call(id)))
     await this.watch.settled()
   }
 }
 
-describe.each(engines)('changes of one row on %s', (_, open) => {
-  let ground: Ground
+describe.each(engines)('updates of one row on %s', (_, open) => {
+  let testTable: TestTable
   beforeAll(async () => {
-    ground = new Ground()
-    await ground.open(open)
+    testTable = new TestTable()
+    await testTable.open(open)
   })
-  afterAll(async () => ground.database.close())
+  afterAll(async () => testTable.database.close())
 
-  const rename = (id: number, name = `renamed ${id}`) => ground.boxes.update(id, { name })
+  const rename = (id: number, name = `renamed ${id}`) => testTable.boxes.update(id, { name })
 
-  it('go by themselves where nothing is on its way', async () => {
-    await ground.warm(rename)
-    const seen = await ground.watch.during(() => rename(7))
-    expect(seen).toHaveLength(1)
-    expect(isJoined(seen[0] ?? '')).toBe(false)
+  it('are sent alone when no other update is running', async () => {
+    await testTable.warmUp(rename)
+    const statements = await testTable.watch.during(() => rename(7))
+    expect(statements).toHaveLength(1)
+    expect(isBatched(statements[0] ?? '')).toBe(false)
   })
 
-  it('go together where one is: each gets its own row, and null where there is none', async () => {
-    await ground.warm(rename)
+  it('are batched while another one is running: each gets its own row, or null if there is none', async () => {
+    await testTable.warmUp(rename)
     const ids = Array.from({ length: 40 }, (_, n) => (n % 4 === 3 ? count + n : n + 10))
-    let answers: PromiseSettledResult<Box | null>[] = []
-    const seen = await ground.watch.during(async () => {
-      answers = await ground.together(() => ids.map((id) => rename(id, `now ${id}`)))
+    let results: PromiseSettledResult<Box | null>[] = []
+    const statements = await testTable.watch.during(async () => {
+      results = await testTable.concurrently(() => ids.map((id) => rename(id, `now ${id}`)))
     })
-    expect(answers.map((answer) => (answer as PromiseFulfilledResult<Box | null>).value)).toEqual(
+    expect(results.map((answer) => (answer as PromiseFulfilledResult<Box | null>).value)).toEqual(
       ids.map((id) => (id > count ? null : expect.objectContaining({ id, name: `now ${id}` }))),
     )
     const missing = ids.filter((id) => id > count)
     expect(missing.length).toBeGreaterThan(0)
-    expect(seen.filter(isJoined)).toHaveLength(1)
-    // The first, and those whose rows were not found by all together.
-    expect(seen.filter((sql) => !isJoined(sql))).toHaveLength(1 + missing.length)
-    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    expect(statements.filter(isBatched)).toHaveLength(1)
+// The first update, and each update whose row the batch did not find.
+    expect(statements.filter((sql) => !isBatched(sql))).toHaveLength(1 + missing.length)
+    const stored = await testTable.boxes.list({ where: { id: { in: ids } } })
     expect(stored.every(({ id, name }) => name === `now ${id}`)).toBe(true)
     expect(stored).toHaveLength(ids.length - missing.length)
   })
 
-  it('write values of all kinds, and nothing beside what is named', async () => {
+  it('write values of all types, and only the named fields', async () => {
     const texts = ['plain', 'with "quotes"', "it's", 'back\\slash', '{braces,}', 'NULL', '🏺', '']
     const change = (id: number) => ({
       name: texts[id % texts.length] ?? '',
@@ -140,13 +140,13 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
       marks: texts.slice(0, id % 4),
       shelfId: undefined,
     })
-    await ground.warm((id) => ground.boxes.update(id, change(id)))
+    await testTable.warmUp((id) => testTable.boxes.update(id, change(id)))
     const ids = Array.from({ length: 30 }, (_, n) => n + 101)
-    const seen = await ground.watch.during(() =>
-      ground.together(() => ids.map((id) => ground.boxes.update(id, change(id)))),
+    const statements = await testTable.watch.during(() =>
+      testTable.concurrently(() => ids.map((id) => testTable.boxes.update(id, change(id)))),
     )
-    expect(seen.some(isJoined)).toBe(true)
-    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    expect(statements.some(isBatched)).toBe(true)
+    const stored = await testTable.boxes.list({ where: { id: { in: ids } } })
     expect(stored).toMatchObject(
       ids.map((id) => {
         const { name, worth, marks } = change(id)
@@ -156,104 +156,104 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
     )
   })
 
-  it('fail alone', async () => {
-    await ground.warm(rename)
+  it('fail without failing the rest of the batch', async () => {
+    await testTable.warmUp(rename)
     const names = ['one', 'two', 'cursed', 'four']
-    const answers = await ground.together(() => [
+    const results = await testTable.concurrently(() => [
       rename(140),
       ...names.map((name, n) => rename(141 + n, name)),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([
+    expect(results.map(({ status }) => status)).toEqual([
       'fulfilled',
       'fulfilled',
       'fulfilled',
       'rejected',
       'fulfilled',
     ])
-    const stored = await ground.boxes.list({ where: { id: { gte: 141, lte: 144 } } })
+    const stored = await testTable.boxes.list({ where: { id: { gte: 141, lte: 144 } } })
     expect(stored.map(({ name }) => name)).toEqual(['one', 'two', 'Box 143', 'four'])
     expect(stored.map(({ version }) => version)).toEqual([2, 2, 1, 2])
   })
 
-  it('all count where they are for one row', async () => {
-    await ground.warm(rename)
+  it('all take effect on the same row', async () => {
+    await testTable.warmUp(rename)
     const names = Array.from({ length: 12 }, (_, n) => `name ${n}`)
-    const answers = await ground.together(() => names.map((name) => rename(150, name)))
-    const records = answers.map((answer) => (answer as PromiseFulfilledResult<Box>).value)
+    const results = await testTable.concurrently(() => names.map((name) => rename(150, name)))
+    const records = results.map((answer) => (answer as PromiseFulfilledResult<Box>).value)
     expect(records.map(({ name }) => name)).toEqual(names)
     expect(records.map(({ version }) => version).sort((a, b) => a - b)).toEqual(
       names.map((_, n) => n + 2),
     )
-    expect((await ground.boxes.find(150))?.version).toBe(13)
+    expect((await testTable.boxes.find(150))?.version).toBe(13)
   })
 
-  it('are refused alone where the version is an old one', async () => {
-    const change = (id: number, version: number) => ground.boxes.update(id, { name: 'v', version })
-    await ground.warm((id) => change(id, 1))
-    const answers = await ground.together(() =>
+  it('are rejected individually for an outdated version', async () => {
+    const change = (id: number, version: number) => testTable.boxes.update(id, { name: 'v', version })
+    await testTable.warmUp((id) => change(id, 1))
+    const results = await testTable.concurrently(() =>
       [160, 161, 162, 163].map((id) => change(id, id % 2)),
     )
-    expect(answers.map(({ status }) => status)).toEqual([
+    expect(results.map(({ status }) => status)).toEqual([
       'rejected',
       'fulfilled',
       'rejected',
       'fulfilled',
     ])
-    expect(answers[0]).toMatchObject({ reason: { status: 409, code: 'CONFLICT' } })
+    expect(results[0]).toMatchObject({ reason: { status: 409, code: 'CONFLICT' } })
   })
 
-  it('tell of each', async () => {
-    const seen: unknown[] = []
-    ground.database.onChange(({ event, id }) => seen.push(`${event} ${id}`))
-    await ground.warm(rename)
-    seen.length = 0
-    await ground.together(() => [171, 172, 173, 999, 174].map((id) => rename(id)))
-    await ground.watch.settled()
-    expect(seen.sort()).toEqual([171, 172, 173, 174].map((id) => `updated ${id}`))
+  it('are reported one by one', async () => {
+    const statements: unknown[] = []
+    testTable.database.onChange(({ event, id }) => statements.push(`${event} ${id}`))
+    await testTable.warmUp(rename)
+    statements.length = 0
+    await testTable.concurrently(() => [171, 172, 173, 999, 174].map((id) => rename(id)))
+    await testTable.watch.settled()
+    expect(statements.sort()).toEqual([171, 172, 173, 174].map((id) => `updated ${id}`))
   })
 
-  it('go by themselves in a transaction, and where they can meet what others have written', async () => {
-    await ground.warm(rename)
-    const inside = await ground.watch.during(() =>
-      ground.database.transaction(async (tx) => {
+  it('are not batched in a transaction, nor when they change unique or referencing fields', async () => {
+    await testTable.warmUp(rename)
+    const inside = await testTable.watch.during(() =>
+      testTable.database.transaction(async (tx) => {
         const boxes = tx.records(Box)
         await Promise.all([181, 182, 183].map((id) => boxes.update(id, { name: 'inside' })))
       }),
     )
-    expect(inside.filter(isJoined)).toEqual([])
+    expect(inside.filter(isBatched)).toEqual([])
     const changes = [
-      (id: number) => ground.boxes.update(id, { code: `new ${id}` }),
-      (id: number) => ground.boxes.update(id, { shelfId: 1 }),
+      (id: number) => testTable.boxes.update(id, { code: `new ${id}` }),
+      (id: number) => testTable.boxes.update(id, { shelfId: 1 }),
     ]
     for (const change of changes) {
-      await ground.warm(change)
-      const seen = await ground.watch.during(() =>
-        ground.together(() => [191, 192, 193, 194].map(change)),
+      await testTable.warmUp(change)
+      const statements = await testTable.watch.during(() =>
+        testTable.concurrently(() => [191, 192, 193, 194].map(change)),
       )
-      expect(seen.filter(isJoined)).toEqual([])
+      expect(statements.filter(isBatched)).toEqual([])
     }
   })
 
   describe('of several rows', () => {
     const reword = (ids: readonly number[], text = 'reworded') =>
-      ground.boxes.updateMany(ids.map((id) => ({ id, name: `${text} ${id}` })))
+      testTable.boxes.updateMany(ids.map((id) => ({ id, name: `${text} ${id}` })))
     const pair = (id: number): number[] => [id, id + 1]
-    const warm = () => ground.warm((id) => reword(pair(id * 2)))
+    const warmUp = () => testTable.warmUp((id) => reword(pair(id * 2)))
 
-    it('go together where one is on its way: each gets its own rows, in its own order', async () => {
-      await warm()
+it('are batched while another one is running: each call gets its own rows, in its own order', async () => {
+      await warmUp()
       const lists = [
         [30, 31],
         [34, 33, 32],
         [36, 35],
         [38, 37, 40, 39],
       ]
-      let answers: PromiseSettledResult<Box[]>[] = []
-      const seen = await ground.watch.during(async () => {
-        answers = await ground.together(() => lists.map((ids) => reword(ids, 'now')))
+      let results: PromiseSettledResult<Box[]>[] = []
+      const statements = await testTable.watch.during(async () => {
+        results = await testTable.concurrently(() => lists.map((ids) => reword(ids, 'now')))
       })
-      expect(seen.map(isJoined)).toEqual([false, true])
-      expect(answers).toEqual(
+      expect(statements.map(isBatched)).toEqual([false, true])
+      expect(results).toEqual(
         lists.map((ids) => ({
           status: 'fulfilled',
           value: ids.map((id) => expect.objectContaining({ id, name: `now ${id}` })),
@@ -261,49 +261,49 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
       )
     })
 
-    it('are all or none for each call: what is missing or refused is its own', async () => {
-      await warm()
-      const before = (await ground.boxes.find(53))?.name
-      const answers = await ground.together(() => [
+it('are atomic for each call: a missing or rejected row fails only its own call', async () => {
+      await warmUp()
+      const before = (await testTable.boxes.find(53))?.name
+      const results = await testTable.concurrently(() => [
         reword([50, 51], 'kept'),
         reword([52, 53, 9999], 'lost'),
         reword([54, 55], 'kept'),
-        ground.boxes.updateMany([
+        testTable.boxes.updateMany([
           { id: 56, name: 'fine' },
           { id: 57, name: 'cursed' },
         ]),
         reword([58, 59], 'kept'),
       ])
-      expect(answers.map(({ status }) => status)).toEqual([
+      expect(results.map(({ status }) => status)).toEqual([
         'fulfilled',
         'rejected',
         'fulfilled',
         'rejected',
         'fulfilled',
       ])
-      expect(answers[1]).toMatchObject({ reason: { status: 404 } })
-      const names = (await ground.boxes.list({ where: { id: { gte: 50, lte: 59 } } })).map(
+      expect(results[1]).toMatchObject({ reason: { status: 404 } })
+      const names = (await testTable.boxes.list({ where: { id: { gte: 50, lte: 59 } } })).map(
         ({ name }) => name,
       )
-      const kept = (id: number) => `kept ${id}`
-      expect(names.slice(0, 2)).toEqual([kept(50), kept(51)])
+      const renamed = (id: number) => `kept ${id}`
+      expect(names.slice(0, 2)).toEqual([renamed(50), renamed(51)])
       expect(names[3]).toBe(before)
-      expect(names.slice(4, 6)).toEqual([kept(54), kept(55)])
+      expect(names.slice(4, 6)).toEqual([renamed(54), renamed(55)])
       expect(names).not.toContain('fine')
-      expect(names.slice(8)).toEqual([kept(58), kept(59)])
+      expect(names.slice(8)).toEqual([renamed(58), renamed(59)])
     })
 
-    it('all count where they have rows in common, whoever asks', async () => {
-      await warm()
+it('all take effect when concurrent calls share rows', async () => {
+      await warmUp()
       const random = createRandom(1913)
-      const versions = new Map((await ground.boxes.list()).map(({ id, version }) => [id, version]))
+      const versions = new Map((await testTable.boxes.list()).map(({ id, version }) => [id, version]))
       const pick = (): number[] => {
         const ids = new Set<number>()
         while (ids.size < 5) ids.add(Math.floor(random() * 40) + 1)
         return [...ids]
       }
       const loops = Array.from({ length: 20 }, async () => {
-        for (let round = 0; round < 10; round++) {
+        for (let iteration = 0; iteration < 10; iteration++) {
           const ids = pick()
           const text = `of ${random()}`
           const boxes = await reword(ids, text)
@@ -313,77 +313,77 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
           for (const id of ids) versions.set(id, (versions.get(id) ?? 0) + 1)
         }
       })
-      const seen = await ground.watch.during(() => Promise.all(loops))
-      expect(seen.some(isJoined)).toBe(true)
-      for (const { id, version } of await ground.boxes.list())
+      const statements = await testTable.watch.during(() => Promise.all(loops))
+      expect(statements.some(isBatched)).toBe(true)
+      for (const { id, version } of await testTable.boxes.list())
         expect([id, version]).toEqual([id, versions.get(id)])
     })
 
-    it('write values of all kinds', async () => {
+it('write values of all types', async () => {
       const texts = ['with "quotes"', "it's", 'back\\slash', '{braces,}', 'NULL', '🏺', '']
       const change = (id: number) => ({
         id,
         name: texts[id % texts.length] ?? '',
         worth: `${id}.5`,
       })
-      await ground.warm((id) => ground.boxes.updateMany(pair(id * 2).map(change)))
+      await testTable.warmUp((id) => testTable.boxes.updateMany(pair(id * 2).map(change)))
       const lists = [60, 63, 66, 69].map((id) => [id, id + 1, id + 2])
-      const seen = await ground.watch.during(() =>
-        ground.together(() => lists.map((ids) => ground.boxes.updateMany(ids.map(change)))),
+      const statements = await testTable.watch.during(() =>
+        testTable.concurrently(() => lists.map((ids) => testTable.boxes.updateMany(ids.map(change)))),
       )
-      expect(seen.some(isJoined)).toBe(true)
-      const stored = await ground.boxes.list({ where: { id: { gte: 60, lte: 71 } } })
+      expect(statements.some(isBatched)).toBe(true)
+      const stored = await testTable.boxes.list({ where: { id: { gte: 60, lte: 71 } } })
       expect(stored).toMatchObject(stored.map(({ id }) => ({ ...change(id), worth: `${id}.50` })))
     })
 
-    it('go by themselves in a transaction, and where they are many or can meet what others have written', async () => {
-      await warm()
-      const others = [
+it('are not batched in a transaction, for many rows, or when they change unique fields', async () => {
+      await warmUp()
+      const unbatchedUpdates = [
         (ids: readonly number[]) =>
-          ground.boxes.updateMany(ids.map((id) => ({ id, code: `another ${id}` }))),
+          testTable.boxes.updateMany(ids.map((id) => ({ id, code: `another ${id}` }))),
         (ids: readonly number[]) =>
-          ground.database.transaction((tx) =>
+          testTable.database.transaction((tx) =>
             tx.records(Box).updateMany(ids.map((id) => ({ id, name: 'inside' }))),
           ),
         (ids: readonly number[]) =>
           reword(Array.from({ length: 101 }, (_, n) => n + (ids[0] ?? 0))),
       ]
-      for (const change of others) {
-        const seen = await ground.watch.during(() =>
+      for (const change of unbatchedUpdates) {
+        const statements = await testTable.watch.during(() =>
           Promise.allSettled([80, 82, 84, 86].map((id) => change(pair(id)))),
         )
-        expect(seen.filter(isJoined)).toEqual([])
+        expect(statements.filter(isBatched)).toEqual([])
       }
     })
   })
 
-  it('are all there in the end, whoever asks', async () => {
+  it('all take effect under random concurrent calls', async () => {
     const random = createRandom(4711)
-    const sums = new Map((await ground.boxes.list()).map(({ id, version }) => [id, version]))
+    const sums = new Map((await testTable.boxes.list()).map(({ id, version }) => [id, version]))
     const loops = Array.from({ length: 30 }, async () => {
-      for (let round = 0; round < 20; round++) {
+      for (let iteration = 0; iteration < 20; iteration++) {
         const id = Math.floor(random() * (count + 10)) + 1
         const name = `of ${id} in ${random()}`
-        const box = await ground.boxes.update(id, { name })
+        const box = await testTable.boxes.update(id, { name })
         expect(box?.id ?? null).toBe(id > count ? null : id)
         expect(box?.name).toBe(id > count ? undefined : name)
         if (box) sums.set(id, (sums.get(id) ?? 0) + 1)
       }
     })
-    const seen = await ground.watch.during(() => Promise.all(loops))
-    expect(seen.some(isJoined)).toBe(true)
-    for (const { id, version } of await ground.boxes.list())
+    const statements = await testTable.watch.during(() => Promise.all(loops))
+    expect(statements.some(isBatched)).toBe(true)
+    for (const { id, version } of await testTable.boxes.list())
       expect([id, version]).toEqual([id, sums.get(id)])
   })
 })
 
-describe('changes beside rows that others hold', () => {
-  let ground: Ground
+describe('updates next to locked rows', () => {
+  let testTable: TestTable
   let url: string
   let other: Database
   beforeAll(async () => {
-    ground = new Ground()
-    await ground.open(async () => {
+    testTable = new TestTable()
+    await testTable.open(async () => {
       url = await server.createDatabase()
       return openEngine(url, { log: silentLog })
     })
@@ -391,22 +391,22 @@ describe('changes beside rows that others hold', () => {
   })
   afterAll(async () => {
     await other.close()
-    await ground.database.close()
+    await testTable.database.close()
   })
 
-  const rename = (id: number, name = `renamed ${id}`) => ground.boxes.update(id, { name })
+  const rename = (id: number, name = `renamed ${id}`) => testTable.boxes.update(id, { name })
 
-  it('wait for nobody else', async () => {
-    await ground.warm(rename)
+  it('do not delay updates of other rows', async () => {
+    await testTable.warmUp(rename)
     const done: number[] = []
-    let held: Promise<unknown>[] = []
+    let blockedUpdates: Promise<unknown>[] = []
     await other.transaction(
       async (tx) => {
         const theirs = tx.records(Box)
         for (const id of [10, 12, 14]) await theirs.find(id, { lock: true })
         const change = (id: number) => rename(id).then(() => done.push(id))
-        // The first goes at once and waits; some of the others could wait, the rest must not.
-        held = [change(10), change(12), change(14), change(10)]
+// The first one is sent immediately and waits. Only updates of locked rows may wait with it.
+        blockedUpdates = [change(10), change(12), change(14), change(10)]
         const refused = expect(rename(17, 'cursed')).rejects.toThrow()
         const missing = rename(9999)
         await Promise.all([11, 13, 15, 16].map(change))
@@ -417,64 +417,64 @@ describe('changes beside rows that others hold', () => {
       },
       { isolation: 'read committed' },
     )
-    await Promise.all(held)
-    const stored = await ground.boxes.list({ where: { id: { in: [10, 12, 14] } } })
+    await Promise.all(blockedUpdates)
+    const stored = await testTable.boxes.list({ where: { id: { in: [10, 12, 14] } } })
     expect(stored.map(({ name, worth }) => [name, worth])).toEqual(
       [10, 12, 14].map((id) => [`renamed ${id}`, '7.00']),
     )
   })
 
-  it('of several rows wait for nobody else', async () => {
+  it('of several rows do not delay updates of other rows', async () => {
     const reword = (ids: readonly number[]) =>
-      ground.boxes.updateMany(ids.map((id) => ({ id, name: `list of ${id}` })))
-    await ground.warm((id) => reword([id * 2, id * 2 + 1]))
-    let held: Promise<unknown>[] = []
+      testTable.boxes.updateMany(ids.map((id) => ({ id, name: `list of ${id}` })))
+    await testTable.warmUp((id) => reword([id * 2, id * 2 + 1]))
+    let blockedUpdates: Promise<unknown>[] = []
     await other.transaction(
       async (tx) => {
         await tx.records(Box).find(70, { lock: true })
-        held = [reword([71, 70]), reword([70, 72])]
+        blockedUpdates = [reword([71, 70]), reword([70, 72])]
         await Promise.all([reword([73, 74]), reword([76, 75])])
       },
       { isolation: 'read committed' },
     )
-    await Promise.all(held)
-    const stored = await ground.boxes.list({ where: { id: { gte: 70, lte: 76 } } })
+    await Promise.all(blockedUpdates)
+    const stored = await testTable.boxes.list({ where: { id: { gte: 70, lte: 76 } } })
     expect(stored.map(({ id, name }) => name === `list of ${id}`)).not.toContain(false)
   })
 
-  it('of many rows are one statement, all or none, in whatever order they are named', async () => {
+  it('of many rows are one atomic statement, without deadlocks between different orders', async () => {
     const worths = (ids: readonly number[], worth: string) =>
-      ground.boxes.updateMany(ids.map((id) => ({ id, worth })))
+      testTable.boxes.updateMany(ids.map((id) => ({ id, worth })))
     const ids = Array.from({ length: 20 }, (_, n) => n + 40)
     await worths(ids, '2.00')
-    const seen = await ground.watch.during(() => worths(ids, '3.00'))
-    expect(seen.map((sql) => sql.slice(0, 6))).toEqual(['update'])
+    const statements = await testTable.watch.during(() => worths(ids, '3.00'))
+    expect(statements.map((sql) => sql.slice(0, 6))).toEqual(['update'])
     const loops = [ids, ids.toReversed()].map(async (order) => {
-      for (let round = 0; round < 20; round++)
-        expect((await worths(order, `4.${10 + round}`)).map(({ id }) => id)).toEqual(order)
+      for (let iteration = 0; iteration < 20; iteration++)
+        expect((await worths(order, `4.${10 + iteration}`)).map(({ id }) => id)).toEqual(order)
     })
     await Promise.all(loops)
     await expect(worths([...ids, 9999], '5.00')).rejects.toMatchObject({ status: 404 })
-    const stored = await ground.boxes.list({ where: { id: { in: ids } } })
+    const stored = await testTable.boxes.list({ where: { id: { in: ids } } })
     expect(stored.map(({ worth }) => worth)).toEqual(ids.map(() => '4.29'))
     expect(stored.map(({ version }) => version)).toEqual(ids.map(() => 43))
   })
 
-  it('are all refused where the server is lost meanwhile, and none is done', async () => {
-    const { kysely } = ground.database
+  it('all fail when the connection is lost, and none is stored', async () => {
+    const { kysely } = testTable.database
     await sql`create function end_connection() returns trigger language plpgsql as
       $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`.execute(kysely)
     await sql`create trigger ends before update on joined_box for each row
       when (new.name = 'last words') execute function end_connection()`.execute(kysely)
     const names = ['one', 'last words', 'three']
-    const answers = await ground.together(() => [
+    const results = await testTable.concurrently(() => [
       rename(20, 'first'),
       ...names.map((name, n) => rename(21 + n, name)),
     ])
-    expect(answers[0]?.status).toBe('fulfilled')
-    for (const answer of answers.slice(1))
+    expect(results[0]?.status).toBe('fulfilled')
+    for (const answer of results.slice(1))
       expect(answer).toMatchObject({ reason: { status: 503, code: 'DATABASE_UNAVAILABLE' } })
-    const stored = await ground.boxes.list({ where: { id: { gte: 21, lte: 23 } } })
+    const stored = await testTable.boxes.list({ where: { id: { gte: 21, lte: 23 } } })
     expect(stored.map(({ name }) => name)).toEqual(['Box 21', 'Box 22', 'Box 23'])
   })
 })
@@ -491,7 +491,7 @@ class Diaries {}
 @Module({ controllers: [Diaries], records: [Diary] })
 class Library {}
 
-describe('many clients who change at once', () => {
+describe('concurrent updates of many clients', () => {
   let app: Application
   let database: Database
   const people = ['ann', 'bob', 'cyd']
@@ -529,8 +529,8 @@ describe('many clients who change at once', () => {
       },
     })
 
-  it('each change their own rows alone, by crud and by GraphQL', async () => {
-    const asked = Array.from({ length: 180 }, (_, n) => ({
+  it("change only the caller's own rows, over REST and GraphQL", async () => {
+    const requests = Array.from({ length: 180 }, (_, n) => ({
       sub: ownerOf(n),
       id: ((n * 7) % 95) + 1,
     }))
@@ -538,23 +538,23 @@ describe('many clients who change at once', () => {
       ['patched', patch],
       ['mutated', mutate],
     ] as const) {
-      const answers = await Promise.all(
-        asked.map(({ sub, id }) => change(sub, id, `${name} by ${sub}`)),
+      const results = await Promise.all(
+        requests.map(({ sub, id }) => change(sub, id, `${name} by ${sub}`)),
       )
-      for (const [n, answer] of answers.entries()) {
-        const { sub, id } = asked[n] as (typeof asked)[number]
+      for (const [n, response] of results.entries()) {
+        const { sub, id } = requests[n] as (typeof requests)[number]
         const isMine = id <= 90 && ownerOf(id) === sub
         const text = `${name} by ${sub}`
         if (name === 'patched') {
-          expect(answer.status).toBe(isMine ? 200 : 404)
-          if (isMine) expect(answer.json()).toEqual({ id, owner: sub, text })
+          expect(response.status).toBe(isMine ? 200 : 404)
+          if (isMine) expect(response.json()).toEqual({ id, owner: sub, text })
         } else {
-          const data = (answer.json() as { data: { updateDiary: unknown } | null }).data
+          const data = (response.json() as { data: { updateDiary: unknown } | null }).data
           expect(data?.updateDiary ?? null).toEqual(isMine ? { id: String(id), text } : null)
         }
       }
       const touched = new Set(
-        asked.filter(({ sub, id }) => ownerOf(id) === sub).map(({ id }) => id),
+        requests.filter(({ sub, id }) => ownerOf(id) === sub).map(({ id }) => id),
       )
       const stored = await database.records(Diary).list({ limit: 100 })
       for (const { id, owner, text } of stored)
@@ -573,7 +573,7 @@ class Ledger {
 @Module({ records: [Ledger] })
 class Office {}
 
-describe('changes of one operation', () => {
+describe('updates in one GraphQL operation', () => {
   const watch = new StatementWatch()
   let app: Application
   let database: Database
@@ -613,39 +613,39 @@ describe('changes of one operation', () => {
   }
   const named = (changes: readonly (readonly [id: number, name: string])[]) =>
     Object.fromEntries(changes.map(([id, name], n) => [`m${n}`, { id: String(id), name }]))
-  const some = (first: number, name: string) =>
+  const four = (first: number, name: string) =>
     [0, 1, 2, 3].map((n) => [first + n, `${name} ${n}`] as const)
-  const warm = async () => {
-    await rename(some(1, 'warm'))
+  const warmUp = async () => {
+    await rename(four(1, 'warm'))
     await watch.settled()
-    await rename(some(1, 'warm'))
+    await rename(four(1, 'warm'))
     await watch.settled()
   }
 
-  it('go as one statement where they are the same for different rows', async () => {
-    await warm()
-    const changes = some(10, 'together').toReversed()
+  it('are one statement when they set the same fields of different rows', async () => {
+    await warmUp()
+    const changes = four(10, 'together').toReversed()
     let answer: unknown
-    const seen = await watch.during(async () => {
+    const statements = await watch.during(async () => {
       answer = await rename(changes)
     })
     expect(answer).toEqual({ data: named(changes) })
-    expect(seen.filter(isUpdate).map(isJoined)).toEqual([true])
+    expect(statements.filter(isUpdate).map(isBatched)).toEqual([true])
   })
 
-  it('get their own answers beside those of others', async () => {
-    await warm()
-    const lists = Array.from({ length: 12 }, (_, n) => some(n * 4 + 20, `list ${n}`))
+  it('return their own results next to concurrent operations', async () => {
+    await warmUp()
+    const lists = Array.from({ length: 12 }, (_, n) => four(n * 4 + 20, `list ${n}`))
     for (const word of ['once', 'again']) {
       const all = lists.map((list) => list.map(([id, name]) => [id, `${name} ${word}`] as const))
-      const answers = await Promise.all(all.map(rename))
-      expect(answers).toEqual(all.map((changes) => ({ data: named(changes) })))
+      const results = await Promise.all(all.map(rename))
+      expect(results).toEqual(all.map((changes) => ({ data: named(changes) })))
       await watch.settled()
     }
   })
 
-  it('are done in their order, each for itself, where one is not done', async () => {
-    await warm()
+  it('run separately and in order when one of them fails', async () => {
+    await warmUp()
     const cursed = await rename([
       [15, 'a'],
       [16, 'cursed'],
@@ -679,14 +679,14 @@ describe('changes of one operation', () => {
     expect(stored.map(({ name }) => name)).toEqual(['d', 'of 16', 'f', 'second'])
   })
 
-  const somebodyWaits = async () => {
+  const untilStatementWaits = async () => {
     const waiting = sql`select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`
     while ((await waiting.execute(database.kysely)).rows.length === 0);
   }
 
-  it('wait for a row that somebody holds in their order: none is seen before it', async () => {
-    await warm()
+  it('keep their order while a row is locked: no later update becomes visible first', async () => {
+    await warmUp()
     const other = await connect(url, { records: [Ledger] })
     let answer: ReturnType<typeof rename> | undefined
     await other.transaction(
@@ -698,7 +698,7 @@ describe('changes of one operation', () => {
           [71, 'held'],
           [72, 'behind'],
         ])
-        await somebodyWaits()
+        await untilStatementWaits()
         await ledgers.update(71, { worth: '7.00' })
         expect((await other.records(Ledger).find(72))?.name).toBe('of 72')
       },

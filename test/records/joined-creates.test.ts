@@ -1,4 +1,4 @@
-/** New rows that go together, on PostgreSQL and in the process. Source: header of postgres/batching/write-queues.ts. */
+/** Batching of concurrent creates into one statement, on PostgreSQL and PGlite. Source: header of postgres/batching/write-queues.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
 import { sql } from 'kysely'
@@ -39,9 +39,9 @@ const engines = [
 ] as const
 
 const isInsert = (text: string): boolean => text.includes('insert into "made_coin"')
-const isJoined = (text: string): boolean => text.includes('filigree_call')
+const isBatched = (text: string): boolean => text.includes('filigree_call')
 
-describe.each(engines)('new rows on %s', (name, openOne) => {
+describe.each(engines)('creates on %s', (name, openOne) => {
   const watch = new StatementWatch()
   let database: Database
   beforeAll(async () => {
@@ -50,15 +50,15 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
     database = await connect({ engine: source, records: [Case, Coin] })
     await database.sync()
     await database.records(Case).insertMany([{ name: 'left' }, { name: 'right' }])
-    // From the first calls that meet the types of a statement's values are known.
+// The first concurrent calls teach the engine the statement's parameter types. Only then it batches.
     await Promise.all(['a', 'b'].map((one) => coins().create({ name: `first ${one}` })))
     await watch.settled()
   })
   afterAll(() => database.close())
 
   const coins = () => database.records(Coin)
-  /** Those that come while the first of them is on its way. */
-  const together = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
+/** Starts the calls while the first statement is still running, so that the later calls are batched. */
+  const concurrently = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
     const release = watch.hold(isInsert, 1, true)
     const calls = call()
     await new Promise((resolve) => setImmediate(resolve))
@@ -66,13 +66,13 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
     return Promise.all(calls)
   }
 
-  it('that come alone go alone', async () => {
-    const seen = await watch.during(() => coins().create({ name: 'alone' }))
-    expect(seen.filter(isInsert).map(isJoined)).toEqual([false])
+  it('are sent alone when no other create is running', async () => {
+    const statements = await watch.during(() => coins().create({ name: 'alone' }))
+    expect(statements.filter(isInsert).map(isBatched)).toEqual([false])
   })
 
-  it('go together where one is on its way: each call has its own row', async () => {
-    const given = Array.from({ length: 40 }, (_, n) => ({
+  it('are batched while another one is running: each call gets its own row', async () => {
+    const rows = Array.from({ length: 40 }, (_, n) => ({
       name: `coin ${n} "\\'`,
       worth: `${n}.25`,
       notes: n % 3 === 0 ? null : { n, list: [n, 'x'] },
@@ -80,31 +80,31 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
       isOld: n % 2 === 0,
       caseId: n % 4 === 0 ? null : (n % 2) + 1,
     }))
-    let made: Coin[] = []
-    const seen = await watch.during(async () => {
-      made = await together(() => given.map((values) => coins().create(values)))
+    let created: Coin[] = []
+    const statements = await watch.during(async () => {
+      created = await concurrently(() => rows.map((values) => coins().create(values)))
     })
-    expect(made).toMatchObject(given)
-    expect(seen.filter(isInsert).map(isJoined)).toEqual([false, true])
-    expect(new Set(made.map(({ id }) => id)).size).toBe(40)
-    const stored = await coins().list({ where: { id: { in: made.map(({ id }) => id) } } })
-    expect(stored).toEqual(made)
+    expect(created).toMatchObject(rows)
+    expect(statements.filter(isInsert).map(isBatched)).toEqual([false, true])
+    expect(new Set(created.map(({ id }) => id)).size).toBe(40)
+    const stored = await coins().list({ where: { id: { in: created.map(({ id }) => id) } } })
+    expect(stored).toEqual(created)
   })
 
-  it('of many clients at once are few statements', async () => {
-    const seen = await watch.during(() =>
+  it('of many clients need few statements', async () => {
+    const statements = await watch.during(() =>
       Promise.all(
         Array.from({ length: 64 }, async (_, client) => {
           for (let n = 0; n < 10; n++) await coins().create({ name: `client ${client} ${n}` })
         }),
       ),
     )
-    expect(seen.length).toBeLessThanOrEqual(320)
+    expect(statements.length).toBeLessThanOrEqual(320)
     expect(await coins().count({ name: { startsWith: 'client ' } })).toBe(640)
   })
 
-  it('that are taken are refused by themselves, as ever', async () => {
-    const outcomes = await together(() =>
+  it('fail alone for a duplicate value', async () => {
+    const outcomes = await concurrently(() =>
       Array.from({ length: 10 }, (_, n) =>
         coins()
           .create({ name: n === 4 ? 'first a' : `new ${n}` })
@@ -119,8 +119,8 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
     expect(await coins().count({ name: { startsWith: 'new ' } })).toBe(9)
   })
 
-  it('whose reference is broken are refused by themselves, with their field', async () => {
-    const outcomes = await together(() =>
+  it('fail alone for a broken reference, and name the field', async () => {
+    const outcomes = await concurrently(() =>
       Array.from({ length: 6 }, (_, n) =>
         coins()
           .create({ name: `of case ${n}`, caseId: n === 3 ? 99 : 1 })
@@ -134,17 +134,17 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
     expect(outcomes[3]).toMatchObject({ status: 409, errors: [{ path: 'caseId' }] })
   })
 
-  it('are told to whoever listens', async () => {
-    const told: string[] = []
-    const end = database.onChange(({ event, id }) => told.push(`${event} ${String(id)}`))
-    const made = await together(() =>
+  it('are reported to listeners', async () => {
+    const events: string[] = []
+    const end = database.onChange(({ event, id }) => events.push(`${event} ${String(id)}`))
+    const created = await concurrently(() =>
       Array.from({ length: 12 }, (_, n) => coins().create({ name: `told ${n}` })),
     )
     end()
-    expect(new Set(told)).toEqual(new Set(made.map(({ id }) => `created ${id}`)))
+    expect(new Set(events)).toEqual(new Set(created.map(({ id }) => `created ${id}`)))
   })
 
-  it('that a trigger leaves out leave the others their rows', async () => {
+  it('that a trigger skips do not shift the rows of other calls', async () => {
     await sql
       .raw(
         `create function leave_out() returns trigger language plpgsql as $$
@@ -153,7 +153,7 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
       .execute(database.kysely)
     await sql`create trigger leave_out before insert on made_coin
       for each row execute function leave_out()`.execute(database.kysely)
-    const outcomes = await together(() =>
+    const outcomes = await concurrently(() =>
       Array.from({ length: 8 }, (_, n) =>
         coins()
           .create({ name: n === 5 ? 'ghost' : `solid ${n}` })
@@ -168,19 +168,19 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
   })
 
   if (name === 'PostgreSQL')
-    it('that wait for somebody do so by themselves', async () => {
+    it('that wait for a lock do not delay the others', async () => {
       const holder = await connect(url, { records: [Case, Coin] })
-      let isMade = false
-      let held: Promise<unknown> = Promise.resolve()
+      let isCreated = false
+      let blockedCreate: Promise<unknown> = Promise.resolve()
       await holder.transaction(async (tx) => {
         await tx.records(Coin).create({ name: 'held' })
-        const calls = together(() =>
+        const calls = concurrently(() =>
           Array.from({ length: 9 }, (_, n) => {
             if (n !== 4) return coins().create({ name: `free ${n}` })
-            held = coins()
+            blockedCreate = coins()
               .create({ name: 'held' })
               .then(
-                () => (isMade = true),
+                () => (isCreated = true),
                 (error: unknown) => error,
               )
             return Promise.resolve(undefined)
@@ -189,8 +189,8 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
         await calls
         expect(await coins().count({ name: { startsWith: 'free ' } })).toBe(8)
       })
-      expect(await held).toMatchObject({ status: 409 })
-      expect(isMade).toBe(false)
+      expect(await blockedCreate).toMatchObject({ status: 409 })
+      expect(isCreated).toBe(false)
       await holder.close()
     })
 })

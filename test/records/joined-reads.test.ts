@@ -1,4 +1,4 @@
-/** Brief reads that go together, on PostgreSQL and in the process. Source: header of postgres/batching/batching-engine.ts. */
+/** Batching of concurrent short reads, on PostgreSQL and PGlite. Source: header of postgres/batching/batching-engine.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -49,7 +49,7 @@ class Pages {}
 @Module({ controllers: [Diaries, Pages], records: [Diary, Page] })
 class Library {}
 
-describe('many clients at once', () => {
+describe('batched reads of many clients', () => {
   let app: Application
   let database: Database
   const people = ['ann', 'bob', 'cyd']
@@ -72,54 +72,54 @@ describe('many clients at once', () => {
     await database.close()
   })
 
-  const ask = async (sub: string, url: string, query?: string) => {
+  const sendAs = async (sub: string, url: string, query?: string) => {
     const headers = { authorization: `Bearer ${tokens.get(sub) ?? ''}` }
     if (query === undefined) return app.inject({ method: 'GET', url, headers })
     return app.inject({ method: 'POST', url, headers, json: { query } })
   }
 
-  it('each see their own rows alone, by crud and by GraphQL', async () => {
-    const asked = Array.from({ length: 180 }, (_, n) => ({
+  it("return only the caller's own rows, over REST and GraphQL", async () => {
+    const requests = Array.from({ length: 180 }, (_, n) => ({
       sub: people[n % 3] ?? '',
       id: ((n * 7) % 95) + 1,
     }))
-    const rest = asked.map(({ sub, id }) => ask(sub, `/diaries/${id}`))
-    const graphql = asked.map(({ sub, id }) =>
-      ask(sub, '/graphql', `{ diary(id: ${id}) { id owner text } page(id: ${id}) { text } }`),
+    const rest = requests.map(({ sub, id }) => sendAs(sub, `/diaries/${id}`))
+    const graphql = requests.map(({ sub, id }) =>
+      sendAs(sub, '/graphql', `{ diary(id: ${id}) { id owner text } page(id: ${id}) { text } }`),
     )
-    const mine = ({ sub, id }: { sub: string; id: number }): boolean =>
+    const canSee = ({ sub, id }: { sub: string; id: number }): boolean =>
       id <= 90 && people[id % 3] === sub
     for (const [n, answer] of (await Promise.all(rest)).entries()) {
-      const { sub, id } = asked[n] as (typeof asked)[number]
-      expect(answer.status).toBe(mine({ sub, id }) ? 200 : 404)
-      if (mine({ sub, id })) expect(answer.json()).toEqual({ id, owner: sub, text: `of ${id}` })
+      const { sub, id } = requests[n] as (typeof requests)[number]
+      expect(answer.status).toBe(canSee({ sub, id }) ? 200 : 404)
+      if (canSee({ sub, id })) expect(answer.json()).toEqual({ id, owner: sub, text: `of ${id}` })
     }
     for (const [n, answer] of (await Promise.all(graphql)).entries()) {
-      const { sub, id } = asked[n] as (typeof asked)[number]
+      const { sub, id } = requests[n] as (typeof requests)[number]
       expect(answer.json()).toEqual({
         data: {
-          diary: mine({ sub, id }) ? { id: String(id), owner: sub, text: `of ${id}` } : null,
+          diary: canSee({ sub, id }) ? { id: String(id), owner: sub, text: `of ${id}` } : null,
           page: id <= 90 ? { text: `page ${id}` } : null,
         },
       })
     }
   })
 
-  it('each list their own rows alone where all ask for the same, by crud and by GraphQL', async () => {
-    const asked = Array.from({ length: 90 }, (_, n) => people[n % 3] ?? '')
-    const lists = asked.map((sub) => ask(sub, '/diaries?limit=50&orderBy=-text'))
-    const queries = asked.map((sub) => ask(sub, '/graphql', '{ diaries(limit: 50) { id owner } }'))
-    const pages = asked.map((sub) => ask(sub, '/pages?limit=20'))
-    const mine = (sub: string): number[] =>
+  it("list only the caller's own rows when all send the same query, over REST and GraphQL", async () => {
+    const requests = Array.from({ length: 90 }, (_, n) => people[n % 3] ?? '')
+    const lists = requests.map((sub) => sendAs(sub, '/diaries?limit=50&orderBy=-text'))
+    const queries = requests.map((sub) => sendAs(sub, '/graphql', '{ diaries(limit: 50) { id owner } }'))
+    const pages = requests.map((sub) => sendAs(sub, '/pages?limit=20'))
+    const idsOf = (sub: string): number[] =>
       Array.from({ length: 90 }, (_, n) => n + 1).filter((id) => people[id % 3] === sub)
     for (const [n, answer] of (await Promise.all(lists)).entries()) {
       const rows = answer.json() as Diary[]
       expect(answer.headers['x-total-count']).toBe('30')
-      expect(rows.map(({ owner }) => owner)).toEqual(Array(30).fill(asked[n]))
-      expect(rows.map(({ id }) => id).sort((a, b) => a - b)).toEqual(mine(asked[n] ?? ''))
+      expect(rows.map(({ owner }) => owner)).toEqual(Array(30).fill(requests[n]))
+      expect(rows.map(({ id }) => id).sort((a, b) => a - b)).toEqual(idsOf(requests[n] ?? ''))
     }
     for (const [n, answer] of (await Promise.all(queries)).entries()) {
-      const rows = mine(asked[n] ?? '').map((id) => ({ id: String(id), owner: asked[n] }))
+      const rows = idsOf(requests[n] ?? '').map((id) => ({ id: String(id), owner: requests[n] }))
       expect(answer.json()).toEqual({ data: { diaries: rows } })
     }
     for (const answer of await Promise.all(pages)) {

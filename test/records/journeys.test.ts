@@ -1,5 +1,5 @@
-/** What goes to PostgreSQL in one journey, counted by a relay before the server. */
-import { createServer, connect as open, type AddressInfo, type Server, type Socket } from 'node:net'
+/** Round trips to PostgreSQL, counted by a relay between the application and the server. */
+import { createServer, connect as connectSocket, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BeforeWrite,
@@ -23,7 +23,7 @@ class Good {
   @Field('integer', { min: 0 }) stock!: number
 }
 
-/** Its changes are transactions: a hook looks at the row. */
+/** Its updates need a transaction, because a hook reads the row. */
 @Record({ plural: 'crates' })
 @NoAuth
 class Crate {
@@ -43,18 +43,18 @@ class Goods {}
 @Module({ controllers: [Goods], records: [Good, Crate] })
 class Shop {}
 
-/** The question for the sizes of tables, which goes by itself now and then, and nothing beside it. */
-function isOfSizes(piece: Buffer): boolean {
-  const text = piece.toString('latin1')
+/** Whether the bytes hold only the periodic query for table sizes. */
+function isSizeQuery(chunk: Buffer): boolean {
+  const text = chunk.toString('latin1')
   return text.includes('{"good","crate"}') && new Set(text.match(/filigree_[0-9a-f]{32}/g)).size < 2
 }
 
-describe('one journey to PostgreSQL', () => {
+describe('one round trip to PostgreSQL', () => {
   let server: PostgresServer
   let relay: Server
   let url: string
   let database: Database
-  let pieces = 0
+  let chunks = 0
   const sockets = new Set<Socket>()
 
   beforeAll(async () => {
@@ -62,17 +62,17 @@ describe('one journey to PostgreSQL', () => {
     const direct = new URL(await server.createDatabase())
     const [host, port] = [direct.hostname, Number(direct.port)]
     relay = createServer((socket) => {
-      const target = open(port, host)
+      const target = connectSocket(port, host)
       for (const one of [socket, target]) {
         sockets.add(one)
         one.on('error', () => undefined)
         one.setNoDelay()
       }
-      socket.on('data', (piece) => {
-        if (!isOfSizes(piece)) pieces++
-        target.write(piece)
+      socket.on('data', (chunk) => {
+        if (!isSizeQuery(chunk)) chunks++
+        target.write(chunk)
       })
-      target.on('data', (piece) => socket.write(piece))
+      target.on('data', (chunk) => socket.write(chunk))
       socket.on('close', () => target.destroy())
       target.on('close', () => socket.destroy())
     })
@@ -82,7 +82,7 @@ describe('one journey to PostgreSQL', () => {
     url = direct.href
     database = await connect(url, { records: [Good, Crate] })
     await database.sync()
-    const names = Array.from({ length: 30 }, (_, at) => ({ name: `Good ${at + 1}`, stock: at }))
+    const names = Array.from({ length: 30 }, (_, index) => ({ name: `Good ${index + 1}`, stock: index }))
     await database.records(Good).createMany(names)
     await database.records(Crate).createMany([{ size: 1 }, { size: 2 }])
   })
@@ -97,54 +97,54 @@ describe('one journey to PostgreSQL', () => {
     bootstrap(Shop, {
       listen: false,
       logger: false,
-      // In development statements are explained behind the requests.
+// In development, statements are explained after the requests.
       env: { NODE_ENV: 'test' },
       database: `${url}?connections=${connections}`,
       graphql: { noAuth: true },
     })
   const mutate = async (app: Application, fields: string[], variables = {}) => {
-    const names = fields.map((field, at) => `m${at}: ${field}`).join('\n')
+    const names = fields.map((field, index) => `m${index}: ${field}`).join('\n')
     const query = `mutation ${'one' in variables ? '($one: Int)' : ''} { ${names} }`
     const sent = { method: 'POST', url: '/graphql', json: { query, variables } }
-    const answer = JSON.parse((await app.inject(sent)).body) as {
+    const response = JSON.parse((await app.inject(sent)).body) as {
       data: { [name: string]: unknown }
       errors?: { message: string; path: string[] }[]
     }
-    return answer
+    return response
   }
-  const counted = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
-    const before = pieces
-    return [await work(), pieces - before]
+  const countingRoundTrips = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
+    const before = chunks
+    return [await work(), chunks - before]
   }
 
-  it('a page of crud and its total', async () => {
-    // With more connections a slow one would make it ask whether others are slow as well.
+  it('is enough for a page of a crud list and its total', async () => {
+// With more connections, a slow read would send probe queries.
     const app = await start(1)
     await app.inject({ url: '/goods?limit=5' })
-    const [answer, count] = await counted(() => app.inject({ url: '/goods?limit=5' }))
-    expect(answer.headers['x-total-count']).toBe('30')
-    expect(JSON.parse(answer.body)).toHaveLength(5)
+    const [response, count] = await countingRoundTrips(() => app.inject({ url: '/goods?limit=5' }))
+    expect(response.headers['x-total-count']).toBe('30')
+    expect(JSON.parse(response.body)).toHaveLength(5)
     expect(count).toBe(1)
     await app.close()
   })
 
-  it('mutations of one operation, in their order', async () => {
+  it('is enough for the mutations of one operation, in their order', async () => {
     const app = await start(1)
     const changes = Array.from(
       { length: 8 },
-      (_, at) => `updateGood(id: 7, input: { stock: ${at} }) { stock }`,
+      (_, index) => `updateGood(id: 7, input: { stock: ${index} }) { stock }`,
     )
     await mutate(app, changes)
-    const [{ data, errors }, count] = await counted(() => mutate(app, changes))
+    const [{ data, errors }, count] = await countingRoundTrips(() => mutate(app, changes))
     expect(errors).toBeUndefined()
-    expect(changes.map((_, at) => data[`m${at}`])).toEqual(changes.map((_, stock) => ({ stock })))
+    expect(changes.map((_, index) => data[`m${index}`])).toEqual(changes.map((_, stock) => ({ stock })))
     expect(await database.records(Good).find(7)).toMatchObject({ stock: 7 })
     expect(count).toBe(1)
     await app.close()
   })
 
   it.each([1, 2, 10])(
-    'mutations that fail, run in transactions or ask more stand where they are, over %i connections',
+'mutations that fail or need a transaction keep their order, over %i connections',
     async (connections) => {
       const app = await start(connections)
       await database.records(Crate).update(1, { size: 0 })
@@ -165,7 +165,7 @@ describe('one journey to PostgreSQL', () => {
         `updateGood(id: 8, input: { stock: 5 }) { id, name, stock }`,
       ]
       const { data, errors } = await mutate(app, fields, { one: 2 })
-      expect(fields.map((_, at) => data[`m${at}`])).toEqual([
+      expect(fields.map((_, index) => data[`m${index}`])).toEqual([
         { stock: 1 },
         { stock: 2 },
         null,
@@ -183,14 +183,14 @@ describe('one journey to PostgreSQL', () => {
     },
   )
 
-  it('many operations at once do not wait for each other for ever', async () => {
+  it('many concurrent operations do not deadlock', async () => {
     const app = await start(2)
-    const operations = Array.from({ length: 20 }, (_, at) =>
+    const operations = Array.from({ length: 20 }, (_, index) =>
       mutate(app, [
-        `updateGood(id: ${at + 1}, input: { stock: 50 }) { stock }`,
-        `updateGood(id: ${at + 1}, input: { name: "Good 30" }) { stock }`,
-        `updateCrate(id: 2, input: { size: ${at} }) { size }`,
-        `updateGood(id: ${at + 1}, input: { stock: 51 }) { stock }`,
+        `updateGood(id: ${index + 1}, input: { stock: 50 }) { stock }`,
+        `updateGood(id: ${index + 1}, input: { name: "Good 30" }) { stock }`,
+        `updateCrate(id: 2, input: { size: ${index} }) { size }`,
+        `updateGood(id: ${index + 1}, input: { stock: 51 }) { stock }`,
       ]),
     )
     for (const { data, errors } of await Promise.all(operations)) {

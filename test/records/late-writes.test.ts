@@ -1,6 +1,6 @@
 /**
- * What was answered 503 for its time was not done, by whichever door and repository it was written, while somebody holds the
- * rows or the whole database. Source: decisions, Records: transactions.
+ * A write that responds with 503 after its timeout is never stored, through every interface and method, while another transaction
+ * locks the rows or the whole database. Source: decisions, Records: transactions.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,16 +42,21 @@ class Note {
   @BelongsTo(() => Desk) desk!: Rel<Desk>
 }
 
-class Wish {
+class WayInput {
   @Field('string') way!: string
 }
 
 const nested = { name: 'late', notes: { create: [{ text: 'late' }] } }
 
-/** What a handler does with injected repositories. */
+/** Resolves when the test has received the response, so that a handler can continue afterwards. */
+let responded = Promise.resolve()
+/** The write of a handler after the response. */
+let lateWrite: Promise<unknown> = Promise.resolve()
+
+/** Writes of a handler. */
 const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>> = {
   create: (database) => database.records(Desk).create({ name: 'late' }),
-  'create behind a read': async (database) => {
+'create after a read': async (database) => {
     await database.records(Desk).find(1)
     return database.records(Desk).create({ name: 'late' })
   },
@@ -72,22 +77,17 @@ const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>>
     }),
   transaction: (database) =>
     database.transaction(async (tx) => tx.records(Desk).update(1, { name: 'late' })),
-  'a change behind a read': async (database) => {
+'an update after a read': async (database) => {
     await database.records(Desk).find(1)
     return database.records(Desk).update(1, { name: 'one' })
   },
-  'a stubborn one': (database) => database.records(Note).create({ text: 'late', deskId: 1 }),
-  'what is left running': (database) =>
-    Promise.all([
-      database.records(Desk).update(1, { name: 'late' }),
-      new Promise((resolve) => {
-        const create = (): void => {
-          database.records(Desk).create({ name: 'left' }).then(resolve, resolve)
-        }
-        // Behind the answer.
-        setTimeout(create, 150)
-      }),
-    ]),
+'an uncancellable write': (database) => database.records(Note).create({ text: 'late', deskId: 1 }),
+'a write that continues after the response': (database) => {
+    lateWrite = responded
+      .then(() => database.records(Desk).create({ name: 'left' }))
+      .catch(() => undefined)
+    return Promise.all([database.records(Desk).update(1, { name: 'late' }), lateWrite])
+  },
 }
 
 @Controller('/ways')
@@ -96,22 +96,22 @@ class Ways {
   static readonly inject = [Database]
   constructor(private readonly database: Database) {}
 
-  @Post('/', { body: Wish }) async run(body: Wish) {
+  @Post('/', { body: WayInput }) async run(body: WayInput) {
     await ways[body.way]?.(this.database)
     return { done: true }
   }
 
-  @Get('/', { query: Wish }) async get(query: Wish) {
+  @Get('/', { query: WayInput }) async get(query: WayInput) {
     await ways[query.way]?.(this.database)
     return { done: true }
   }
 
-  @Get('/learned', { query: Wish }) async learned(query: Wish) {
+  @Get('/learned', { query: WayInput }) async learned(query: WayInput) {
     await ways[query.way]?.(this.database)
     return { done: true }
   }
 
-  @Post('/transaction', { body: Wish, transaction: true }) async within(body: Wish) {
+  @Post('/transaction', { body: WayInput, transaction: true }) async inTransaction(body: WayInput) {
     await ways[body.way]?.(this.database)
     return { done: true }
   }
@@ -127,7 +127,7 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true }).addMutat
   noAuth: true,
   args: { way: 'String' },
   resolve: async (_parent, { way }) => {
-    await ways[way as string]?.(held.app.get(Database))
+    await ways[way as string]?.(current.app.get(Database))
     return true
   },
 })
@@ -141,7 +141,7 @@ graphql.registerRoute('/graphql', { noAuth: true })
 })
 class Office {}
 
-const held: { app: Application } = { app: undefined as never }
+const current: { app: Application } = { app: undefined as never }
 
 let server: PostgresServer
 const folder = mkdtempSync(join(tmpdir(), 'filigree-late-'))
@@ -153,47 +153,47 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Whose statements may take longer than handlers, so that nothing else ends them in time. */
-const slow = (url: string): EngineSource => ({
+/** A database whose statements may run longer than handlers, so that no statement timeout ends them first. */
+const withLongStatementTimeout = (url: string): EngineSource => ({
   open: (options) => openEngine(url, { ...options, statementTimeout: 30_000 }),
 })
 
 const engines: readonly (readonly [string, () => Promise<EngineSource>])[] = [
-  ['SQLite in a file', () => Promise.resolve(slow(`sqlite:${join(folder, 'late.db')}`))],
-  ['SQLite in memory', () => Promise.resolve(slow('sqlite::memory:'))],
-  ['PostgreSQL', async () => slow(await server.createDatabase())],
+  ['SQLite in a file', () => Promise.resolve(withLongStatementTimeout(`sqlite:${join(folder, 'late.db')}`))],
+  ['SQLite in memory', () => Promise.resolve(withLongStatementTimeout('sqlite::memory:'))],
+  ['PostgreSQL', async () => withLongStatementTimeout(await server.createDatabase())],
   ['PGlite', () => Promise.resolve(pglite())],
 ]
 
-interface Ask {
+interface RequestOptions {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly url: string
   readonly body?: unknown
 }
 
-const mutation = (text: string): Ask => ({
+const mutation = (text: string): RequestOptions => ({
   method: 'POST',
   url: '/graphql',
   body: { query: `mutation { ${text} }` },
 })
 
-const isLate = (way: string): boolean =>
-  way !== 'a stubborn one' && way !== 'a change behind a read'
+const timesOut = (way: string): boolean =>
+  way !== 'an uncancellable write' && way !== 'an update after a read'
 
-const doors: readonly (readonly [string, Ask])[] = [
+const requests: readonly (readonly [string, RequestOptions])[] = [
   ...Object.keys(ways)
-    .filter(isLate)
-    .map((way): [string, Ask] => [
+    .filter(timesOut)
+    .map((way): [string, RequestOptions] => [
       `a handler's ${way}`,
       { method: 'POST', url: '/ways', body: { way } },
     ]),
   ...Object.keys(ways)
-    .filter(isLate)
-    .map((way): [string, Ask] => [`a GET's ${way}`, { method: 'GET', url: `/ways?way=${way}` }]),
+    .filter(timesOut)
+    .map((way): [string, RequestOptions] => [`a GET's ${way}`, { method: 'GET', url: `/ways?way=${way}` }]),
   ...Object.keys(ways)
-    .filter(isLate)
-    .map((way): [string, Ask] => [
-      `a GET's ${way}, behind many that changed nothing and one that did`,
+    .filter(timesOut)
+    .map((way): [string, RequestOptions] => [
+      `a GET's ${way}, after many reads and one write of the same route`,
       { method: 'GET', url: `/ways/learned?way=${way}` },
     ]),
   ["a route's transaction", { method: 'POST', url: '/ways/transaction', body: { way: 'update' } }],
@@ -208,9 +208,9 @@ const doors: readonly (readonly [string, Ask])[] = [
   ],
   ['a changed record', mutation('updateDesk(id: 1, input: { name: "late" }) { id }')],
   ['a deleted record', mutation('deleteDesk(id: 2)')],
-  ['a resolver', mutation('run(way: "create behind a read")')],
+  ['a resolver', mutation('run(way: "create after a read")')],
   [
-    'several in a line',
+    'two mutations in one operation',
     mutation(
       'a: updateDesk(id: 1, input: { name: "l1" }) { id } b: updateDesk(id: 2, input: { name: "l2" }) { id }',
     ),
@@ -219,11 +219,11 @@ const doors: readonly (readonly [string, Ask])[] = [
 
 async function start(database: EngineSource): Promise<Application> {
   const times = { handler: 80 }
-  const place = { port: 0, host: '127.0.0.1', logger: false } as const
-  return (held.app = await bootstrap(Office, { ...place, database, times }))
+  const address = { port: 0, host: '127.0.0.1', logger: false } as const
+  return (current.app = await bootstrap(Office, { ...address, database, times }))
 }
 
-async function ask(app: Application, { method, url, body }: Ask): Promise<number> {
+async function send(app: Application, { method, url, body }: RequestOptions): Promise<number> {
   const answer = await fetch(new URL(url, app.url), {
     method,
     headers: { 'content-type': 'application/json' },
@@ -233,7 +233,7 @@ async function ask(app: Application, { method, url, body }: Ask): Promise<number
   return answer.status
 }
 
-describe.each(engines)('%s: what is late', (name, open) => {
+describe.each(engines)('%s: writes after the timeout', (name, open) => {
   let app: Application
   let database: Database
 
@@ -243,16 +243,16 @@ describe.each(engines)('%s: what is late', (name, open) => {
     await database.sync()
     await database.records(Desk).insertMany([{ name: 'one' }, { name: 'two' }])
     const learn = (way: string): Promise<number> =>
-      ask(app, { method: 'GET', url: `/ways/learned?way=${way}` })
+      send(app, { method: 'GET', url: `/ways/learned?way=${way}` })
     for (let count = 0; count < 20; count++) await learn('nothing')
-    // On a slow machine it may be late.
-    while ((await learn('a change behind a read')) !== 200)
+// On a slow machine it may exceed the timeout. Then try again.
+    while ((await learn('an update after a read')) !== 200)
       await new Promise((resolve) => setImmediate(resolve))
   })
   afterAll(() => app.close())
 
-  /** Nobody else writes meanwhile. */
-  const holding = (work: () => Promise<void>): Promise<void> =>
+/** Runs `work` while a transaction blocks every other write. */
+  const whileLocked = (work: () => Promise<void>): Promise<void> =>
     database.transaction(async (tx) => {
       if (name === 'PostgreSQL')
         await sql`lock table late_desk in share row exclusive mode`.execute(tx.kysely)
@@ -265,52 +265,56 @@ describe.each(engines)('%s: what is late', (name, open) => {
     return desks.map((desk) => desk.name)
   }
 
-  it.each(doors)('%s is not done', async (_door, request) => {
-    await holding(async () => {
-      // A route's transaction gives up in time to say so where there is one writer.
-      expect([409, 503]).toContain(await ask(app, request))
+  it.each(requests)('%s is not stored', async (_name, request) => {
+    let markResponded = (): void => undefined
+    responded = new Promise((resolve) => (markResponded = resolve))
+    await whileLocked(async () => {
+      // With a single writer, a route's transaction may give up before the timeout with 409.
+      expect([409, 503]).toContain(await send(app, request))
+      markResponded()
     })
-    // Whatever waited goes before this one, or never.
+    await lateWrite
+    // Every waiting write runs before this one, or never.
     await database.records(Note).count()
     await database.transaction((tx) => tx.records(Desk).updateWhere({ id: 1 }, { name: 'one' }))
     expect(await names()).toEqual(['one', 'two'])
   })
 })
 
-describe('PostgreSQL: what is late beside others', () => {
+describe('PostgreSQL: writes that exceed the timeout in a batch', () => {
   let app: Application
   let database: Database
   const rows = Array.from({ length: 60 }, (_, n) => n + 1)
 
   beforeAll(async () => {
-    app = await start(slow(await server.createDatabase()))
+    app = await start(withLongStatementTimeout(await server.createDatabase()))
     database = app.get(Database)
     await database.sync()
     await database.records(Desk).insertMany(rows.map((n) => ({ name: `desk ${n}` })))
-    // Learns how its statements go together.
+// Teaches the engine the parameter types, so that it batches the statement.
     const learn = (id: number): Promise<number> =>
-      ask(app, { method: 'PATCH', url: `/desks/${id}`, body: { name: `desk ${id}` } })
+      send(app, { method: 'PATCH', url: `/desks/${id}`, body: { name: `desk ${id}` } })
     await Promise.all(rows.map(learn))
   })
   afterAll(() => app.close())
 
-  it('does not fail the changes that it goes together with', async () => {
+  it('do not fail the updates in the same batch', async () => {
     const change = (id: number): Promise<number> =>
-      ask(app, { method: 'PATCH', url: `/desks/${id}`, body: { name: `changed ${id}` } })
+      send(app, { method: 'PATCH', url: `/desks/${id}`, body: { name: `changed ${id}` } })
     await database.transaction(async (tx) => {
       await tx.records(Desk).update(7, { name: 'held' })
       const statuses = await Promise.all([...rows, 7, 7].map(change))
-      const isSeven = (place: number): boolean => place === 6 || place >= rows.length
-      for (const [place, status] of statuses.entries()) if (isSeven(place)) expect(status).toBe(503)
-      // On a slow machine some of the others may be late too; none of them fails otherwise.
+      const isSeven = (index: number): boolean => index === 6 || index >= rows.length
+      for (const [index, status] of statuses.entries()) if (isSeven(index)) expect(status).toBe(503)
+// On a slow machine other updates may exceed the timeout too. None of them may fail in another way.
       for (const status of statuses) expect([200, 503]).toContain(status)
     })
     expect(await database.records(Desk).find(7)).toMatchObject({ name: 'held' })
   })
 
-  it('does not fail the new rows that it goes together with', async () => {
+  it('do not fail the creates in the same batch', async () => {
     const create = (n: number): Promise<number> =>
-      ask(app, { method: 'POST', url: '/desks', body: { name: `new ${n}` } })
+      send(app, { method: 'POST', url: '/desks', body: { name: `new ${n}` } })
     await database.transaction(async (tx) => {
       const { id } = await tx.records(Desk).create({ name: 'new 7' })
       const statuses = await Promise.all([...rows, 7].map(create))
@@ -321,14 +325,14 @@ describe('PostgreSQL: what is late beside others', () => {
     expect(await database.records(Desk).count({ name: 'new 7' })).toBe(0)
   })
 
-  it('answers what was done before it could be cancelled', async () => {
+  it('respond normally if the write finished before it could be cancelled', async () => {
     await sql`create function late_stay() returns trigger language plpgsql as $$ begin
       begin perform pg_sleep(20); exception when query_canceled then null; end;
       return new; end $$`.execute(database.kysely)
     await sql`create trigger late_stay before insert on late_note
       for each row execute function late_stay()`.execute(database.kysely)
-    const way = 'a stubborn one'
-    expect(await ask(app, { method: 'POST', url: '/ways', body: { way } })).toBe(200)
+    const way = 'an uncancellable write'
+    expect(await send(app, { method: 'POST', url: '/ways', body: { way } })).toBe(200)
     expect(await database.records(Note).count()).toBe(1)
   })
 })

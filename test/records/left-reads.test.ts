@@ -1,4 +1,4 @@
-/** Reads on PostgreSQL that nobody waits for, and reads that fail: none goes on, none runs twice. */
+/** Abandoned reads on PostgreSQL end on the server, and failed reads are not repeated. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -68,13 +68,13 @@ describe('reads that wait for a lock', () => {
   const waiting = "wait_event_type = 'Lock'"
 
   const query = (text: string): string => `/graphql?query=${encodeURIComponent(text)}`
-  const questions: readonly (readonly [name: string, path: (each: number) => string])[] = [
+  const questions: readonly (readonly [name: string, path: (index: number) => string])[] = [
     ['lists', () => '/stones?orderBy=name'],
-    ['lists that differ', (each) => `/stones?name=${each}`],
-    ['rows by their key', (each) => `/stones/${1 + (each % 2)}`],
+    ['lists that differ', (index) => `/stones?name=${index}`],
+    ['rows by their key', (index) => `/stones/${1 + (index % 2)}`],
     ['the same row', () => '/stones/1'],
     ['aggregates', () => '/stones/aggregate?count=true'],
-    ['lists of GraphQL', (each) => query(`{ stones(limit: ${1 + each}) { name } }`)],
+    ['lists of GraphQL', (index) => query(`{ stones(limit: ${1 + index}) { name } }`)],
     ['rows of GraphQL', () => query('{ stone(id: 1) { name } }')],
     ['lists of a handler', () => '/stones/at-once'],
     ['a row of a handler', () => '/stones/of-one'],
@@ -83,22 +83,22 @@ describe('reads that wait for a lock', () => {
   it.each(
     questions.flatMap(([name, path]) => [1, 12].map((clients) => [name, clients, path] as const)),
   )(
-    'end when their clients have left: %s of %d clients',
+'end on the server when the clients disconnect: %s of %d clients',
     async (_name, clients, path) => {
-      // No time-out of the server ends them.
-      const own = new URL(url)
-      own.searchParams.set('lock_timeout', '0')
-      own.searchParams.set('statement_timeout', '0')
-      const app = await bootstrap(Quarry, { ...options, database: own.href })
+// No timeout of the server ends them.
+      const address = new URL(url)
+      address.searchParams.set('lock_timeout', '0')
+      address.searchParams.set('statement_timeout', '0')
+      const app = await bootstrap(Quarry, { ...options, database: address.href })
       await holder.transaction(async (tx) => {
         await sql`lock table left_stone in access exclusive mode`.execute(tx.kysely)
         const leaving = new AbortController()
-        const left = Array.from({ length: clients }, (_, each) =>
-          fetch(app.url + path(each), { signal: leaving.signal }).catch(() => 'left'),
+        const aborted = Array.from({ length: clients }, (_, index) =>
+          fetch(app.url + path(index), { signal: leaving.signal }).catch(() => 'left'),
         )
         while ((await count(waiting)) === 0) continue
         leaving.abort()
-        expect(new Set(await Promise.all(left))).toEqual(new Set(['left']))
+        expect(new Set(await Promise.all(aborted))).toEqual(new Set(['left']))
         while ((await count(waiting)) > 0) continue
       })
       await app.close()
@@ -133,7 +133,7 @@ describe('a read that fails', () => {
   })
 
   const codes = [
-    ['57014', 'its time'],
+    ['57014', 'a timeout'],
     ['55P03', 'a lock'],
     ['53400', 'a limit of the server'],
     ['53200', 'too little memory'],
@@ -158,7 +158,7 @@ describe('a read that fails', () => {
     codes.flatMap(([code, why]) =>
       interfaces.map(([name, read]) => [why, name, code, read] as const),
     ),
-  )('for %s runs once, by %s', async (_why, _name, code, read) => {
+)('caused by %s runs once, through %s', async (_why, _name, code, read) => {
     await runSql(database, `update failure set code = '${code}';\nalter sequence runs restart;\n`)
     await read().catch(() => undefined)
     const { rows } = await sql<{ n: unknown }>`select nextval('runs') as n`.execute(database.kysely)

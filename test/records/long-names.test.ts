@@ -19,7 +19,7 @@ class Owner {
 const long = 'a_table_with_a_name_of_forty_characters_'
 const start = 'reference_that_begins_like_the_other_one'
 
-/** Two references, checks and indexes whose names are alike in their first 63 bytes. */
+/** References, checks and indexes whose names are equal in the first 63 bytes. */
 @Record({ table: `${long}_one` })
 class Long {
   @Field('id') id!: number
@@ -43,14 +43,14 @@ class Twin {
 const opened: Database[] = []
 afterEach(() => Promise.all(opened.splice(0).map((database) => database.close())))
 
-describe.each(await startBothEngines())('names that are too long: %s', (_name, address) => {
+describe.each(await startBothEngines())('names longer than the database allows: %s', (_name, address) => {
   const open = async (url: string, ...records: Class[]): Promise<Database> => {
     const database = await connect(url, { records })
     opened.push(database)
     return database
   }
 
-  it('are made once, and each violation names its field', async () => {
+  it('are shortened to distinct names, and each violation names its field', async () => {
     const database = await open(await address(), Long, Twin, Owner)
     await database.sync()
     expect(await database.differences()).toEqual([])

@@ -1,4 +1,4 @@
-/** What clients ask of a large table in a SQLite file, by `crud` and by GraphQL: others are answered meanwhile. */
+/** Slow reads of a large SQLite file do not block other requests. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ describe('long reads of clients', () => {
 
   it.each([
     ['crud', { url: '/items?name.ilike=item%2011%25' }],
-    ['a handler with a repository of its own', { url: '/handled' }],
+    ['a handler with a repository', { url: '/handled' }],
     [
       'GraphQL',
       {
@@ -67,16 +67,16 @@ describe('long reads of clients', () => {
         json: { query: '{ items(where: { name: { ilike: "item 11%" } }) { name } }' },
       },
     ],
-  ])('do not hold up others, by %s', async (_name, request) => {
+  ])('do not block other requests, through %s', async (_name, request) => {
     const database = await open()
     const app = await start(database)
     const order: string[] = []
-    const long = app.inject(request).then((answer) => {
+    const slowRequest = app.inject(request).then((answer) => {
       order.push('long')
       return answer
     })
     await app.inject({ url: '/plain' }).then(() => order.push('plain'))
-    const answer = await long
+    const answer = await slowRequest
     expect(answer.status).toBe(200)
     expect(answer.body).toContain('Item 11')
     expect(order).toEqual(['plain', 'long'])
@@ -84,27 +84,27 @@ describe('long reads of clients', () => {
     await database.close()
   })
 
-  // It is found by its key; each place of the text is held against the pattern.
+// The row is found by its id. The pattern is then tried at each position of the text.
   const text = 'a'.repeat(300_000)
   const hostile = `id=12001&text.like=%25${'a'.repeat(900)}b%25`
 
-  it('by patterns against one large text do not hold up others, and end', async () => {
+  it('with a costly pattern on one large text do not block other requests, and end', async () => {
     const database = await open(100)
     await database.records(Item).upsert({ id: 12_001, name: 'Large', text }, { by: 'id' })
     const app = await start(database)
     const order: string[] = []
-    const long = app
+    const slowRequest = app
       .inject({ url: `/items?${hostile}` })
       .then(({ status }) => order.push(`${status}`))
     await app.inject({ url: '/plain' }).then(() => order.push('plain'))
-    await long
+    await slowRequest
     expect(order).toEqual(['plain', '503'])
     await app.close()
     await database.close()
   })
 
   it.each(['contains', 'endsWith'])(
-    'of large texts by %s find what is there, character for character',
+'of large texts with %s compare character by character',
     async (operator) => {
       const database = await open()
       await database
@@ -121,7 +121,7 @@ describe('long reads of clients', () => {
     },
   )
 
-  it('are 503 once their time is over', async () => {
+  it('respond with 503 after the statement timeout', async () => {
     const database = await open(1)
     const app = await start(database)
     const answer = await app.inject({ url: '/items?name.ilike=item%2011%25' })
@@ -133,21 +133,21 @@ describe('long reads of clients', () => {
   })
 
   it.each([
-    [true, 'have the time again and again for a stream'],
-    [false, 'share the time of a request that has no answer yet'],
-  ])('of a request whose answer has begun (%s) %s', async (answered) => {
+[true, 'get the full time for each read of a stream'],
+[false, 'share the time of the request'],
+])('of a request whose response has started (%s) %s', async (answered) => {
     const database = await open(60_000)
     const items = database.recordsFor(Item, { answered, onFinished: () => undefined })
     const where = { name: { ilike: 'item 11%' } }
     expect(await items.count(where)).toBeGreaterThan(0)
     const now = performance.now.bind(performance)
-    const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 100_000)
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 100_000)
     try {
       const reading = items.count(where)
       if (answered) expect(await reading).toBeGreaterThan(0)
       else await expect(reading).rejects.toMatchObject({ status: 503 })
     } finally {
-      later.mockRestore()
+      clock.mockRestore()
     }
     await database.close()
   })

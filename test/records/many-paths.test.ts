@@ -1,4 +1,4 @@
-/** What holds of one write holds of many, by every path: rules of the whole row, hooks, versions, changes; and few statements where nobody asks for more. Source: decisions, Records: writes. */
+/** Cross-field rules, hooks, versions and change events apply to every way of writing, for one row and for many. Bulk writes need few statements. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { ValidateBy } from 'class-validator'
@@ -23,15 +23,15 @@ import {
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
-const behind = ValidateBy({
-  name: 'behind',
+const isAfter = ValidateBy({
+name: 'isAfter',
   validator: {
     validate: (until, args) => Number(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be behind from',
+    defaultMessage: () => 'until must be after from',
   },
 })
 
-const told: string[] = []
+const hookCalls: string[] = []
 
 @NoAuth
 @Record({ version: true })
@@ -39,7 +39,7 @@ class Stay {
   @Field('id') id!: number
   @Field('string', { unique: true, trim: true, lowercase: true }) mail!: string
   @Field('integer') from!: number
-  @behind
+  @isAfter
   @Field('integer')
   until!: number
   @Field('string', { readOnly: true, optional: true }) slug?: string
@@ -50,12 +50,12 @@ class Stay {
   @BeforeWrite()
   prepare({ before }: WriteContext) {
     this.slug = `${this.mail}-${this.from}`
-    told.push(before === null ? 'created' : 'updated')
+    hookCalls.push(before === null ? 'created' : 'updated')
   }
 
   @AfterCommit()
-  tell() {
-    told.push('committed')
+  recordCommit() {
+    hookCalls.push('committed')
   }
 }
 
@@ -99,8 +99,8 @@ const engines = await startBothEngines()
 
 type Values = { [name: string]: unknown }
 
-/** What is refused is an error with a status, by whichever door. */
-async function refused(write: Promise<unknown>): Promise<HttpError> {
+/** @returns the error of a write that must fail with an HTTP status, through any interface */
+async function rejection(write: Promise<unknown>): Promise<HttpError> {
   const error: unknown = await write.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -124,10 +124,10 @@ describe.each(engines)('%s', (engine, open) => {
   beforeEach(async () => {
     for (const name of ['stay', 'inn', 'ware', 'note'])
       await database.kysely.deleteFrom(name).execute()
-    told.length = 0
+    hookCalls.length = 0
   })
 
-  /** Throws what the door answered, as an HttpError. */
+/** Sends a REST request. @throws {HttpError} if the response is an error */
   const rest = async (method: string, path: string, json: Values): Promise<void> => {
     const { status, body } = await app.inject({ method, url: `/stays${path}`, json })
     const { error, errors } = JSON.parse(body) as { error: string; errors: HttpError['errors'] }
@@ -149,7 +149,7 @@ describe.each(engines)('%s', (engine, open) => {
       .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
       .join(', ')} }`
 
-  const makers: { [path: string]: (row: Values) => Promise<unknown> } = {
+  const creations: { [path: string]: (row: Values) => Promise<unknown> } = {
     create: (row) => stays.create(row as never),
     createMany: (row) => stays.createMany([row as never, { mail: 'x', from: 1, until: 2 }]),
     insertMany: (row) => stays.insertMany([row as never]),
@@ -170,29 +170,29 @@ describe.each(engines)('%s', (engine, open) => {
       )
     },
   }
-  it.each(Object.keys(makers))('%s makes a row by its rules and hooks', async (path) => {
-    const make = makers[path] as (row: Values) => Promise<unknown>
+  it.each(Object.keys(creations))('%s creates a row with its rules and hooks', async (path) => {
+    const createRow = creations[path] as (row: Values) => Promise<unknown>
     const changes: string[] = []
     const stop = database.onChange(({ event }) => changes.push(event))
-    await make({ mail: ' A@B.C ', from: 1, until: 2 })
+    await createRow({ mail: ' A@B.C ', from: 1, until: 2 })
     stop()
     expect((await stays.list({ where: { mail: 'a@b.c' } }))[0]).toMatchObject({
       slug: 'a@b.c-1',
       version: 1,
     })
-    expect(told.slice(0, 1)).toStrictEqual(['created'])
-    expect(told).toContain('committed')
+    expect(hookCalls.slice(0, 1)).toStrictEqual(['created'])
+    expect(hookCalls).toContain('committed')
     expect(changes).toContain('created')
     const count = await stays.count()
-    told.length = 0
-    const error = await refused(make({ mail: 'd', from: 3, until: 2 }))
+    hookCalls.length = 0
+    const error = await rejection(createRow({ mail: 'd', from: 3, until: 2 }))
     expect(error.status).toBe(400)
     expect(error.errors?.[0]?.path).toMatch(/(^|\.)until$/)
-    expect(told).not.toContain('committed')
+    expect(hookCalls).not.toContain('committed')
     expect(await stays.count()).toBe(count)
   })
 
-  const changers: { [path: string]: (id: number, values: Values) => Promise<unknown> } = {
+  const updates: { [path: string]: (id: number, values: Values) => Promise<unknown> } = {
     update: (id, values) => stays.update(id, values),
     updateMany: (id, values) => stays.updateMany([{ id, ...values }]),
     updateWhere: (id, values) => stays.updateWhere({ id }, values),
@@ -208,7 +208,7 @@ describe.each(engines)('%s', (engine, open) => {
         `upsertStay(by: mail, input: ${literal({ mail: 'A', from: 1, until: 5, ...values })}) { version }`,
       ),
   }
-  const nested: typeof changers = {
+  const nested: typeof updates = {
     'update, nested': (id, values) =>
       database.records(Inn).update(1, { stays: { update: [{ id, ...values }] } }),
     'updateInn, nested': (id, values) =>
@@ -216,27 +216,27 @@ describe.each(engines)('%s', (engine, open) => {
         `updateInn(id: 1, input: { stays: [{ update: [${literal({ id, ...values })}] }] }) { id }`,
       ),
   }
-  Object.assign(changers, nested)
-  it.each(Object.keys(changers))('%s changes a row by its rules and hooks', async (path) => {
-    const change = changers[path] as (id: number, values: Values) => Promise<unknown>
+  Object.assign(updates, nested)
+  it.each(Object.keys(updates))('%s updates a row with its rules and hooks', async (path) => {
+    const updateRow = updates[path] as (id: number, values: Values) => Promise<unknown>
     await database.records(Inn).create({ id: 1 })
     const { id } = await stays.create({ mail: 'a', from: 1, until: 5, innId: 1 })
-    told.length = 0
+    hookCalls.length = 0
     const changes: string[] = []
     const stop = database.onChange(({ event }) => changes.push(event))
-    await change(id, { from: 4 })
+    await updateRow(id, { from: 4 })
     stop()
     expect(await stays.find(id)).toMatchObject({ from: 4, until: 5, slug: 'a-4', version: 2 })
-    expect(told).toStrictEqual(['updated', 'committed'])
+    expect(hookCalls).toStrictEqual(['updated', 'committed'])
     expect(changes).toStrictEqual(['updated'])
-    const error = await refused(change(id, { from: 9 }))
+    const error = await rejection(updateRow(id, { from: 9 }))
     expect(error.status).toBe(400)
     expect(error.errors?.[0]?.path).toMatch(/(^|\.)until$/)
     expect(await stays.find(id)).toMatchObject({ from: 4, version: 2 })
     expect(await stays.count()).toBe(1)
   })
 
-  it('updateMany takes versions and additions among the values', async () => {
+  it('updateMany accepts versions and additions', async () => {
     const [one, two] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
     const [a, b] = [one?.id ?? 0, two?.id ?? 0]
     const added = [{ id: a, stock: { add: -1 } } as never, { id: b, stock: 3, version: 1 }]
@@ -248,15 +248,15 @@ describe.each(engines)('%s', (engine, open) => {
       { id: a, stock: 1 },
       { id: b, stock: 1, version: 1 },
     ]
-    expect((await refused(wares.updateMany(old))).status).toBe(409)
+    expect((await rejection(wares.updateMany(old))).status).toBe(409)
     expect((await wares.find(a))?.stock).toBe(6)
   })
 
-  it('upsert finds by the value as rows hold it, and none that is deleted', async () => {
+  it('upsert compares normalized values, and ignores deleted rows', async () => {
     await wares.upsert({ sku: 'ABC', stock: 1 }, { by: 'sku' })
     await wares.upsert({ sku: 'abC', note: 'n' }, { by: 'sku' })
     expect(await wares.list()).toMatchObject([{ sku: 'abc', stock: 1, note: 'n', version: 2 }])
-    expect((await refused(wares.upsert({ sku: 'abc', stock: -1 }, { by: 'sku' }))).status).toBe(400)
+    expect((await rejection(wares.upsert({ sku: 'abc', stock: -1 }, { by: 'sku' }))).status).toBe(400)
     const notes = database.records(Note)
     const { id } = await notes.upsert({ name: 'a' }, { by: 'name' })
     await notes.delete(id)
@@ -265,10 +265,10 @@ describe.each(engines)('%s', (engine, open) => {
     await expect(option).rejects.toThrow(/unknown option "where"/)
   })
 
-  it.each(['alone', 'in transactions', 'while somebody follows'])(
-    '30 upserts at once make one row: %s',
+  it.each(['alone', 'in transactions', 'with a listener'])(
+'30 concurrent upserts create one row: %s',
     async (how) => {
-      const stop = how === 'while somebody follows' ? database.onChange(() => undefined) : undefined
+      const stop = how === 'with a listener' ? database.onChange(() => undefined) : undefined
       const one = (stock: number): Promise<Ware> =>
         how === 'in transactions'
           ? database.transaction((tx) =>
@@ -282,20 +282,20 @@ describe.each(engines)('%s', (engine, open) => {
     },
   )
 
-  describe('where nothing is asked of a row alone', () => {
+  describe('bulk writes without hooks', () => {
     const statements: string[] = []
-    const note = (message: unknown): void => {
+    const onStatement = (message: unknown): void => {
       const { sql } = message as { sql: string }
-      // What asks for a statement's types, or in development for its plan, comes behind the work: that is not counted.
+// Statements that prepare types, or in development explain plans, run after the work and are not counted.
       if (/\bware\b/.test(sql) && !/\bprepare /.test(sql)) statements.push(sql)
     }
     const counting = async (work: () => Promise<unknown>): Promise<number> => {
       statements.length = 0
-      subscribe('filigree:statement', note)
+      subscribe('filigree:statement', onStatement)
       try {
         await work()
       } finally {
-        unsubscribe('filigree:statement', note)
+        unsubscribe('filigree:statement', onStatement)
       }
       return statements.length
     }
@@ -308,20 +308,20 @@ describe.each(engines)('%s', (engine, open) => {
       active: index % 2 === 0,
     }))
 
-    it('answers are those of one by one, in order', async () => {
+    it('return the same rows as single writes, in order', async () => {
       const together = await wares.createMany(rows)
       expect(together).toHaveLength(300)
       expect(together.map(({ sku }) => sku)).toStrictEqual(rows.map(({ sku }) => sku))
       const last = together[299] as Ware
       expect(last).toBeInstanceOf(Ware)
       const alone = await wares.create({ ...rows[299], sku: 'alone' })
-      const { id, createdAt, updatedAt, ...others } = alone as Ware & { createdAt: string }
-      expect(last).toMatchObject({ ...others, sku: 's299', version: 1 })
+      const { id, createdAt, updatedAt, ...values } = alone as Ware & { createdAt: string }
+      expect(last).toMatchObject({ ...values, sku: 's299', version: 1 })
       expect([typeof id, createdAt.length, updatedAt.length]).toStrictEqual(['number', 24, 24])
       const backwards = [...together].reverse()
-      const changes = backwards.map(({ id }, place) => ({
+      const changes = backwards.map(({ id }, index) => ({
         id,
-        stock: place,
+        stock: index,
         note: null,
         price: '2',
       }))
@@ -340,12 +340,12 @@ describe.each(engines)('%s', (engine, open) => {
       expect(await wares.count()).toBe(1)
     })
 
-    it('keys that are given are counted on behind', async () => {
-      const made = await wares.createMany([
+    it('advance the sequence past explicit ids', async () => {
+      const created = await wares.createMany([
         { id: 5000, sku: 'b' },
         { id: 4000, sku: 'a' },
       ])
-      expect(made.map(({ id, price }) => [id, price])).toStrictEqual([
+      expect(created.map(({ id, price }) => [id, price])).toStrictEqual([
         [5000, '1.00'],
         [4000, '1.00'],
       ])
@@ -354,27 +354,27 @@ describe.each(engines)('%s', (engine, open) => {
       expect(mixed.map(({ sku }) => sku)).toStrictEqual(['d', 'e'])
       const notes = await database.records(Note).createMany([{ name: 'b' }, { name: 'a' }])
       expect(notes.map(({ name }) => name)).toStrictEqual(['b', 'a'])
-      const gone = await database.records(Note).deleteMany(notes.map(({ id }) => id))
-      expect([gone, await database.records(Note).count()]).toStrictEqual([2, 0])
+      const deleted = await database.records(Note).deleteMany(notes.map(({ id }) => id))
+      expect([deleted, await database.records(Note).count()]).toStrictEqual([2, 0])
       expect(await database.records(Note).count({}, { withDeleted: true })).toBe(2)
     })
 
-    it('what is refused says which row, and nothing is written', async () => {
+    it('name the rejected row, and write nothing', async () => {
       const [a, b] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
-      const taken = await refused(wares.createMany([{ sku: 'c' }, { sku: 'A' }, { sku: 'd' }]))
-      expect([taken.status, taken.errors?.[0]?.path]).toStrictEqual([409, '1.sku'])
+      const duplicate = await rejection(wares.createMany([{ sku: 'c' }, { sku: 'A' }, { sku: 'd' }]))
+      expect([duplicate.status, duplicate.errors?.[0]?.path]).toStrictEqual([409, '1.sku'])
       const swapped = wares.updateMany([
         { id: a?.id, sku: 'c' },
         { id: b?.id, sku: 'C' },
       ])
-      expect((await refused(swapped)).errors?.[0]?.path).toBe('1.sku')
+      expect((await rejection(swapped)).errors?.[0]?.path).toBe('1.sku')
       const missing = wares.updateMany([
         { id: a?.id, stock: 1 },
         { id: 999_999, stock: 1 },
       ])
-      expect((await refused(missing)).status).toBe(404)
+      expect((await rejection(missing)).status).toBe(404)
       const inside = database.transaction(async (tx) => {
-        const error = await refused(
+        const error = await rejection(
           tx.transaction((part) => part.records(Ware).createMany([{ sku: 'e' }, { sku: 'a' }])),
         )
         await tx.records(Ware).create({ sku: 'f' })
@@ -388,11 +388,11 @@ describe.each(engines)('%s', (engine, open) => {
       ])
     })
 
-    it('those who follow are told of every row', async () => {
+    it('report every row to listeners', async () => {
       const changes: string[] = []
       const stop = database.onChange(({ event, id }) => changes.push(`${event} ${String(id)}`))
-      const made = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
-      const ids = made.map(({ id }) => id)
+      const created = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
+      const ids = created.map(({ id }) => id)
       await wares.updateMany(ids.map((id) => ({ id, stock: 1 })))
       await wares.deleteMany(ids)
       await wares.upsert({ sku: 'a', stock: 1 }, { by: 'sku' })
@@ -405,19 +405,19 @@ describe.each(engines)('%s', (engine, open) => {
         'updated',
       ])
       expect(changes.slice(0, 6)).toStrictEqual(
-        events.map((event, place) => `${event} ${ids[place % 2]}`),
+        events.map((event, index) => `${event} ${ids[index % 2]}`),
       )
     })
 
-    it('few statements do it', async () => {
+    it('need few statements', async () => {
       await wares.createMany(rows.slice(0, 2))
       await wares.deleteMany((await wares.list()).map(({ id }) => id))
       let ids: number[] = []
-      const made = await counting(async () => {
+      const created = await counting(async () => {
         ids = (await wares.createMany(rows)).map(({ id }) => id)
       })
       const changed = await counting(() => wares.updateMany(ids.map((id) => ({ id, stock: 1 }))))
-      const gone = await counting(() => wares.deleteMany(ids))
+      const deleted = await counting(() => wares.deleteMany(ids))
       const upserted = await counting(() => wares.upsert({ sku: 'a', stock: 1 }, { by: 'sku' }))
       const skus = Array.from({ length: 50 }, (_, index) => `{ sku: "g${index}" }`).join(' ')
       const byGraphql = await counting(() => graphql(`createWares(input: [${skus}]) { id sku }`))
@@ -440,21 +440,21 @@ describe.each(engines)('%s', (engine, open) => {
       })
       expect(byVersion).toBe(3)
       const old = wares.update(id, { note }, { expectedVersion: 2, where: { stock: 3 } })
-      expect((await refused(old)).errors).toMatchObject([{ code: 'version' }])
+      expect((await rejection(old)).errors).toMatchObject([{ code: 'version' }])
       expect(await wares.update(999_999, { note }, { expectedVersion: 2 })).toBeNull()
-      const goneByGraphql = await counting(() => graphql(`deleteWares(ids: [${ids.join()}])`))
-      // Where a statement costs no journey rows are written one by one, by one that is prepared.
-      const most = engine === 'SQLite' ? 303 : 4
-      expect(made).toBeLessThanOrEqual(most)
-      expect(changed).toBeLessThanOrEqual(most)
-      expect(gone).toBeLessThanOrEqual(3)
+      const deletedByGraphql = await counting(() => graphql(`deleteWares(ids: [${ids.join()}])`))
+// SQLite needs no round trips, so it writes rows one by one with a prepared statement.
+      const maxStatements = engine === 'SQLite' ? 303 : 4
+      expect(created).toBeLessThanOrEqual(maxStatements)
+      expect(changed).toBeLessThanOrEqual(maxStatements)
+      expect(deleted).toBeLessThanOrEqual(3)
       expect(upserted).toBeLessThanOrEqual(2)
       expect(byGraphql).toBeLessThanOrEqual(engine === 'SQLite' ? 53 : 5)
       expect(changedByGraphql).toBeLessThanOrEqual(engine === 'SQLite' ? 53 : 5)
       expect(upsertedByGraphql).toBeLessThanOrEqual(2)
-      expect(goneByGraphql).toBeLessThanOrEqual(3)
+      expect(deletedByGraphql).toBeLessThanOrEqual(3)
       expect(await wares.list()).toMatchObject([{ sku: 'a', stock: 3, version: 4 }])
-      expect(Math.min(made, changed, gone, upserted)).toBeGreaterThan(0)
+      expect(Math.min(created, changed, deleted, upserted)).toBeGreaterThan(0)
     })
   })
 })

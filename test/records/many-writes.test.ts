@@ -24,7 +24,7 @@ class Ware {
   @Field('string', { default: 'me' }) owner!: Generated<string>
 }
 
-/** As a route's body. */
+/** The body of a route. */
 class Restock {
   @Field('integer') id!: number
   @Field('integer') stock!: number
@@ -37,7 +37,7 @@ type Row = globalThis.Record<string, unknown>
 
 const engines = await startBothEngines()
 
-describe.each(engines)('%s: many writes', (_name, open) => {
+describe.each(engines)('%s: bulk writes', (_name, open) => {
   let database: Database
   let wares: Repository<Ware>
   let app: Application
@@ -61,23 +61,23 @@ describe.each(engines)('%s: many writes', (_name, open) => {
   })
   afterAll(() => database.close())
 
-  it('creates all, in order, or none', async () => {
-    const made = await wares.createMany([{ sku: 'b' }, { sku: 'a', stock: 1 }, { sku: 'c' }])
-    expect(made.map(({ sku, stock }) => [sku, stock])).toEqual([
+  it('creates all rows in order, or none', async () => {
+    const created = await wares.createMany([{ sku: 'b' }, { sku: 'a', stock: 1 }, { sku: 'c' }])
+    expect(created.map(({ sku, stock }) => [sku, stock])).toEqual([
       ['b', 7],
       ['a', 1],
       ['c', 7],
     ])
-    expect(made[0]).toBeInstanceOf(Ware)
+    expect(created[0]).toBeInstanceOf(Ware)
     const invalid = await failure(wares.createMany([{ sku: 'd' }, { sku: 'e', stock: -1 }]))
     expect(invalid).toMatchObject({ status: 400, errors: [{ path: '1.stock' }] })
-    const taken = await failure(wares.createMany([{ sku: 'd' }, { sku: 'a' }]))
-    expect(taken).toMatchObject({ status: 409, errors: [{ path: '1.sku' }] })
+    const duplicate = await failure(wares.createMany([{ sku: 'd' }, { sku: 'a' }]))
+    expect(duplicate).toMatchObject({ status: 409, errors: [{ path: '1.sku' }] })
     expect(await skus()).toEqual(['b', 'a', 'c'])
     expect(await wares.createMany([])).toEqual([])
   })
 
-  it('changes all, in order, or none', async () => {
+  it('updates all rows in order, or none', async () => {
     const [a, b] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
     const changes = [
       { id: b?.id, stock: 1 },
@@ -101,16 +101,16 @@ describe.each(engines)('%s: many writes', (_name, open) => {
     expect((await wares.find(a?.id ?? 0))?.stock).toBe(7)
   })
 
-  it('deletes and says how many were there', async () => {
-    const made = await wares.createMany([{ sku: 'a' }, { sku: 'b' }, { sku: 'c' }])
-    expect(await wares.deleteMany([made[0]?.id ?? 0, 999_999, made[2]?.id ?? 0])).toBe(2)
+  it('deletes rows and returns how many existed', async () => {
+    const created = await wares.createMany([{ sku: 'a' }, { sku: 'b' }, { sku: 'c' }])
+    expect(await wares.deleteMany([created[0]?.id ?? 0, 999_999, created[2]?.id ?? 0])).toBe(2)
     expect(await skus()).toEqual(['b'])
   })
 
-  it('upserts, leaving what is not named', async () => {
-    const made = await wares.upsert({ sku: 'a', note: 'kept' }, { by: 'sku' })
+  it('upserts, and keeps fields that are not named', async () => {
+    const created = await wares.upsert({ sku: 'a', note: 'unchanged' }, { by: 'sku' })
     const changed = await wares.upsert({ sku: 'a', stock: 3 }, { by: 'sku' })
-    expect(changed).toEqual(Object.assign(made, { stock: 3 }))
+    expect(changed).toEqual(Object.assign(created, { stock: 3 }))
     expect(await wares.count()).toBe(1)
     const byNote = wares.upsert({ sku: 'a', note: 'x' }, { by: 'note' })
     expect(await failure(byNote)).toMatchObject({ status: 400, errors: [{ path: 'by' }] })
@@ -118,7 +118,7 @@ describe.each(engines)('%s: many writes', (_name, open) => {
     expect(await failure(without)).toMatchObject({ status: 400, errors: [{ path: 'sku' }] })
   })
 
-  it('makes one row of 30 at once', async () => {
+  it('creates one row from 30 concurrent upserts', async () => {
     const all = Array.from({ length: 30 }, (_, stock) =>
       wares.upsert({ sku: 'one', stock }, { by: 'sku' }),
     )
@@ -127,20 +127,20 @@ describe.each(engines)('%s: many writes', (_name, open) => {
     expect(await wares.count()).toBe(1)
   })
 
-  it('makes one row of 30 transactions at once', async () => {
+  it('creates one row from 30 concurrent transactions', async () => {
     const all = Array.from({ length: 30 }, (_, stock) =>
       database.transaction((tx) => tx.records(Ware).upsert({ sku: 'two', stock }, { by: 'sku' })),
     )
-    const done = await Promise.allSettled(all)
-    expect(done.some(({ status }) => status === 'fulfilled')).toBe(true)
+    const results = await Promise.allSettled(all)
+    expect(results.some(({ status }) => status === 'fulfilled')).toBe(true)
     expect(await wares.count()).toBe(1)
   })
 
-  it('does all of it for GraphQL, all or nothing', async () => {
-    const made = await graphql(
+  it('writes all rows or none over GraphQL', async () => {
+    const created = await graphql(
       'mutation { createWares(input: [{ sku: "b" }, { sku: "a", stock: 1 }]) { id sku stock } }',
     )
-    const rows = made.data.createWares as Row[]
+    const rows = created.data.createWares as Row[]
     expect(rows).toMatchObject([
       { sku: 'b', stock: 7 },
       { sku: 'a', stock: 1 },
@@ -158,34 +158,34 @@ describe.each(engines)('%s: many writes', (_name, open) => {
       { sku: 'a', stock: 5, note: null },
       { sku: 'b', stock: 7, note: 'n' },
     ])
-    const up = await graphql(
+    const upserted = await graphql(
       'mutation { upsertWare(by: sku, input: { sku: "a", note: "m" }) { id stock note } }',
     )
-    expect(up.data.upsertWare).toEqual({ id: a, stock: 5, note: 'm' })
-    const fresh = await graphql(
+    expect(upserted.data.upsertWare).toEqual({ id: a, stock: 5, note: 'm' })
+    const inserted = await graphql(
       'mutation { upsertWare(by: "sku", input: { sku: "z" }) { sku stock } }',
     )
-    expect(fresh.data.upsertWare).toEqual({ sku: 'z', stock: 7 })
-    const wrong = await graphql('mutation { upsertWare(by: stock, input: { sku: "z" }) { sku } }')
-    expect(wrong.errors?.[0]).toMatchObject({ extensions: { code: 'VALIDATION' } })
-    const gone = await graphql(`mutation { deleteWares(ids: [${a}, 999999, ${b}]) }`)
-    expect(gone.data.deleteWares).toBe(2)
+    expect(inserted.data.upsertWare).toEqual({ sku: 'z', stock: 7 })
+    const invalid = await graphql('mutation { upsertWare(by: stock, input: { sku: "z" }) { sku } }')
+    expect(invalid.errors?.[0]).toMatchObject({ extensions: { code: 'VALIDATION' } })
+    const deleted = await graphql(`mutation { deleteWares(ids: [${a}, 999999, ${b}]) }`)
+    expect(deleted.data.deleteWares).toBe(2)
     expect(await skus()).toEqual(['z'])
   })
 
-  it('leaves the rows alone that the client does not see', async () => {
+  it('does not touch rows that the client may not see', async () => {
     const [mine, theirs] = await wares.createMany([
       { sku: 'mine' },
       { sku: 'theirs', owner: 'other' },
     ])
     const change = `mutation { updateWares(input: [{ id: ${mine?.id}, stock: 1 }, { id: ${theirs?.id}, stock: 1 }]) { id } }`
     expect((await graphql(change)).errors?.[0]).toMatchObject({ extensions: { code: 'NOT_FOUND' } })
-    const gone = await graphql(`mutation { deleteWares(ids: [${theirs?.id}]) }`)
-    expect(gone.data.deleteWares).toBe(0)
-    const up = await graphql(
+    const deleted = await graphql(`mutation { deleteWares(ids: [${theirs?.id}]) }`)
+    expect(deleted.data.deleteWares).toBe(0)
+    const upserted = await graphql(
       'mutation { upsertWare(by: sku, input: { sku: "theirs", stock: 1 }) { id } }',
     )
-    expect(up.errors?.[0]).toMatchObject({ extensions: { code: 'CONFLICT' } })
+    expect(upserted.errors?.[0]).toMatchObject({ extensions: { code: 'CONFLICT' } })
     const foreign = await graphql(
       'mutation { createWares(input: [{ sku: "x" }, { sku: "y", owner: "other" }]) { id } }',
     )

@@ -1,6 +1,6 @@
 /**
- * Everything that a class declares about its table is compared with the database, and `down` leads back: random changes,
- * made, run, compared, taken back and compared again.
+ * Migrations for every option that affects a table, and `down` restores the previous schema. Random sequences of changes are
+ * migrated, compared with the database, reverted and compared again.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -52,16 +52,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const become = (version: Version): void => {
+const setVersion = (version: Version): void => {
   database.tables.clear()
-  // A table that is known already is not added again by itself.
+// The database does not add a cached table again, so add both here.
   for (const type of [toClass(version), Owner]) database.tables.add(database.table(type))
 }
-const at = (minute: number): { folder: string; now: () => number } => ({
+const optionsAt = (minute: number): { folder: string; now: () => number } => ({
   folder,
   now: () => Date.UTC(2026, 10, 21, 10, minute),
 })
-/** All that a table has, without what no record can say. */
+/** The table's schema in the database, in a stable order. */
 const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => {
   const table = (await engine.catalogue(engine)).get('thing')
   if (table === undefined) return undefined
@@ -75,13 +75,13 @@ const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => 
     foreignKeys: [...table.foreignKeys].sort((a, b) => (a.column < b.column ? -1 : 1)),
   }
 }
-/** Whether the files, the database and the start's own changes know that nothing is left to do. */
+/** What checkMigrations, differences, makeMigration and sync still want to change. */
 const isSettled = async (): Promise<unknown> => ({
   check: await checkMigrations(database.tables, { folder, engines: undefined }),
   differences: (await database.differences())
     .filter(({ kind }) => kind !== 'unknown column')
     .map(({ message }) => message),
-  make: await makeMigration(database, 'nothing', at(59)),
+  make: await makeMigration(database, 'nothing', optionsAt(59)),
   sync: await database.sync(),
 })
 const settled = { check: [], differences: [], make: undefined, sync: [] }
@@ -105,7 +105,7 @@ const together = (unique: boolean | string): Version => ({
   fields: { name: ['string', { unique: unique || true }], ownerId: ['integer', { unique }] },
 })
 
-/** Each option of `@Field`, `@BelongsTo` and `@Record` that is about the table: before and after. */
+/** Each option of `@Field`, `@BelongsTo` and `@Record` that affects the table, before and after the change. */
 const changes: readonly (readonly [string, Version, Version])[] = [
   ['nullable', base, field('string', { nullable: true })],
   ['optional', base, field('string', { optional: true })],
@@ -117,9 +117,9 @@ const changes: readonly (readonly [string, Version, Version])[] = [
     field('decimal', { default: '1.50' }),
     field('decimal', { default: '2' }),
   ],
-  ['a default of moments', field('datetime', {}), field('datetime', { default: 'now' })],
+  ['a default timestamp', field('datetime', {}), field('datetime', { default: 'now' })],
   [
-    'another moment',
+    'another default timestamp',
     field('datetime', { default: '2026-01-01T00:00:00.000Z' }),
     field('datetime', { default: '2026-01-02T00:00:00.000Z' }),
   ],
@@ -146,7 +146,7 @@ const changes: readonly (readonly [string, Version, Version])[] = [
     field('string', { default: 'a', maxLength: 9 }),
   ],
   [
-    'a text that becomes a moment, with their rules',
+    'text to datetime, with rules',
     field('string', { nullable: true, oneOf: ['a', 'b'] }),
     field('datetime', { default: 'now' }),
   ],
@@ -196,7 +196,7 @@ const changes: readonly (readonly [string, Version, Version])[] = [
   ['shardBy', base, option({ shardBy: 'ownerId' })],
 ]
 
-/** How many lists of changes are tried on each engine. */
+/** The number of random sequences per engine. */
 const runs = Number(process.env.MIGRATION_RUNS ?? 3)
 
 const kinds: fc.Arbitrary<readonly [KindName, Rules]> = fc.constantFrom<
@@ -215,7 +215,7 @@ const kinds: fc.Arbitrary<readonly [KindName, Rules]> = fc.constantFrom<
   ['uuid', {}],
 )
 
-/** What a version of the class may declare; a field may be renamed, left out, or belong to an Owner. */
+/** Random versions of the class. A field may be renamed, left out, or belong to an Owner. */
 const versions: fc.Arbitrary<Version> = fc
   .record({
     name: fc.constantFrom<(readonly [string, string?])[]>(['name'], ['title', 'name']),
@@ -233,11 +233,11 @@ const versions: fc.Arbitrary<Version> = fc
     timestamps: fc.boolean(),
     descending: fc.boolean(),
   })
-  .map(({ name: [property, was], kind: [kind, rules], owner: rulesOfOwner, ...rest }) => {
+  .map(({ name: [property, previousName], kind: [kind, rules], owner: rulesOfOwner, ...rest }) => {
     const { unique, index, softDelete, timestamps, descending } = rest
     return {
       fields: {
-        [property]: [kind, { ...rules, unique, index, ...(was !== undefined && { was }) }],
+        [property]: [kind, { ...rules, unique, index, ...(previousName !== undefined && { was: previousName }) }],
         ...(rulesOfOwner !== undefined && { ownerId: ['integer', rulesOfOwner] as const }),
       },
       options: {
@@ -248,66 +248,66 @@ const versions: fc.Arbitrary<Version> = fc
     }
   })
 
-/** They add columns alone. */
-const stays: ReadonlySet<string> = new Set(['timestamps', 'version'])
+/** Options that only add columns. Removing the option keeps the columns. */
+const additiveOptions: ReadonlySet<string> = new Set(['timestamps', 'version'])
 
-describe.each(await startBothEngines())('both ways: %s', (name, address) => {
+describe.each(await startBothEngines())('both directions: %s', (name, address) => {
   let url: string | undefined
   beforeEach(async () => {
     database = await connect((url ??= await address()))
-    if (name === 'PostgreSQL') await emptied()
+    if (name === 'PostgreSQL') await emptyDatabase()
   })
-  const emptied = async (): Promise<void> => {
+  const emptyDatabase = async (): Promise<void> => {
     for (const table of ['thing', 'owner', 'filigree_migration'])
       await runSql(database, `drop table if exists ${table}`)
     await rm(folder, { recursive: true, force: true })
   }
 
-  /** A migration to this version, run. @returns the schema behind it, and whether the migration changed it */
-  const go = async (version: Version, minute: number) => {
-    become(version)
+/** Makes and runs a migration to this version. @returns the new schema, and whether the migration changed it */
+  const migrateTo = async (version: Version, minute: number) => {
+    setVersion(version)
     const found = await checkMigrations(database.tables, { folder, engines: undefined })
-    const made = await makeMigration(database, `v${minute}`, at(minute))
-    expect(found.length > 0).toBe(made !== undefined)
-    await migrateUp(database, at(minute))
+    const migration = await makeMigration(database, `v${minute}`, optionsAt(minute))
+    expect(found.length > 0).toBe(migration !== undefined)
+    await migrateUp(database, optionsAt(minute))
     expect(await isSettled()).toEqual(settled)
-    // SQLite has neither moments nor trigrams nor digits of its own.
+// SQLite has no timestamp, trigram or decimal types, so some changes do not alter its schema.
     const isChanged = found.some((text) => text.startsWith(`${name}: `))
-    return { schema: await schemaOf(database), isChanged, isMade: made !== undefined }
+    return { schema: await schemaOf(database), isChanged, isMade: migration !== undefined }
   }
   const down = async (): Promise<unknown> => {
-    await migrateDown(database, at(0))
+    await migrateDown(database, optionsAt(0))
     return schemaOf(database)
   }
 
-  it.each(changes)('%s', async (what, before, after) => {
-    const first = await go(before, 0)
-    const second = await go(after, 1)
+  it.each(changes)('%s', async (optionName, before, after) => {
+    const first = await migrateTo(before, 0)
+    const second = await migrateTo(after, 1)
     expect(second.isMade).toBe(true)
     if (second.isChanged) expect(second.schema).not.toEqual(first.schema)
     expect(await down()).toEqual(first.schema)
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     expect(await schemaOf(database)).toEqual(second.schema)
-    const third = await go(before, 2)
-    // A column without a field stays.
-    expect(third.isMade).toBe(!stays.has(what))
+    const third = await migrateTo(before, 2)
+// A column without a field remains.
+    expect(third.isMade).toBe(!additiveOptions.has(optionName))
     if (third.isChanged) expect(third.schema).not.toEqual(second.schema)
     if (third.isMade) expect(await down()).toEqual(second.schema)
   })
 
-  it('any changes, one after the other, lead back to each schema', async () => {
+  it('random sequences of changes can be reverted to each schema', async () => {
     const property = fc.asyncProperty(
       fc.array(versions, { minLength: 2, maxLength: 4 }),
       async (list) => {
-        await emptied()
+        await emptyDatabase()
         const schemas: unknown[] = []
         for (const [minute, version] of list.entries()) {
-          const { isMade, schema } = await go(version, minute)
+          const { isMade, schema } = await migrateTo(version, minute)
           if (isMade) schemas.push(schema)
         }
         const last = schemas.pop()
         for (const schema of schemas.toReversed()) expect(await down()).toEqual(schema)
-        await migrateUp(database, at(0))
+        await migrateUp(database, optionsAt(0))
         expect(await schemaOf(database)).toEqual(last)
       },
     )

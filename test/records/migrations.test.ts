@@ -39,13 +39,13 @@ describe.each(engines)('migrations on %s', (engine) => {
   let count = 0
   const opened: Database[] = []
 
-  /** The address of an empty database. */
-  const fresh = async (of: EngineName = engine): Promise<string> =>
-    of === 'sqlite' ? `sqlite:${join(folder, `app${count++}.db`)}` : server.createDatabase()
+/** @returns the URL of an empty database */
+  const emptyDatabaseUrl = async (engineName: EngineName = engine): Promise<string> =>
+    engineName === 'sqlite' ? `sqlite:${join(folder, `app${count++}.db`)}` : server.createDatabase()
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
-    url = await fresh()
+    url = await emptyDatabaseUrl()
   })
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((database) => database.close()))
@@ -59,72 +59,72 @@ describe.each(engines)('migrations on %s', (engine) => {
   }
   const open = (...records: Class[]): Promise<Database> => openAt(url, records)
 
-  const moment = Date.UTC(2026, 10, 21, 10, 30)
-  /** @param minute the one at which it is made */
-  const at = (minute = 0): { folder: string; now: () => number } => ({
+  const startTime = Date.UTC(2026, 10, 21, 10, 30)
+/** Options of a migration. @param minute minutes after the start, for the file name */
+  const options = (minute = 0): { folder: string; now: () => number } => ({
     folder: join(folder, 'migrations'),
-    now: () => moment + minute * 60_000,
+    now: () => startTime + minute * 60_000,
   })
-  const write = (name: string, text: string, of: EngineName = engine): Promise<void> =>
-    writeFile(join(at().folder, `${name}.${of}.sql`), text)
-  const read = (name: string, of: EngineName = engine): Promise<string> =>
-    readFile(join(at().folder, `${name}.${of}.sql`), 'utf8')
+  const write = (name: string, text: string, engineName: EngineName = engine): Promise<void> =>
+    writeFile(join(options().folder, `${name}.${engineName}.sql`), text)
+  const read = (name: string, engineName: EngineName = engine): Promise<string> =>
+    readFile(join(options().folder, `${name}.${engineName}.sql`), 'utf8')
   const states = async (database: Database): Promise<string[]> =>
-    (await migrationStatus(database, at())).map(({ state }) => state)
+    (await migrationStatus(database, options())).map(({ state }) => state)
   const tables = async ({ context }: Database): Promise<string[]> => [
     ...(await context.engine.catalogue(context.engine)).keys(),
   ]
   const list = (database: Database): Promise<object[]> =>
     database.records([...database.tables][0]!.type).list()
 
-  it('are made from what differs, run once, and taken back', async () => {
+  it('are made from the differences, run once, and can be reverted', async () => {
     const database = await open(thing(named))
     const name = '20261121103000_first-thing'
-    expect(await makeMigration(database, 'First thing!', at())).toStrictEqual({
-      files: engines.map((one) => join(at().folder, `${name}.${one}.sql`)),
+    expect(await makeMigration(database, 'First thing!', options())).toStrictEqual({
+      files: engines.map((one) => join(options().folder, `${name}.${one}.sql`)),
       applied: [],
       warnings: [],
     })
     const text = await read(name)
     expect(text).toContain('-- Table thing is missing.\ncreate table "thing" (')
     expect(text).toContain('\n-- down\ndrop table "thing";\n')
-    expect(await migrationStatus(database, at())).toStrictEqual([
+    expect(await migrationStatus(database, options())).toStrictEqual([
       { name, state: 'pending', appliedAt: undefined },
     ])
-    expect(await migrateUp(database, at())).toStrictEqual([name])
-    expect(await migrateUp(database, at())).toStrictEqual([])
+    expect(await migrateUp(database, options())).toStrictEqual([name])
+    expect(await migrateUp(database, options())).toStrictEqual([])
     await database.verify()
-    expect(await makeMigration(database, 'nothing', at())).toBeUndefined()
-    expect(await migrationStatus(database, at())).toStrictEqual([
+    expect(await makeMigration(database, 'nothing', options())).toBeUndefined()
+    expect(await migrationStatus(database, options())).toStrictEqual([
       { name, state: 'applied', appliedAt: '2026-11-21T10:30:00.000Z' },
     ])
-    expect(await migrateDown(database, at())).toStrictEqual([name])
-    expect(await migrateDown(database, at())).toStrictEqual([])
+    expect(await migrateDown(database, options())).toStrictEqual([name])
+    expect(await migrateDown(database, options())).toStrictEqual([])
     expect(await database.differences()).toMatchObject([{ kind: 'missing table' }])
   })
 
-  it('are made for every engine, and lead on each to what the records want', async () => {
-    const tied = { ...named, ownerId: ['integer', { optional: true }] } satisfies Fields
+  it('are made for every engine, and produce the schema of the records on each', async () => {
+    const withOwner = { ...named, ownerId: ['integer', { optional: true }] } satisfies Fields
     const owned = (fields: Fields): Class =>
       thing(fields, (type) => {
         BelongsTo(() => Owner)(type.prototype as object, 'owner')
       })
     const versions = [
       [thing({ ...named, gone: ['string'] })],
-      [owned({ ...tied, price: ['numeric', { default: 1 }] })],
-      [owned({ ...tied, price: ['integer', { index: true, default: 2 }], at: ['datetime'] })],
-      [owned({ ...tied, name: ['string', { unique: true, nullable: true }] }), ...shop],
+      [owned({ ...withOwner, price: ['numeric', { default: 1 }] })],
+      [owned({ ...withOwner, price: ['integer', { index: true, default: 2 }], at: ['datetime'] })],
+      [owned({ ...withOwner, name: ['string', { unique: true, nullable: true }] }), ...shop],
     ]
     for (const [minute, records] of versions.entries()) {
       const database = await open(...records)
-      await makeMigration(database, `v${minute}`, at(minute))
-      await migrateUp(database, at())
+      await makeMigration(database, `v${minute}`, options(minute))
+      await migrateUp(database, options())
       await database.verify()
-      expect(await makeMigration(database, 'nothing', at(minute))).toBeUndefined()
+      expect(await makeMigration(database, 'nothing', options(minute))).toBeUndefined()
     }
     for (const other of engines) {
-      const database = await openAt(await fresh(other), versions.at(-1)!)
-      await migrateUp(database, at())
+      const database = await openAt(await emptyDatabaseUrl(other), versions.at(-1)!)
+      await migrateUp(database, options())
       await database.verify()
       expect(await states(database)).toStrictEqual(Array(4).fill('applied'))
       const unknown = (await database.differences()).map(({ message }) => message).sort()
@@ -136,29 +136,29 @@ describe.each(engines)('migrations on %s', (engine) => {
     }
   })
 
-  it('are made one after the other before any has run', async () => {
-    await makeMigration(await open(thing(named)), 'a', at())
+  it('can be made one after another before any has run', async () => {
+    await makeMigration(await open(thing(named)), 'a', options())
     const database = await open(thing({ ...named, price: ['numeric', { default: 1 }] }))
-    await makeMigration(database, 'b', at(1))
+    await makeMigration(database, 'b', options(1))
     expect(await read('20261121103100_b')).not.toContain('create table')
-    expect(await migrateUp(database, at())).toHaveLength(2)
+    expect(await migrateUp(database, options())).toHaveLength(2)
     await database.verify()
   })
 
-  it('count as applied where the application has made everything by itself', async () => {
+  it('count as applied if sync has created everything', async () => {
     const database = await open(thing(named))
     await database.sync()
-    const made = await makeMigration(database, 'begin', at())
-    expect(made?.applied).toStrictEqual(['20261121103000_begin'])
+    const migration = await makeMigration(database, 'begin', options())
+    expect(migration?.applied).toStrictEqual(['20261121103000_begin'])
     expect(await read('20261121103000_begin')).toContain('create table "thing"')
-    expect(await migrateUp(database, at())).toStrictEqual([])
+    expect(await migrateUp(database, options())).toStrictEqual([])
     expect(await states(database)).toStrictEqual(['applied'])
-    const other = await openAt(await fresh(), [thing(named)])
-    await migrateUp(other, at())
+    const other = await openAt(await emptyDatabaseUrl(), [thing(named)])
+    await migrateUp(other, options())
     await other.verify()
   })
 
-  it('begin with a database as it is, and keep its rows through changes that sync leaves alone', async () => {
+  it('can start from an existing database, and keep its rows', async () => {
     const first = await open(thing({ name: ['string'], size: ['string', { optional: true }] }))
     await first.sync()
     await first.kysely.insertInto('thing').values({ name: 'a', size: '5' }).execute()
@@ -168,82 +168,82 @@ describe.each(engines)('migrations on %s', (engine) => {
       size: ['integer', { default: 3 }],
     }
     const database = await open(thing(fields))
-    await makeMigration(database, 'sizes are numbers', at())
-    await migrateUp(database, at())
+    await makeMigration(database, 'sizes are numbers', options())
+    await migrateUp(database, options())
     expect(await database.differences()).toStrictEqual([])
     expect(await list(database)).toMatchObject([
       { name: 'a', size: 5 },
       { name: 'b', size: 3 },
     ])
     const next = await open(thing({ ...fields, note: ['text', { optional: true }] }))
-    await makeMigration(next, 'notes', at(1))
-    await migrateUp(next, at())
+    await makeMigration(next, 'notes', options(1))
+    await migrateUp(next, options())
     expect(await next.differences()).toStrictEqual([])
     expect(await list(next)).toHaveLength(2)
   })
 
-  it('leave nothing of one that fails, and keep what ran before', async () => {
+  it('roll back completely when they fail, and earlier ones stay', async () => {
     const database = await open(thing(named))
-    await makeMigration(database, 'a', at())
+    await makeMigration(database, 'a', options())
     await write('20261121104000_b', 'create table half (id integer);\ncreate tabel nonsense;\n')
-    const error = await failure(migrateUp(database, at()))
+    const error = await failure(migrateUp(database, options()))
     expect(error.problems[0]).toMatchObject({ code: 'MIGRATION_FAILED' })
     expect(error.message).toContain('Migration 20261121104000_b: ')
     expect(await states(database)).toStrictEqual(['applied', 'pending'])
     expect(await tables(database)).not.toContain('half')
   })
 
-  it('refuse a file that was changed, and one that says no way back', async () => {
+  it('refuse a changed file, and a file without down', async () => {
     const database = await open(thing(named))
-    await makeMigration(database, 'a', at())
-    await migrateUp(database, at())
+    await makeMigration(database, 'a', options())
+    await migrateUp(database, options())
     await write('20261121103000_a', 'select 1;\n')
-    expect((await failure(migrateUp(database, at()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
-    expect((await failure(migrateDown(database, at()))).message).toContain(
+    expect((await failure(migrateUp(database, options()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
+    expect((await failure(migrateDown(database, options()))).message).toContain(
       'does not say how to undo it',
     )
-    await rm(join(at().folder, `20261121103000_a.${engine}.sql`))
+    await rm(join(options().folder, `20261121103000_a.${engine}.sql`))
     expect(await states(database)).toStrictEqual(['applied, file missing'])
   })
 
-  it('run once where two processes start together', async () => {
+  it('run once when two processes start together', async () => {
     const [a, b] = [await open(thing(named)), await open(thing(named))]
-    await makeMigration(a, 'a', at())
-    const ran = await Promise.all([migrateUp(a, at()), migrateUp(b, at())])
-    expect(ran.flat()).toHaveLength(1)
-    expect((await readdir(at().folder)).sort()).toStrictEqual([
+    await makeMigration(a, 'a', options())
+    const applied = await Promise.all([migrateUp(a, options()), migrateUp(b, options())])
+    expect(applied.flat()).toHaveLength(1)
+    expect((await readdir(options().folder)).sort()).toStrictEqual([
       '20261121103000_a.postgres.sql',
       '20261121103000_a.sqlite.sql',
       'schema.postgres.json',
     ])
   })
 
-  it('drop a column or a table only when somebody takes the comment away', async () => {
+  it('drop a column or a table only after you uncomment the statement', async () => {
     await makeMigration(
       await open(thing({ ...named, old: ['string', { optional: true }] }), Owner),
       'a',
-      at(),
+      options(),
     )
     const database = await open(thing({ ...named, price: ['numeric', { default: 0 }] }))
-    await makeMigration(database, 'b', at(1))
+    await makeMigration(database, 'b', options(1))
     const text = await read('20261121103100_b')
     expect(text).toContain('\n-- alter table "thing" drop column "old";')
     expect(text).toContain('\n-- drop table "owner";')
-    await migrateUp(database, at())
+    await migrateUp(database, options())
     expect(await tables(database)).toContain('owner')
   })
 
-  it('let rows be written without a column that no field has any more, and keep it', async () => {
+  it('make a column without a field nullable, and keep it', async () => {
     const before = await open(thing({ ...named, old: ['string'] }))
-    await makeMigration(before, 'a', at())
-    await migrateUp(before, at())
+    await makeMigration(before, 'a', options())
+    await migrateUp(before, options())
     await before.records([...before.tables][0]!.type).create({ name: 'a', old: 'kept' })
     const database = await open(thing(named))
     expect((await failure(database.verify())).message).toContain(
       'thing.old does not belong to a field and must be filled.',
     )
-    await makeMigration(database, 'b', at(1))
-    await migrateUp(database, at())
+    await makeMigration(database, 'b', options(1))
+    await migrateUp(database, options())
     await database.verify()
     await database.records([...database.tables][0]!.type).create({ name: 'b' })
     const rows = await database.kysely.selectFrom('thing').select(['name', 'old']).execute()
@@ -253,12 +253,12 @@ describe.each(engines)('migrations on %s', (engine) => {
     ])
   })
 
-  it('refuse one that only another engine has, before anything runs', async () => {
+  it('refuse a pending migration without a file for this engine, before anything runs', async () => {
     const database = await open(thing(named))
-    await makeMigration(database, 'a', at())
+    await makeMigration(database, 'a', options())
     const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
     await write('20261121104000_b', 'select 1;\n', other)
-    const error = await failure(migrateUp(database, at()))
+    const error = await failure(migrateUp(database, options()))
     expect(error.problems[0]).toMatchObject({
       code: 'MIGRATION_MISSING',
       message: `Migration 20261121104000_b has no file for this engine: 20261121104000_b.${engine}.sql.`,
@@ -266,28 +266,28 @@ describe.each(engines)('migrations on %s', (engine) => {
     })
     expect(await states(database)).toStrictEqual(['pending', 'no file for this engine'])
     await write('20261121104000_b', '-- Nothing.\n')
-    expect(await migrateUp(database, at())).toHaveLength(2)
+    expect(await migrateUp(database, options())).toHaveLength(2)
   })
 
-  it('refuse an older one that only another engine has, unless this engine gets its first ones by make', async () => {
+  it("refuse an older migration without a file for this engine until make has added the engine's files", async () => {
     const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
-    const begun = await openAt(await fresh(other), [thing(named)])
-    await makeMigration(begun, 'a', { ...at(), engines: [other] })
+    const existing = await openAt(await emptyDatabaseUrl(other), [thing(named)])
+    await makeMigration(existing, 'a', { ...options(), engines: [other] })
     const database = await open(thing(named))
-    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+    expect((await failure(migrateUp(database, options()))).problems[0]).toMatchObject({
       code: 'MIGRATION_MISSING',
       remedy: `Add "${engine}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`,
     })
-    await makeMigration(database, 'b', at(1))
+    await makeMigration(database, 'b', options(1))
     expect(await read('20261121103000_a')).toBe(
       '-- Nothing to do: 20261121103100_b makes everything for this engine.\n\n-- down\n-- Nothing to do.\n',
     )
-    expect(await migrateUp(database, at())).toHaveLength(2)
+    expect(await migrateUp(database, options())).toHaveLength(2)
     await database.verify()
     expect(await states(database)).toStrictEqual(['applied', 'applied'])
-    await migrateDown(database, { ...at(), steps: 2 })
-    await rm(join(at().folder, `20261121103000_a.${engine}.sql`))
-    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+    await migrateDown(database, { ...options(), steps: 2 })
+    await rm(join(options().folder, `20261121103000_a.${engine}.sql`))
+    expect((await failure(migrateUp(database, options()))).problems[0]).toMatchObject({
       code: 'MIGRATION_MISSING',
       message: `Migration 20261121103000_a has no file for this engine: 20261121103000_a.${engine}.sql.`,
       remedy: expect.stringContaining('a comment is enough'),
@@ -295,31 +295,31 @@ describe.each(engines)('migrations on %s', (engine) => {
     expect(await states(database)).toStrictEqual(['no file for this engine', 'pending'])
   })
 
-  it('tell of a database that was changed by others', async () => {
+  it('report a database that was changed by hand', async () => {
     const database = await open(thing({ name: ['string', { index: true }] }))
-    await makeMigration(database, 'a', at())
-    await migrateUp(database, at())
+    await makeMigration(database, 'a', options())
+    await migrateUp(database, options())
     await runSql(database, 'drop index thing_name_index')
     if (engine === 'sqlite') {
-      const error = await failure(makeMigration(database, 'b', at(1)))
+      const error = await failure(makeMigration(database, 'b', options(1)))
       expect(error.message).toContain(
         'the database was changed by hand: Index thing_name_index on thing is missing (Thing.name).',
       )
     } else {
-      await makeMigration(database, 'b', at(1))
+      await makeMigration(database, 'b', options(1))
       expect(await read('20261121103100_b', 'sqlite')).toBe(
         '-- Nothing to do for this engine.\n\n-- down\n-- Nothing to do for this engine.\n',
       )
-      await migrateUp(database, at())
+      await migrateUp(database, options())
       await database.verify()
     }
   })
 
-  it('refuse a first line that they do not understand', async () => {
+  it('refuse an unknown first line', async () => {
     const database = await open(thing(named))
-    await makeMigration(database, 'a', at())
+    await makeMigration(database, 'a', options())
     await write('20261121104000_b', '-- filigree: no transactions\nselect 1;\n')
-    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+    expect((await failure(migrateUp(database, options()))).problems[0]).toMatchObject({
       code: 'MIGRATION_FAILED',
       message: `20261121104000_b.${engine}.sql: "no transactions" in the first line is not understood.`,
       remedy: expect.stringContaining('Did you mean "no transaction"?'),
@@ -346,7 +346,7 @@ describe('migrations without a transaction', () => {
   const write = (text: string, engine = 'postgres'): Promise<void> =>
     writeFile(join(folder, `29991231000000_b.${engine}.sql`), text)
 
-  it('run and are taken back statement by statement', async () => {
+  it('run and are reverted statement by statement', async () => {
     await write(
       `-- filigree: no transaction\n-- a; b\n${index};\nanalyze thing;\n-- down\ndrop index concurrently thing_name_later;`,
     )
@@ -359,15 +359,15 @@ describe('migrations without a transaction', () => {
     expect(await indexes()).toBe(false)
   })
 
-  it('run once where several processes start together, none waiting for the other for ever', async () => {
+  it('run once when several processes start together, without a deadlock', async () => {
     await write(`-- filigree: no transaction\n${index};`)
-    const others = await Promise.all([1, 2, 3].map(() => connect(url, { records: [thing(named)] })))
-    const ran = await Promise.all([database, ...others].map((one) => migrateUp(one, { folder })))
-    await Promise.all(others.map((other) => other.close()))
-    expect(ran.flat()).toHaveLength(2)
+    const otherDatabases = await Promise.all([1, 2, 3].map(() => connect(url, { records: [thing(named)] })))
+    const applied = await Promise.all([database, ...otherDatabases].map((one) => migrateUp(one, { folder })))
+    await Promise.all(otherDatabases.map((other) => other.close()))
+    expect(applied.flat()).toHaveLength(2)
   })
 
-  it('say how, where it is needed and was not said', async () => {
+  it('are suggested when a statement needs them', async () => {
     await write(`${index};`)
     expect((await failure(migrateUp(database, { folder }))).problems[0]).toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -375,7 +375,7 @@ describe('migrations without a transaction', () => {
     })
   })
 
-  it('say which statement failed, keep what came before, and let others go on', async () => {
+  it('name the failed statement, keep the earlier ones, and can continue', async () => {
     await write('-- filigree: no transaction\ncreate table half (id int);\nnonsense;')
     const error = await failure(migrateUp(database, { folder }))
     expect(error.message).toContain('Migration 29991231000000_b, statement 2 of 2: syntax error')
@@ -398,7 +398,7 @@ describe('migrations without a transaction', () => {
   })
 })
 
-describe('the schema beside the migrations', () => {
+describe('the schema file next to the migrations', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
@@ -416,11 +416,11 @@ describe('the schema beside the migrations', () => {
       (file) => writeFile(file, '<<<<<<< ours\n{}\n'),
       'Resolve the conflict in it, or restore it from version control.',
     ],
-  ])('is asked for where it %s', async (_, spoil, message) => {
+  ])('is reported if it %s', async (_, damage, message) => {
     const records = [thing(named)]
     const database = await connect('sqlite::memory:', { records })
     await makeMigration(database, 'a', { folder })
-    await spoil(join(folder, 'schema.postgres.json'))
+    await damage(join(folder, 'schema.postgres.json'))
     const error = await failure(makeMigration(database, 'b', { folder }))
     await database.close()
     expect(error.message).toContain(message)
@@ -443,7 +443,7 @@ describe('splitStatements', () => {
     [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
     ['-- why;\nselect 1;', ['-- why;\nselect 1']],
     [`select 'open; end`, [`select 'open`, 'end']],
-  ])('parts %j', (script, statements) => {
+  ])('splits %j', (script, statements) => {
     expect(splitStatements(script)).toStrictEqual(statements)
   })
 })

@@ -10,14 +10,14 @@ afterEach(() => {
   jest.resetModules()
 })
 
-/** What a start on a machine where neither package nor module can be loaded says. */
+/** Connects as on a machine where no driver can be loaded. @returns the reported problems */
 async function problemsOf(url: string): Promise<unknown> {
   for (const name of ['pg', 'better-sqlite3']) {
     const load = () => {
       const missing = new Error(`Cannot find package '${name}' imported from /shop/main.js`)
       throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' })
     }
-    // better-sqlite3 is not installed where Node brings SQLite along.
+// better-sqlite3 is not installed on Node versions with a built-in SQLite.
     jest.unstable_mockModule(name, load, { virtual: true })
   }
   process.getBuiltinModule = () => undefined
@@ -38,7 +38,7 @@ describe('a driver that is not installed', () => {
       'sqlite::memory:',
       `Run: npm install better-sqlite3@${major < 22 ? '12' : '13'}`,
     ],
-  ])('is a boot fault with the line that installs it: %s', async (_name, url, remedy) => {
+  ])('fails the start with the install command: %s', async (_name, url, remedy) => {
     expect(await problemsOf(url)).toMatchObject([{ code: 'DATABASE_DRIVER_MISSING', remedy }])
   })
 
@@ -47,7 +47,7 @@ describe('a driver that is not installed', () => {
     ['bun:sqlite', {}, 'Leave out driver=, or run the application with Bun.'],
     ['better-sqlite3', { deno: '2.0.0' }, 'Leave out driver=, or update Deno: deno upgrade'],
     ['node:sqlite', { bun: '1.0.0' }, 'Leave out driver=, or update Bun: bun upgrade'],
-  ])('is named with what helps on the runtime: %s on %j', async (driver, runtime, remedy) => {
+  ])('fails the start with a fix for the runtime: %s on %j', async (driver, runtime, remedy) => {
     Object.defineProperty(process, 'versions', { value: { ...versions, ...runtime } })
     expect(await problemsOf(`sqlite::memory:?driver=${driver}`)).toMatchObject([
       {
@@ -62,7 +62,7 @@ describe('a driver that is not installed', () => {
 })
 
 describe('a driver that does not exist', () => {
-  it('is a boot fault with the names that do', async () => {
+  it('fails the start with the valid names', async () => {
     expect(await problemsOf('sqlite::memory:?driver=better-sqlite')).toEqual([
       {
         code: 'DATABASE_URL',

@@ -101,7 +101,7 @@ const records = [Owner, Shop, Item, Offer, Seal, Stamp, Tag]
 @Module({ controllers: [Shops], records })
 class Street {}
 
-interface Told {
+interface WriteResult {
   readonly status: number
   readonly body?: unknown
 }
@@ -122,12 +122,12 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
   let database: Database
   let app: Application
 
-  const crud = async (id: number | undefined, input: object): Promise<Told> => {
+  const crud = async (id: number | undefined, input: object): Promise<WriteResult> => {
     const [method, url] = id === undefined ? ['POST', '/shops'] : ['PATCH', `/shops/${id}`]
     const answer = await app.inject({ method, url, json: input })
     return { status: answer.status, body: answer.json() }
   }
-  const graphql = async (id: number | undefined, input: object): Promise<Told> => {
+  const graphql = async (id: number | undefined, input: object): Promise<WriteResult> => {
     const query =
       id === undefined
         ? 'mutation ($input: ShopInput) { done: createShop(input: $input) { id } }'
@@ -142,7 +142,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
     if (code !== undefined) return { status: statuses[code] ?? 500, body: errors }
     return { status: id === undefined ? 201 : 200, body: data?.done }
   }
-  const program = async (id: number | undefined, input: object): Promise<Told> => {
+  const program = async (id: number | undefined, input: object): Promise<WriteResult> => {
     const shops = database.records(Shop)
     try {
       const body =
@@ -153,10 +153,10 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       throw error
     }
   }
-  const doors = { crud, graphql, program }
-  const doorNames = ['crud', 'graphql', 'program'] as const
+  const interfaces = { crud, graphql, program }
+  const interfaceNames = ['crud', 'graphql', 'program'] as const
 
-  /** Everything that is there, by texts that a reader understands. */
+/** All rows of the database, as readable texts. */
   const state = async () => {
     const items = await database.records(Item).list()
     const offers = await database.records(Offer).list()
@@ -221,9 +221,9 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
     await database.records(Shop).link(2, 'tags', [3])
   })
 
-  describe.each(doorNames)('by %s', (door) => {
-    it('does all five with children, in one write, and leaves other rows alone', async () => {
-      const told = await doors[door](1, {
+  describe.each(interfaceNames)('through %s', (via) => {
+    it('perform all five operations on children in one write, and leave other rows unchanged', async () => {
+      const result = await interfaces[via](1, {
         name: 'uno',
         items: {
           create: [{ name: 'new' }, { name: 'c' }],
@@ -234,7 +234,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
         },
         offers: { create: [{ text: 'z' }], delete: [1] },
       })
-      expect(told).toMatchObject({ status: 200 })
+      expect(result).toMatchObject({ status: 200 })
       const now = await state()
       expect(now.shops).toEqual([
         [1, 'uno', 'blue+red+secret', 'ann'],
@@ -252,12 +252,12 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       ])
       expect(now.offers.slice(0, 1)).toEqual(['2:y:2'])
       expect(now.offers[1]).toMatch(/:z:1$/)
-      const made = await database.records(Item).list({ where: { name: { in: ['new', 'A'] } } })
-      expect(made.map(({ shout }) => shout).sort()).toEqual(['A', 'NEW'])
+      const created = await database.records(Item).list({ where: { name: { in: ['new', 'A'] } } })
+      expect(created.map(({ shout }) => shout).sort()).toEqual(['A', 'NEW'])
     })
 
-    it('does all five with rows that are tied', async () => {
-      const told = await doors[door](1, {
+    it('perform all five operations on linked rows', async () => {
+      const result = await interfaces[via](1, {
         tags: {
           create: [{ word: 'new' }],
           update: [{ id: 1, word: 'RED' }],
@@ -265,9 +265,9 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
           disconnect: [2],
         },
       })
-      expect(told).toMatchObject({ status: 200 })
+      expect(result).toMatchObject({ status: 200 })
       expect((await state()).shops[0]).toEqual([1, 'one', 'RED+loose+new+secret', 'ann'])
-      expect(await doors[door](1, { tags: { delete: [1] } })).toMatchObject({ status: 200 })
+      expect(await interfaces[via](1, { tags: { delete: [1] } })).toMatchObject({ status: 200 })
       const now = await state()
       expect(now.shops[0]).toEqual([1, 'one', 'loose+new+secret', 'ann'])
       expect(now.tags).not.toContain('1:RED')
@@ -280,23 +280,23 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [{ update: { name: 'ANN' } }, 'ANN', 2],
       [{ disconnect: true }, undefined, 2],
       [{ delete: true }, undefined, 1],
-    ])('does %j with the row it belongs to', async (owner, name, count) => {
-      expect(await doors[door](1, { owner })).toMatchObject({ status: 200 })
+])('perform %j on the parent row', async (owner, name, count) => {
+      expect(await interfaces[via](1, { owner })).toMatchObject({ status: 200 })
       const now = await state()
       expect(now.shops[0]?.[3]).toBe(name)
       expect(now.owners).toHaveLength(count)
     })
 
-    it('does it with a new row', async () => {
-      const told = await doors[door](undefined, {
+    it('work in a create', async () => {
+      const result = await interfaces[via](undefined, {
         name: 'three',
         owner: { connect: 2 },
         items: { create: [{ name: 'n1' }, { name: 'n2' }], connect: [6] },
         offers: { create: [{ text: 'p' }] },
         tags: { connect: [1], create: [{ word: 'w' }] },
       })
-      expect(told).toMatchObject({ status: 201 })
-      const id = Number((told.body as { id: unknown }).id)
+      expect(result).toMatchObject({ status: 201 })
+      const id = Number((result.body as { id: unknown }).id)
       const now = await state()
       expect(now.shops[2]).toEqual([id, 'three', 'red+w', 'bob'])
       const mine = now.items.filter((text) => text.split(':')[2] === String(id))
@@ -328,24 +328,24 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [400, { owner: { create: { name: 'x' }, connect: 2 } }],
       [409, { items: { update: [{ id: 1, name: 'b' }] } }],
       [409, { items: { delete: [1], create: [{ name: 'b' }] } }],
-    ])('answers %i to %j, and nothing is written', async (status, input) => {
+])('respond with %i to %j, and write nothing', async (status, input) => {
       const before = await state()
-      const told = await doors[door](1, { name: 'changed', ...input })
-      expect({ status: told.status, input }).toEqual({ status, input })
+      const result = await interfaces[via](1, { name: 'changed', ...input })
+      expect({ status: result.status, input }).toEqual({ status, input })
       expect(await state()).toEqual(before)
     })
 
-    it('finds no rows of others for a new one', async () => {
+    it('do not find rows of other parents in a create', async () => {
       const before = await state()
-      const told = await doors[door](undefined, { name: 'x', items: { update: [{ id: 1 }] } })
-      expect(told.status).toBe(404)
-      const gone = await doors[door](undefined, { name: 'x', owner: { delete: true } })
-      expect(gone.status).toBe(404)
+      const result = await interfaces[via](undefined, { name: 'x', items: { update: [{ id: 1 }] } })
+      expect(result.status).toBe(404)
+      const ownerless = await interfaces[via](undefined, { name: 'x', owner: { delete: true } })
+      expect(ownerless.status).toBe(404)
       expect(await state()).toEqual(before)
     })
   })
 
-  describe.each(['crud', 'graphql'] as const)('clients by %s', (door) => {
+  describe.each(['crud', 'graphql'] as const)('clients through %s', (via) => {
     it.each([
       [404, { items: { update: [{ id: 7, name: 'x' }] } }],
       [404, { items: { disconnect: [7] } }],
@@ -366,17 +366,17 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [400, { items: { create: Array.from({ length: 1001 }, (_, i) => ({ name: `n${i}` })) } }],
       [400, { items: { connect: Array.from({ length: 1001 }, (_, i) => i + 1) } }],
       [400, { tagIds: Array.from({ length: 1001 }, () => 1) }],
-    ])('get %i where the child is closed to them', async (status, input) => {
+])('get %i if they may not write the child', async (status, input) => {
       const before = await state()
-      const told = await doors[door](1, { name: 'changed', ...input })
-      expect(told.status).toBe(status)
+      const result = await interfaces[via](1, { name: 'changed', ...input })
+      expect(result.status).toBe(status)
       expect(await state()).toEqual(before)
     })
   })
 
-  it('tells of a fault where the row stands in the input', async () => {
-    const told = await crud(1, { items: { create: [{ name: 'ok' }, { name: 'b' }] } })
-    expect(told).toMatchObject({
+  it('report an error with its path in the input', async () => {
+    const result = await crud(1, { items: { create: [{ name: 'ok' }, { name: 'b' }] } })
+    expect(result).toMatchObject({
       status: 409,
       body: { errors: [{ path: 'items.create.1.name', code: 'unique' }] },
     })
@@ -384,30 +384,30 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
     expect(JSON.stringify(other.body)).toContain('input.items.delete.1')
   })
 
-  it('takes rows by themselves with a new parent only, as before', async () => {
+  it('accept plain child rows for a new parent only', async () => {
     expect((await graphql(undefined, { name: 'x', items: [{ name: 'by' }] })).status).toBe(201)
     expect((await graphql(1, { items: [{ name: 'by2' }] })).status).toBe(400)
     const mixed = { name: 'x', items: [{ name: 'by3' }, { connect: [6] }] }
     expect((await graphql(undefined, mixed)).status).toBe(400)
   })
 
-  it('tells onChange of every row', async () => {
-    const told: string[] = []
+  it('report every row to onChange', async () => {
+    const events: string[] = []
     const stop = database.onChange(({ event, record, id }: Change) =>
-      told.push(`${event} ${record.name} ${id}`),
+      events.push(`${event} ${record.name} ${id}`),
     )
     const items = { create: [{ name: 'new' }], update: [{ id: 1, name: 'A' }], delete: [2] }
     await crud(1, { name: 'uno', items })
     stop()
-    expect(told.filter((text) => !text.startsWith('created'))).toEqual([
+    expect(events.filter((text) => !text.startsWith('created'))).toEqual([
       'updated Shop 1',
       'deleted Item 2',
       'updated Item 1',
     ])
-    expect(told.filter((text) => text.startsWith('created Item'))).toHaveLength(1)
+    expect(events.filter((text) => text.startsWith('created Item'))).toHaveLength(1)
   })
 
-  it('refuses an old version of a child, and takes all back', async () => {
+  it('reject an outdated version of a child, and roll back', async () => {
     const before = await state()
     const items = {
       update: [
@@ -419,79 +419,79 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
     expect(await state()).toEqual(before)
   })
 
-  it('works at any depth in GraphQL and in programs', async () => {
+  it('work at any depth in GraphQL and in programs', async () => {
     const items = { update: [{ id: 1, shop: { update: { owner: { update: { name: 'deep' } } } } }] }
-    // The shop is the one that the item is nested in.
+// The item is already nested in its shop.
     expect((await program(1, { items })).status).toBe(400)
-    const told = await database
+    const result = await database
       .records(Item)
       .update(1, { shop: { update: { owner: { update: { name: 'deep' } } } } })
-    expect(told?.id).toBe(1)
+    expect(result?.id).toBe(1)
     expect((await state()).owners).toEqual(['1:deep', '2:bob'])
   })
 
-  it('does what an obvious reference does, whatever is asked', async () => {
+  it('match a reference implementation for random operations', async () => {
     let seed = 7
-    const next = (most: number): number => {
+    const next = (maximum: number): number => {
       seed = (seed * 1103515245 + 12345) % 2147483648
-      return Math.floor((seed / 2147483648) * most)
+      return Math.floor((seed / 2147483648) * maximum)
     }
     const some = (count: number): number[] => [
       ...new Set(Array.from({ length: next(count + 1) }, () => 1 + next(12))),
     ]
     await database.records(Item).deleteWhere({})
     let items = new Map<number, { name: string; shop: number | null }>()
-    let ties = new Set(['1:1', '1:2', '1:4', '2:3'])
+    let links = new Set(['1:1', '1:2', '1:4', '2:3'])
     const tagIds = new Set([1, 2, 3, 4, 5])
-    for (let round = 0; round < 120; round++) {
+    for (let iteration = 0; iteration < 120; iteration++) {
       const shop = 1 + next(2)
-      const door = doorNames[next(3)] ?? 'crud'
-      const names = Array.from({ length: next(3) }, (_, i) => `r${round}${i}`)
-      const update = some(2).map((id) => ({ id, name: `u${round}${id}` }))
-      const asked = { update, connect: some(2), disconnect: some(1), delete: some(1) }
+      const via = interfaceNames[next(3)] ?? 'crud'
+      const names = Array.from({ length: next(3) }, (_, i) => `r${iteration}${i}`)
+      const update = some(2).map((id) => ({ id, name: `u${iteration}${id}` }))
+      const operations = { update, connect: some(2), disconnect: some(1), delete: some(1) }
       const tagged = { connect: some(1), disconnect: some(1) }
-      const told = await doors[door](shop, {
-        items: { create: names.map((name) => ({ name })), ...asked },
+      const result = await interfaces[via](shop, {
+        items: { create: names.map((name) => ({ name })), ...operations },
         tags: tagged,
       })
 
       const mine = (id: number): boolean => items.get(id)?.shop === shop
-      const named = [...update.map(({ id }) => id), ...asked.disconnect, ...asked.delete]
-      const isSeen = (id: number): boolean => door === 'program' || id !== 4
+      const named = [...update.map(({ id }) => id), ...operations.disconnect, ...operations.delete]
+      const isSeen = (id: number): boolean => via === 'program' || id !== 4
       const isFound =
         named.every(mine) &&
-        asked.connect.every((id) => items.has(id)) &&
-        tagged.disconnect.every((id) => ties.has(`${shop}:${id}`) && isSeen(id)) &&
+        operations.connect.every((id) => items.has(id)) &&
+        tagged.disconnect.every((id) => links.has(`${shop}:${id}`) && isSeen(id)) &&
         tagged.connect.every((id) => tagIds.has(id) && isSeen(id))
-      const gone = new Set(asked.delete)
-      const isWhole = ![...update.map(({ id }) => id), ...asked.disconnect, ...asked.connect].some(
-        (id) => gone.has(id),
+      const deletedIds = new Set(operations.delete)
+      const isConsistent = ![...update.map(({ id }) => id), ...operations.disconnect, ...operations.connect].some(
+        (id) => deletedIds.has(id),
       )
-      const context = JSON.stringify({ round, door, shop, asked, tagged, told })
-      expect({ context, ok: told.status < 300 }).toEqual({ context, ok: isFound && isWhole })
-      if (told.status < 300) {
-        items = new Map([...items].filter(([id]) => !gone.has(id)))
-        for (const id of asked.disconnect)
+      const context = JSON.stringify({ iteration, via, shop, operations, tagged, result })
+      expect({ context, ok: result.status < 300 }).toEqual({ context, ok: isFound && isConsistent })
+      if (result.status < 300) {
+        items = new Map([...items].filter(([id]) => !deletedIds.has(id)))
+        for (const id of operations.disconnect)
           items.set(id, { name: items.get(id)?.name ?? '', shop: null })
-        for (const id of asked.connect) items.set(id, { name: items.get(id)?.name ?? '', shop })
+        for (const id of operations.connect) items.set(id, { name: items.get(id)?.name ?? '', shop })
         for (const { id, name } of update)
           items.set(id, { name, shop: items.get(id)?.shop ?? null })
-        const made = await database.records(Item).list({ where: { name: { in: names } } })
-        for (const { id, name } of made) items.set(id, { name, shop })
-        expect(made).toHaveLength(names.length)
-        ties = new Set(
-          [...ties].filter((tie) => !tagged.disconnect.some((id) => tie === `${shop}:${id}`)),
+        const created = await database.records(Item).list({ where: { name: { in: names } } })
+        for (const { id, name } of created) items.set(id, { name, shop })
+        expect(created).toHaveLength(names.length)
+        links = new Set(
+          [...links].filter((link) => !tagged.disconnect.some((id) => link === `${shop}:${id}`)),
         )
-        for (const id of tagged.connect) ties.add(`${shop}:${id}`)
+        for (const id of tagged.connect) links.add(`${shop}:${id}`)
       }
-      const there = await database.records(Item).list()
-      expect(there.map(({ id, name, shopId }) => [id, name, shopId ?? null])).toEqual(
-        [...items].sort(([a], [b]) => a - b).map(([id, { name, shop: of }]) => [id, name, of]),
+      const storedItems = await database.records(Item).list()
+      expect(storedItems.map(({ id, name, shopId }) => [id, name, shopId ?? null])).toEqual(
+        [...items].sort(([a], [b]) => a - b).map(([id, { name, shop: shopId }]) => [id, name, shopId]),
       )
       const pairs = await database.kysely.selectFrom('shop_tag').selectAll().execute()
       expect(
         new Set(pairs.map((pair) => `${String(pair.shop_id)}:${String(pair.tag_id)}`)),
-      ).toEqual(ties)
+      ).toEqual(links)
     }
   })
 })

@@ -30,13 +30,13 @@ const rows = Array.from({ length: 3000 }, (_, index) => ({
 type Direction = 'asc' | 'desc'
 type Nulls = 'first' | 'last'
 
-/** The obvious way. */
+/** The expected order, computed in plain JavaScript. */
 function sorted(by: 'price' | 'weight', direction: Direction, nulls: Nulls) {
   const sign = direction === 'asc' ? 1 : -1
-  const place = (value: number | null): number =>
+  const rank = (value: number | null): number =>
     value === null ? (nulls === 'last' ? Infinity : -Infinity) : value * sign
   return rows.toSorted((a, b) => {
-    const [x, y] = [place(a[by]), place(b[by])]
+    const [x, y] = [rank(a[by]), rank(b[by])]
     return x === y ? a.id - b.id : x - y
   })
 }
@@ -49,7 +49,7 @@ const orders = (['price', 'weight'] as const).flatMap((by) =>
 
 const engines = await startBothEngines()
 
-describe.each(engines)('lists in the order of a nullable column on %s', (name, open) => {
+describe.each(engines)('lists ordered by a nullable column on %s', (name, open) => {
   let database: Database
   let app: Application
   beforeAll(async () => {
@@ -91,13 +91,13 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
       idsOf(all.filter((row) => row[by] === null || [8, 31].includes(row[by])).slice(0, 5)),
     )
     expect(await ids({ limit: 5, where: { [by]: null, not: { [by]: null } } })).toEqual([])
-    const none = all.findIndex((row) => row[by] === null)
-    for (const place of [0, none - 3, none, all.length - 2]) {
-      const last = all[Math.max(0, place)]
+    const firstNull = all.findIndex((row) => row[by] === null)
+    for (const index of [0, firstNull - 3, firstNull, all.length - 2]) {
+      const last = all[Math.max(0, index)]
       if (last === undefined) continue
       const row = await parcels.find(last.id)
       const after = parcels.cursorOf(row ?? new Parcel(), orderBy)
-      const start = Math.max(0, place) + 1
+      const start = Math.max(0, index) + 1
       expect(await ids({ after, limit: 7 })).toEqual(idsOf(all.slice(start, start + 7)))
       expect(await ids({ after, limit: 7, where: { kind: 1 } })).toEqual(
         idsOf(all.slice(start).filter(({ kind }) => kind === 1)).slice(0, 7),
@@ -105,70 +105,70 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     }
   })
 
-  it('by several of them go on behind every place, whether or not its row is there', async () => {
+  it('continue after any position in several fields, even if its row does not exist', async () => {
     const parcels = database.records(Parcel)
     let seed = 7
     const random = (below: number): number => {
       seed = (seed * 48_271) % 2_147_483_647
       return seed % below
     }
-    const side = (first: Row, second: Row, { by, direction, nulls }: Term): number => {
+    const compareBy = (first: Row, second: Row, { by, direction, nulls }: Term): number => {
       const [x, y] = [first[by], second[by]]
       if (x === y) return 0
       if (x === null || y === null) return (x === null) === (nulls === 'first') ? -1 : 1
       return x < y === (direction === 'asc') ? -1 : 1
     }
-    for (let round = 0; round < 60; round++) {
+    for (let iteration = 0; iteration < 60; iteration++) {
       const names = (['price', 'weight', 'kind'] as const).toSorted(() => random(3) - 1)
       const terms = names.slice(0, 1 + random(3)).map((by): Term => {
         const direction = random(2) === 0 ? 'asc' : 'desc'
         return { by, direction, nulls: random(2) === 0 ? 'first' : 'last' }
       })
-      const orderBy = terms.map(({ by, ...how }) => ({ [by]: how }))
+      const orderBy = terms.map(({ by, ...options }) => ({ [by]: options }))
       const compare = (first: Row, second: Row): number => {
         for (const term of terms) {
-          const found = side(first, second, term)
+          const found = compareBy(first, second, term)
           if (found !== 0) return found
         }
         return first.id - second.id
       }
-      const place: Row = {
+      const position: Row = {
         id: random(3100),
         price: random(4) === 0 ? null : random(1000),
         weight: random(3) === 0 ? null : random(50),
         kind: random(3),
       }
-      const expected = rows.filter((row) => compare(row, place) > 0).toSorted(compare)
-      const after = parcels.cursorOf(Object.assign(new Parcel(), place), orderBy)
+      const expected = rows.filter((row) => compare(row, position) > 0).toSorted(compare)
+      const after = parcels.cursorOf(Object.assign(new Parcel(), position), orderBy)
       const found = await parcels.list({ orderBy, after, limit: 25 })
-      expect({ orderBy, place, ids: found.map(({ id }) => id) }).toEqual({
+      expect({ orderBy, position, ids: found.map(({ id }) => id) }).toEqual({
         orderBy,
-        place,
+        position,
         ids: expected.slice(0, 25).map(({ id }) => id),
       })
     }
   })
 
-  it('of GraphQL are the same', async () => {
+  it('return the same rows over GraphQL', async () => {
     for (const [by, direction, nulls] of orders.filter(([, , nulls]) => nulls === 'last')) {
       const all = sorted(by, direction, nulls)
       let after = ''
-      for (let place = 1460; place < 1500; place += 20) {
+      for (let offset = 1460; offset < 1500; offset += 20) {
         if (after === '') {
           const parcels = database.records(Parcel)
-          const last = await parcels.find(all[place - 1]?.id ?? 0)
+          const last = await parcels.find(all[offset - 1]?.id ?? 0)
           const cursor = parcels.cursorOf(last ?? new Parcel(), { [by]: direction })
           after = `, after: "${cursor}"`
         }
         const query = `{
-          parcels(orderBy: [{ ${by}: ${direction} }], limit: 20, offset: ${place}) { id }
+          parcels(orderBy: [{ ${by}: ${direction} }], limit: 20, offset: ${offset}) { id }
           parcelsPage(orderBy: [{ ${by}: ${direction} }], first: 20${after}) {
             edges { node { id } } pageInfo { endCursor hasNextPage }
           }
         }`
         const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
         const { data } = answer.json() as { data: Answer }
-        const ids = all.slice(place, place + 20).map(({ id }) => id)
+        const ids = all.slice(offset, offset + 20).map(({ id }) => id)
         expect(data.parcels.map(({ id }) => Number(id))).toEqual(ids)
         expect(data.parcelsPage.edges.map(({ node }) => Number(node.id))).toEqual(ids)
         after = `, after: "${data.parcelsPage.pageInfo.endCursor}"`
@@ -180,7 +180,7 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     ['price', 'asc'],
     ['price', 'desc'],
     ['weight', 'desc'],
-  ] as const)('go by the index: %s %s', async (by, direction) => {
+  ] as const)('use the index: %s %s', async (by, direction) => {
     const { context } = database
     const table = database.records(Parcel).table
     const order = readOrder(table, { [by]: direction }, false)

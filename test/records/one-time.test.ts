@@ -1,4 +1,4 @@
-/** Tokens that are good once. Source: decisions, Sign-in. */
+/** One-time tokens. Source: decisions, Sign-in. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ class Desk {
 @Module({ providers: [Desk, invitations, resets] })
 class DeskModule {}
 
-describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s', (engine) => {
+describe.each(['sqlite', 'postgres'] as const)('one-time tokens on %s', (engine) => {
   let server: PostgresServer | undefined
   let app: TestApplication
   let folder: string
@@ -46,18 +46,18 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
   const stored = () =>
     app.get(Database).kysely.selectFrom('filigree_one_time').selectAll().execute()
 
-  it('give their value once', async () => {
+  it('return their value once', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
     expect(await desk().invitations.take(token)).toBeNull()
   })
 
-  it('are compared in the one spelling in which they were made', async () => {
+  it('are accepted only in the exact spelling in which they were made', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const last = letters.indexOf(token.at(-1) ?? '')
-    // The last letter has two bits that belong to no byte.
+// The last letter has two unused bits.
     const sameBytes = [1, 2, 3].map((bits) => token.slice(0, -1) + (letters[last | bits] ?? ''))
     const spellings: unknown[] = [
       ...sameBytes.filter((text) => text !== token),
@@ -73,41 +73,41 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
     expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
   })
 
-  it('are made and taken by what oneTime gave, where one application runs', async () => {
+  it('can be made and taken through the oneTime provider while one application runs', async () => {
     const token = await invitations.make({ orgId: 4 })
     expect(await invitations.take(token)).toEqual({ orgId: 4 })
   })
 
-  it('are stored as hashes alone', async () => {
+  it('are stored only as hashes', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
     const rows = await stored()
     expect(rows).toHaveLength(1)
     expect(JSON.stringify(rows)).not.toContain(token)
   })
 
-  it('are taken once by fifty at the same time', async () => {
+  it('are taken once by fifty concurrent calls', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
-    const taken = await Promise.all(
+    const values = await Promise.all(
       Array.from({ length: 50 }, () => desk().invitations.take(token)),
     )
-    expect(taken.filter((value) => value !== null)).toEqual([{ orgId: 3 }])
+    expect(values.filter((value) => value !== null)).toEqual([{ orgId: 3 }])
   })
 
-  it('were not taken, and not made, in a transaction that is rolled back', async () => {
+  it('are neither taken nor made in a transaction that rolls back', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
-    let other = ''
-    const failing = app.get(Database).transaction(async () => {
+    let madeInside = ''
+    const transaction = app.get(Database).transaction(async () => {
       expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
       expect(await desk().invitations.take(token)).toBeNull()
-      other = await desk().invitations.make({ orgId: 5 })
+      madeInside = await desk().invitations.make({ orgId: 5 })
       throw new Error('The name is taken.')
     })
-    await expect(failing).rejects.toThrow('The name is taken.')
-    expect(await desk().invitations.take(other)).toBeNull()
+    await expect(transaction).rejects.toThrow('The name is taken.')
+    expect(await desk().invitations.take(madeInside)).toBeNull()
     expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
   })
 
-  it('end when another is made with the same key, for the same purpose', async () => {
+  it('end when another token is made with the same key for the same purpose', async () => {
     const first = await desk().resets.make('ann', { key: 'ann' })
     const second = await desk().resets.make('ann', { key: 'ann' })
     const bea = await desk().resets.make('bea', { key: 'bea' })
@@ -118,7 +118,7 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
   })
 
   it.each(['a\0b', 'a'.repeat(12_000), 'x\ud800'])(
-    'have any text as their key: %j',
+'accept any text as key: %j',
     async (key) => {
       const first = await desk().resets.make('ann', { key })
       const other = await desk().resets.make('bea', { key: 'x\ud801' })
@@ -129,11 +129,11 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
     },
   )
 
-  it.each([undefined, null, 5, {}])('are null for what is no text: %j', async (token) => {
+  it.each([undefined, null, 5, {}])('return null for a value that is not a string: %j', async (token) => {
     expect(await desk().invitations.take(token as never)).toBeNull()
   })
 
-  it('run out, and are removed later', async () => {
+  it('expire, and are deleted later', async () => {
     const token = await desk().resets.make('ann')
     const invitation = await desk().invitations.make({ orgId: 3 })
     await app.clock.advance('11m')
@@ -144,20 +144,20 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
   })
 
   it.each(['', 'x', '\0', '\ud800', 'a'.repeat(10_000), "' or 1=1 --"])(
-    'are null for what is none: %j',
+'return null for an invalid token: %j',
     async (token) => {
       await desk().invitations.make({ orgId: 3 })
       expect(await desk().invitations.take(token)).toBeNull()
     },
   )
 
-  it('of one purpose are none of another', async () => {
+  it('of one purpose are not accepted for another', async () => {
     const token = await desk().invitations.make({ orgId: 3 })
     expect(await desk().resets.take(token)).toBeNull()
     expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
   })
 
-  it('say which application is meant where several run', async () => {
+  it('require injection when several applications run', async () => {
     const other: Application = await bootstrap(DeskModule, {
       ...{ database: url, listen: false, logger: false },
     })
@@ -171,7 +171,7 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
 })
 
 describe('oneTime', () => {
-  it('says what is missing', async () => {
+  it('reports missing and invalid options', async () => {
     expect(() => oneTime('', { for: '7d' })).toThrow('the tokens need a name')
     expect(() => oneTime('x', { for: 'soon' })).toThrow('"for" must be a time from one second on')
     expect(() => oneTime('x', { fro: '7d' } as never)).toThrow('Did you mean "for"?')
@@ -180,9 +180,9 @@ describe('oneTime', () => {
   })
 })
 
-it('two providers of one name are a fault at the start', async () => {
-  const again = oneTime<string>('invitation', { for: '1h' })
-  @Module({ providers: [invitations, again] })
+it('two providers with the same name stop the start', async () => {
+  const duplicate = oneTime<string>('invitation', { for: '1h' })
+  @Module({ providers: [invitations, duplicate] })
   class Twice {}
   await expect(testApplication(Twice)).rejects.toThrow("Two providers are oneTime('invitation')")
 })

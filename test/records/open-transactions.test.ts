@@ -1,6 +1,6 @@
 /**
- * What the framework stores for a program is part of the transaction that is open where it is asked: it waits for
- * nothing, and what is rolled back never was. Source: decisions, Records: transactions.
+ * Data that the framework stores, such as revoked tokens, is part of the open transaction: it needs no second connection, and a
+ * rollback undoes it. Source: decisions, Records: transactions.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -28,14 +28,14 @@ class Note {
   @Field('string') text!: string
 }
 
-/** What a route does to tokens. */
-interface Ask {
+/** What a route should do with tokens. */
+interface TokenJob {
   readonly jti?: string
   readonly sub?: string
   readonly token?: string
   readonly fails?: boolean
 }
-class Job implements Ask {
+class Job implements TokenJob {
   @Field('string', { optional: true }) jti?: string
   @Field('string', { optional: true }) sub?: string
   @Field('string', { optional: true }) token?: string
@@ -49,25 +49,25 @@ class Tokens {
     private readonly database: Database,
   ) {}
 
-  /** Ends what the job names, then tells of its token and leaves a note. */
-  async run({ jti, sub, token, fails }: Ask): Promise<{ first: unknown; known: unknown }> {
+/** Revokes the named tokens, verifies the given token and creates a note. */
+  async run({ jti, sub, token, fails }: TokenJob): Promise<{ first: unknown; verified: unknown }> {
     const first = jti === undefined ? undefined : await this.auth.revoke(jti)
     if (sub !== undefined) await this.auth.revokeAll(sub)
-    const known = token === undefined ? undefined : ((await this.auth.verify(token))?.jti ?? null)
+    const verified = token === undefined ? undefined : ((await this.auth.verify(token))?.jti ?? null)
     await this.database.records(Note).create({ text: jti ?? sub ?? 'note' })
-    if (fails === true) throw new HttpError(418, 'taken back')
-    return { first, known }
+    if (fails === true) throw new HttpError(418, 'rolled back')
+    return { first, verified }
   }
 
-  /** In a part that is taken back, within a transaction that is not. */
-  async part(job: Ask): Promise<{ ok: boolean }> {
+/** Runs in a nested transaction that rolls back, inside a transaction that commits. */
+  async part(job: TokenJob): Promise<{ ok: boolean }> {
     return this.database.transaction(async (tx) => {
       await tx.transaction(() => this.run({ ...job, fails: true })).catch(() => undefined)
       return { ok: true }
     })
   }
 
-  inKysely(job: Ask): Promise<unknown> {
+  inKysely(job: TokenJob): Promise<unknown> {
     return this.database.kysely.transaction().execute(async (trx) => {
       await trx.insertInto('note').values({ text: 'trx' }).execute()
       return this.run(job)
@@ -77,7 +77,7 @@ class Tokens {
 
 @Controller('/')
 @NoAuth
-class Doors {
+class TokenController {
   static readonly inject = [Tokens, Database]
   constructor(
     private readonly tokens: Tokens,
@@ -110,9 +110,9 @@ class Doors {
   }
 }
 
-/** Says one thing, then nothing. */
+/** Sends one event, then none. */
 async function* silence(): AsyncGenerator<string> {
-  yield 'begun'
+yield 'started'
   await new Promise(() => undefined)
 }
 
@@ -122,19 +122,19 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true }).addMutat
   noAuth: true,
   args: { jti: 'String', sub: 'String', token: 'String', fails: 'Boolean' },
   resolve: async (_parent, args) => {
-    const job: Ask = args
-    const answer = await held.app.get(Database).transaction(() => held.app.get(Tokens).run(job))
+    const job: TokenJob = args
+    const answer = await current.app.get(Database).transaction(() => current.app.get(Tokens).run(job))
     return JSON.stringify(answer)
   },
 })
 graphql.registerRoute('/graphql')
 
-@Module({ controllers: [Doors], providers: [Tokens], records: [Note], graphql: [graphql] })
+@Module({ controllers: [TokenController], providers: [Tokens], records: [Note], graphql: [graphql] })
 class Desk {}
 
-const held: { app: Application } = { app: undefined as never }
+const current: { app: Application } = { app: undefined as never }
 
-const doors = ['/route', '/database', '/nested', '/kysely', '/kysely-within', '/graphql']
+const routes = ['/route', '/database', '/nested', '/kysely', '/kysely-within', '/graphql']
 
 describe.each(await startBothEngines())('%s: what is stored in an open transaction', (_n, open) => {
   let app: Application
@@ -142,7 +142,7 @@ describe.each(await startBothEngines())('%s: what is stored in an open transacti
 
   beforeAll(async () => {
     const url = await open()
-    held.app = app = await bootstrap(Desk, {
+    current.app = app = await bootstrap(Desk, {
       database: url,
       port: 0,
       host: '127.0.0.1',
@@ -157,72 +157,72 @@ describe.each(await startBothEngines())('%s: what is stored in an open transacti
     const token = await app.get(Auth).getToken({ jti, sub })
     return { jti, sub, token }
   }
-  const admits = async (token: string): Promise<number> =>
+  const statusWith = async (token: string): Promise<number> =>
     (await app.inject({ url: '/me', token })).status
 
-  const send = async (door: string, job: Ask): Promise<{ status: number; body: unknown }> => {
+  const send = async (route: string, job: TokenJob): Promise<{ status: number; body: unknown }> => {
     const query =
       'mutation ($jti: String, $sub: String, $token: String, $fails: Boolean) { job(jti: $jti, sub: $sub, token: $token, fails: $fails) }'
-    const json = door === '/graphql' ? { query, variables: job } : job
-    const answer = await app.inject({ method: 'POST', url: door, json })
-    if (door !== '/graphql') return { status: answer.status, body: answer.json() }
+    const json = route === '/graphql' ? { query, variables: job } : job
+    const answer = await app.inject({ method: 'POST', url: route, json })
+    if (route !== '/graphql') return { status: answer.status, body: answer.json() }
     const { data, errors } = answer.json() as { data: { job: string } | null; errors?: unknown[] }
     return errors === undefined
       ? { status: 200, body: JSON.parse(data?.job ?? 'null') as unknown }
       : { status: 418, body: undefined }
   }
 
-  describe.each(doors)('%s', (door) => {
-    it('revoke is part of it, and seen by verify at once', async () => {
+  describe.each(routes)('%s', (route) => {
+    it('revoke joins the transaction, and verify sees it immediately', async () => {
       const { jti, token } = await signIn()
-      expect(await admits(token)).toBe(200)
-      expect(await send(door, { jti, token })).toEqual({
+      expect(await statusWith(token)).toBe(200)
+      expect(await send(route, { jti, token })).toEqual({
         status: 200,
-        body: { first: true, known: null },
+        body: { first: true, verified: null },
       })
-      expect(await admits(token)).toBe(401)
+      expect(await statusWith(token)).toBe(401)
       expect(await app.get(Auth).revoke(jti)).toBe(false)
     })
 
-    it('revokeAll is part of it', async () => {
+    it('revokeAll joins the transaction', async () => {
       const { sub, token } = await signIn()
-      expect(await admits(token)).toBe(200)
-      expect((await send(door, { sub, token })).body).toEqual({ known: null })
-      expect(await admits(token)).toBe(401)
+      expect(await statusWith(token)).toBe(200)
+      expect((await send(route, { sub, token })).body).toEqual({ verified: null })
+      expect(await statusWith(token)).toBe(401)
     })
 
-    it('what is rolled back never was', async () => {
+    it('a rollback undoes everything', async () => {
       const { jti, sub, token } = await signIn()
-      expect(await admits(token)).toBe(200)
-      expect((await send(door, { jti, sub, token, fails: true })).status).toBe(418)
-      expect(await admits(token)).toBe(200)
+      expect(await statusWith(token)).toBe(200)
+      expect((await send(route, { jti, sub, token, fails: true })).status).toBe(418)
+      expect(await statusWith(token)).toBe(200)
       expect(await app.get(Database).records(Note).count({ text: jti })).toBe(0)
       expect(await app.get(Auth).revoke(jti)).toBe(true)
     })
 
-    it('more of them than there are connections wait for none of their own', async () => {
+    it('more requests than connections do not block each other', async () => {
       const jobs = await Promise.all(Array.from({ length: 24 }, signIn))
-      const answers = await Promise.all(jobs.map(({ jti, token }) => send(door, { jti, token })))
+      const answers = await Promise.all(jobs.map(({ jti, token }) => send(route, { jti, token })))
       expect(answers.map(({ status }) => status)).toEqual(jobs.map(() => 200))
     })
   })
 
-  it('a part that is rolled back takes back its own', async () => {
+  it('a nested rollback undoes only its own part', async () => {
     const { jti, sub, token } = await signIn()
     expect(await send('/part', { jti, sub })).toEqual({ status: 200, body: { ok: true } })
-    expect(await admits(token)).toBe(200)
+    expect(await statusWith(token)).toBe(200)
   })
 
   it.each([
     ['committed', false, false, ['outer committed', 'part committed']],
     ['rolled back in part', true, false, ['part rolled back', 'outer committed']],
     ['rolled back', false, true, ['outer rolled back', 'part rolled back']],
-  ])('packages are told what became of it: %s', async (_what, partFails, fails, wanted) => {
+  ])('packages are notified of the outcome: %s', async (_what, partFails, fails, expectedEvents) => {
     const database = app.get(Database)
-    const told: string[] = []
+    const reported: string[] = []
     const follow = (name: string): void => {
-      database.openTransaction()?.onCommit(() => told.push(`${name} committed`))
-      database.openTransaction()?.onRollback(() => told.push(`${name} rolled back`))
+      database.openTransaction()?.onCommit(() => reported.push(`${name} committed`))
+      database.openTransaction()?.onRollback(() => reported.push(`${name} rolled back`))
     }
     expect(database.openTransaction()).toBeUndefined()
     const work = database.transaction(async (tx) => {
@@ -235,7 +235,7 @@ describe.each(await startBothEngines())('%s: what is stored in an open transacti
       if (fails) throw new Error('outer')
     })
     await work.catch(() => undefined)
-    expect(told).toEqual(wanted)
+    expect(reported).toEqual(expectedEvents)
     expect(database.openTransaction()).toBeUndefined()
   })
 
@@ -244,11 +244,11 @@ describe.each(await startBothEngines())('%s: what is stored in an open transacti
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
     const stream = await fetch(`${app.url}/stream`, { headers })
     let isOver = false
-    const whole = stream.text().finally(() => (isOver = true))
+    const text = stream.text().finally(() => (isOver = true))
     await send('/route', { jti, fails: true })
     await new Promise((resolve) => setImmediate(resolve))
     expect(isOver).toBe(false)
     await send('/route', { jti })
-    expect(await whole).toContain('begun')
+    expect(await text).toContain('started')
   })
 })

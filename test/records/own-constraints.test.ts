@@ -1,4 +1,4 @@
-/** Constraints that an application adds to the database itself. Source: docs/records/model.md, Constraints of the database. */
+/** Constraints that an application creates in the database by itself. Source: docs/records/model.md, Constraints of the database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -58,7 +58,7 @@ class Bookings {
 
   @Post('/by-handler')
   async make() {
-    // The client has sent nothing of it.
+// The client sends none of these values.
     return this.database.records(Booking).create({ roomId: 1, ...first, endsAt: early })
   }
 }
@@ -79,7 +79,7 @@ const unique = `create unique index one_code on booking (code);
   create unique index one_plain on booking (plain);
   create unique index undeclared on booking (other);`
 
-/** SQLite has no exclusion constraints, and adds no checks to a table: triggers do both, and name themselves. */
+/** SQLite has no exclusion constraints, and cannot add checks to a table. Triggers do both and report the name of the constraint. */
 const trigger = (when: string): string => `
   create trigger no_overlap_${when} before ${when} on booking
   when exists (select 1 from booking where room_id = new.room_id and id is not new.id
@@ -98,13 +98,13 @@ const constraints: { [engine: string]: string } = {
 
 const engines = await startBothEngines()
 
-describe.each(engines)('a constraint of the application, on %s', (engine, open) => {
+describe.each(engines)('a custom constraint on %s', (engine, open) => {
   let app: Application
   let database: Database
-  const lines: object[] = []
+  const logLines: object[] = []
   beforeAll(async () => {
     const env = { APP_JWT_SECRET: 'a secret of thirty-two characters' }
-    const write = (line: object): number => lines.push(line)
+    const write = (line: object): number => logLines.push(line)
     const quiet = (): undefined => undefined
     const logger = {
       trace: quiet,
@@ -127,9 +127,9 @@ describe.each(engines)('a constraint of the application, on %s', (engine, open) 
       { roomId: 1, ...first, code: 'a', badge: 'b', secret: 'c', plain: 'p', other: 'o' },
       { roomId: 1, ...second },
     ])
-    lines.length = 0
+    logLines.length = 0
   })
-  const ask = async (
+  const sendWithRoles = async (
     method: string,
     url: string,
     json: object = {},
@@ -144,59 +144,59 @@ describe.each(engines)('a constraint of the application, on %s', (engine, open) 
     const [row] = await database.records(Booking).list({ orderBy: { id: 'desc' }, limit: 1 })
     return row?.id ?? 0
   }
-  const taken = (path: string, code = expect.anything() as unknown) => ({
+  const roomTaken = (path: string, code = expect.anything() as unknown) => ({
     error: 'The room is taken.',
     errors: [{ path, code, message: expect.stringContaining('The room is taken.') as unknown }],
   })
 
-  it('tells REST clients what is declared', async () => {
-    const made = await ask('POST', '/bookings', { roomId: 1, ...first })
-    expect(made).toMatchObject({ status: 409, body: taken('startsAt') })
-    const changed = await ask('PATCH', `/bookings/${await last()}`, first)
-    expect(changed).toMatchObject({ status: 409, body: taken('startsAt') })
-    const wrong = await ask('POST', '/bookings', { roomId: 1, ...first, endsAt: early })
-    expect(wrong).toMatchObject({
+  it('reports the declared error over REST', async () => {
+    const created = await sendWithRoles('POST', '/bookings', { roomId: 1, ...first })
+    expect(created).toMatchObject({ status: 409, body: roomTaken('startsAt') })
+    const changed = await sendWithRoles('PATCH', `/bookings/${await last()}`, first)
+    expect(changed).toMatchObject({ status: 409, body: roomTaken('startsAt') })
+    const reversed = await sendWithRoles('POST', '/bookings', { roomId: 1, ...first, endsAt: early })
+    expect(reversed).toMatchObject({
       status: 400,
       body: {
         errors: [{ path: 'endsAt', message: 'It ends before it begins.' }],
       },
     })
     const third = { startsAt: '2027-03-05T10:00:00Z', endsAt: '2027-03-05T11:00:00Z', roomId: 1 }
-    const used = await ask('POST', '/bookings', { ...third, code: 'a' })
-    expect(used).toMatchObject({ status: 422, body: { error: 'The code is used up.' } })
-    const undeclared = await ask('POST', '/bookings', { ...third, other: 'o' })
+    const duplicateCode = await sendWithRoles('POST', '/bookings', { ...third, code: 'a' })
+    expect(duplicateCode).toMatchObject({ status: 422, body: { error: 'The code is used up.' } })
+    const undeclared = await sendWithRoles('POST', '/bookings', { ...third, other: 'o' })
     expect(undeclared.status).toBe(409)
   })
 
-  it('tells clients of nested rows, with their path', async () => {
-    const made = await ask('PATCH', '/rooms/1', { bookings: { create: [first] } })
-    expect(made).toMatchObject({
+  it('reports nested rows with their path', async () => {
+    const created = await sendWithRoles('PATCH', '/rooms/1', { bookings: { create: [first] } })
+    expect(created).toMatchObject({
       status: 409,
       body: { errors: [{ path: 'bookings.create.0.startsAt' }] },
     })
   })
 
-  it('tells clients of GraphQL', async () => {
+  it('reports the declared error over GraphQL', async () => {
     const text = `mutation { createBooking(input: { roomId: 1, startsAt: "${first.startsAt}", endsAt: "${first.endsAt}" }) { id } }`
-    const { body } = await ask('POST', '/graphql', { query: text })
+    const { body } = await sendWithRoles('POST', '/graphql', { query: text })
     expect(JSON.stringify(body)).toContain('The room is taken.')
     expect(body).toMatchObject({ errors: [{ extensions: { code: 'CONFLICT' } }] })
   })
 
-  it('is the client’s error also where a handler has written the values', async () => {
-    const made = await ask('POST', '/bookings/by-handler')
-    expect(made).toMatchObject({ status: 400, body: { error: 'It ends before it begins.' } })
+  it('is an error of the client even if the handler wrote the values', async () => {
+    const created = await sendWithRoles('POST', '/bookings/by-handler')
+    expect(created).toMatchObject({ status: 400, body: { error: 'It ends before it begins.' } })
   })
 
-  it('names no field, and says nothing of it, to those who may not read it', async () => {
+  it('does not reveal fields that the caller may not read', async () => {
     const third = { startsAt: '2027-03-05T10:00:00Z', endsAt: '2027-03-05T11:00:00Z', roomId: 1 }
     const plain = { ...third, plain: 'p' }
-    const told = { error: 'Two badges may not share it.', errors: [{ path: 'badge' }] }
-    expect(await ask('POST', '/bookings', plain)).toMatchObject({ status: 409, body: told })
-    const untold = await ask('POST', '/bookings', plain, [])
-    expect(untold).toEqual({ status: 409, body: { error: 'Another record is in its way.' } })
+    const visibleError = { error: 'Two badges may not share it.', errors: [{ path: 'badge' }] }
+    expect(await sendWithRoles('POST', '/bookings', plain)).toMatchObject({ status: 409, body: visibleError })
+    const hiddenError = await sendWithRoles('POST', '/bookings', plain, [])
+    expect(hiddenError).toEqual({ status: 409, body: { error: 'Another record is in its way.' } })
     const text = `mutation { createBooking(input: { roomId: 1, startsAt: "${third.startsAt}", endsAt: "${third.endsAt}", plain: "p" }) { id } }`
-    const { body } = await ask('POST', '/graphql', { query: text }, [])
+    const { body } = await sendWithRoles('POST', '/graphql', { query: text }, [])
     expect(JSON.stringify(body)).not.toContain('adge')
     const id = await last()
     const hidden = database.records(Booking).update(id, { secret: 'c' })
@@ -206,7 +206,7 @@ describe.each(engines)('a constraint of the application, on %s', (engine, open) 
     })
   })
 
-  it('holds in every call of a repository', async () => {
+  it('applies to every method of a repository', async () => {
     const bookings = database.records(Booking)
     const clash = { roomId: 1, ...first }
     const error = { status: 409, message: 'The room is taken.' }
@@ -222,9 +222,9 @@ describe.each(engines)('a constraint of the application, on %s', (engine, open) 
     expect(await bookings.count()).toBe(2)
   })
 
-  it('has its name in the log', async () => {
-    await ask('POST', '/bookings', { roomId: 1, ...first })
-    const [line] = lines.filter((one) => JSON.stringify(one).includes('no_overlap'))
+  it('is named in the log', async () => {
+    await sendWithRoles('POST', '/bookings', { roomId: 1, ...first })
+    const [line] = logLines.filter((one) => JSON.stringify(one).includes('no_overlap'))
     expect(line).toMatchObject({
       status: 409,
       reason: expect.stringContaining('no_overlap') as unknown,

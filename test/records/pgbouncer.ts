@@ -1,4 +1,4 @@
-/** A PgBouncer of the tests' own, in transaction mode, where the machine has one. */
+/** Starts PgBouncer in transaction mode, if it is installed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -8,20 +8,20 @@ import { delimiter, join } from 'node:path'
 import { freePort } from './postgres-server.js'
 
 export interface Pooler {
-  /** The address of a database of the server, through the pooler. */
+/** @returns the URL of a database of the server, through the pooler */
   through(url: string): string
   close(): Promise<void>
 }
 
-/** Debian keeps it where only root's PATH leads. */
+/** Debian installs it in a folder that is only in root's PATH. */
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 
-/** `undefined` where PgBouncer is not installed. */
+/** The program's path, or `undefined` if PgBouncer is not installed. */
 export const pgbouncer = folders
   .map((folder) => join(folder, 'pgbouncer'))
   .find((file) => existsSync(file))
 
-/** @param server the address of a server; two of its connections are shared by all who come to one of its databases */
+/** @param server the URL of a server. All clients of a database share two connections to it. */
 export async function startPgBouncer(server: string): Promise<Pooler> {
   const { hostname, port, username, password } = new URL(server)
   const folder = await mkdtemp(join(tmpdir(), 'filigree-pgbouncer-'))
@@ -64,16 +64,16 @@ ${isRoot ? 'user = nobody' : ''}
   }
 }
 
-/** Reads its log to the end, so that it is never held up by it. */
+/** Waits for the start, and reads the log to the end so that the process never blocks on it. */
 function untilUp(log: NodeJS.ReadableStream): Promise<void> {
   return new Promise((resolve, reject) => {
-    let told = ''
+    let output = ''
     log.on('data', (chunk) => {
-      told = `${told}${String(chunk)}`.slice(-10_000)
-      if (told.includes('process up')) resolve()
+      output = `${output}${String(chunk)}`.slice(-10_000)
+      if (output.includes('process up')) resolve()
     })
     log.on('end', () => {
-      reject(new Error(`PgBouncer ended:\n${told}`))
+      reject(new Error(`PgBouncer ended:\n${output}`))
     })
   })
 }

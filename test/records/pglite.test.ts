@@ -1,4 +1,4 @@
-/** PostgreSQL in the process. Source: docs/records/README.md, PostgreSQL without a server. */
+/** PGlite, PostgreSQL inside the process. Source: docs/records/README.md, PostgreSQL without a server. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ describe('PGlite', () => {
     }
   })
 
-  it('keeps a database in a folder', async () => {
+  it('stores a database in a folder, for one process at a time', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'filigree-pglite-'))
     const folder = join(parent, 'data', 'app')
     try {
@@ -43,20 +43,20 @@ describe('PGlite', () => {
       await first.sync()
       await first.records(Lamp).create({ name: 'Moon', picture: Buffer.from('ab') })
       await first.close()
-      const again = await connect({ engine: pglite({ folder }), records: [Lamp] })
-      expect(await again.differences()).toEqual([])
-      expect(await again.records(Lamp).list()).toEqual([
+      const reopened = await connect({ engine: pglite({ folder }), records: [Lamp] })
+      expect(await reopened.differences()).toEqual([])
+      expect(await reopened.records(Lamp).list()).toEqual([
         { id: 1, name: 'Moon', picture: Buffer.from('ab') },
       ])
-      await expect(again.kysely.selectFrom('lamp').select('nothing').execute()).rejects.toThrow()
-      // A second process, or a second time in this one, would destroy it.
+      await expect(reopened.kysely.selectFrom('lamp').select('nothing').execute()).rejects.toThrow()
+// Opening it a second time, in any process, would destroy it.
       const second = connect({ engine: pglite({ folder }), records: [Lamp] })
       await expect(second).rejects.toThrow(`is in use by process ${process.pid}`)
-      await again.close()
-      // What a process that was killed leaves behind.
+      await reopened.close()
+// The lock file of a killed process does not block the start.
       await writeFile(`${folder}.lock`, `${process.ppid} 1\n`)
       await (await connect({ engine: pglite({ folder }), records: [Lamp] })).close()
-      await expect(again.records(Lamp).count()).rejects.toMatchObject({ status: 503 })
+      await expect(reopened.records(Lamp).count()).rejects.toMatchObject({ status: 503 })
     } finally {
       await rm(parent, { recursive: true })
     }

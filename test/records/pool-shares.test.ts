@@ -1,4 +1,4 @@
-/** What long reads, waiting writes and those who leave take of the connections to PostgreSQL, and what others still get. */
+/** How slow reads, waiting writes and abandoned requests share the pool of PostgreSQL connections with other requests. */
 import { request as send, type ClientRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
@@ -31,9 +31,9 @@ class Twigs {}
 
 const records = [Rock, Twig]
 @Module({ controllers: [Rocks, Twigs], records })
-class Ground {}
+class App {}
 
-describe('connections to PostgreSQL', () => {
+describe('the pool of PostgreSQL connections', () => {
   let server: PostgresServer
   let url: string
   let holder: Database
@@ -54,7 +54,7 @@ describe('connections to PostgreSQL', () => {
   })
 
   const open = (connections: number, address = url): Promise<Application> =>
-    bootstrap(Ground, {
+    bootstrap(App, {
       port: 0,
       host: '127.0.0.1',
       logger: false,
@@ -62,54 +62,54 @@ describe('connections to PostgreSQL', () => {
       database: `${address}?connections=${connections}&lock_timeout=20000`,
     })
 
-  /** Statements that wait for somebody. */
+/** The number of statements that wait for a lock. */
   const waiting = async (): Promise<number> => {
     const { rows } = await sql<{ count: unknown }>`
       select count(*) as count from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
     return Number(rows[0]?.count)
   }
-  const until = async (wanted: number): Promise<void> => {
-    while ((await waiting()) < wanted) continue
+  const until = async (count: number): Promise<void> => {
+    while ((await waiting()) < count) continue
   }
-  /** So long that whoever wanted a connection has tried to have one. */
-  const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 20; turn++) await waiting()
+/** Waits until every pending statement has tried to get a connection. */
+  const settleWaiting = async (): Promise<void> => {
+    for (let attempt = 0; attempt < 20; attempt++) await waiting()
   }
-  const held = <T>(lock: string, work: () => Promise<T>): Promise<T> =>
+  const whileLocked = <T>(lock: string, work: () => Promise<T>): Promise<T> =>
     holder.transaction(async (tx) => {
       await sql.raw(lock).execute(tx.kysely)
       return work()
     })
   const lockRocks = 'lock table share_rock in access exclusive mode'
-  const ask = (app: Application, path: string): Promise<Response> => fetch(new URL(path, app.url))
-  /** A list that is not the same as any other, by a column without an index. */
-  const long = (n: number): string => `/rocks?size=${n}&orderBy=-name`
+  const get = (app: Application, path: string): Promise<Response> => fetch(new URL(path, app.url))
+/** A list by a column without an index. No two of these requests are equal. */
+  const slowPath = (n: number): string => `/rocks?size=${n}&orderBy=-name`
 
   it.each([
     [10, 5],
     [2, 1],
     [3, 1],
-  ])('%d of them: long reads have %d', async (connections, most) => {
+  ])('with %d connections gives slow reads at most %d', async (connections, maxReads) => {
     const app = await open(connections)
-    const reads = await held(lockRocks, async () => {
-      const asked = Array.from({ length: 20 }, (_, n) => ask(app, long(n)))
-      await until(most)
-      expect((await ask(app, '/twigs/1')).status).toBe(200)
-      expect((await ask(app, '/twigs/2')).status).toBe(200)
-      await settle()
-      expect(await waiting()).toBe(most)
-      return asked
+    const reads = await whileLocked(lockRocks, async () => {
+      const pending = Array.from({ length: 20 }, (_, n) => get(app, slowPath(n)))
+      await until(maxReads)
+      expect((await get(app, '/twigs/1')).status).toBe(200)
+      expect((await get(app, '/twigs/2')).status).toBe(200)
+      await settleWaiting()
+      expect(await waiting()).toBe(maxReads)
+      return pending
     })
     for (const read of reads) expect((await read).status).toBe(200)
     await app.close()
   })
 
-  it('what looks for queries that scan waits for nobody who has locked a table', async () => {
+  it('is not used to explain queries while their table is locked', async () => {
     const app = await open(2)
-    expect((await ask(app, long(1))).status).toBe(200)
-    await held(lockRocks, async () => {
-      // What was not examined yet is examined then.
+    expect((await get(app, slowPath(1))).status).toBe(200)
+    await whileLocked(lockRocks, async () => {
+// Closing examines the remaining queries.
       const state = { isClosed: false }
       const closing = app.close().then(() => {
         state.isClosed = true
@@ -119,39 +119,39 @@ describe('connections to PostgreSQL', () => {
     })
   })
 
-  it('what was quick before shares connections, and has no more than half of them where it is slow', async () => {
+  it('gives formerly quick queries at most half of the connections once they are slow', async () => {
     const app = await open(10)
-    for (let n = 0; n < 40; n++) expect((await ask(app, long(100 + n))).status).toBe(200)
+    for (let n = 0; n < 40; n++) expect((await get(app, slowPath(100 + n))).status).toBe(200)
     const statuses = await Promise.all(
-      Array.from({ length: 60 }, async (_, n) => (await ask(app, long(200 + n))).status),
+      Array.from({ length: 60 }, async (_, n) => (await get(app, slowPath(200 + n))).status),
     )
     expect(new Set(statuses)).toEqual(new Set([200]))
-    // Three for those that share, and one or two from before it was known.
+// Three shared connections, and one or two from before the queries were classified.
     expect(app.get(Database).pool?.open).toBeLessThan(8)
-    const reads = await held(lockRocks, async () => {
-      const asked = Array.from({ length: 20 }, (_, n) => ask(app, long(300 + n)))
+    const reads = await whileLocked(lockRocks, async () => {
+      const pending = Array.from({ length: 20 }, (_, n) => get(app, slowPath(300 + n)))
       await until(5)
-      expect((await ask(app, '/twigs/1')).status).toBe(200)
-      await settle()
+      expect((await get(app, '/twigs/1')).status).toBe(200)
+      await settleWaiting()
       expect(await waiting()).toBe(5)
-      return asked
+      return pending
     })
     for (const read of reads) expect((await read).status).toBe(200)
     await app.close()
   })
 
-  // That they are not taken for long ones then: test/engines/slow-reads.test.ts.
-  it('what was quick is answered where the whole server is slow for a while', async () => {
+// test/engines/slow-reads.test.ts proves that these reads do not count as slow.
+  it('still serves quick queries while the whole server is slow', async () => {
     const proxy = await startStallingProxy(url)
     const app = await open(10, proxy.through(url))
     const lists = async (from: number, count: number): Promise<void> => {
-      const asked = Array.from({ length: count }, (_, n) => ask(app, long(from + n)))
-      for (const list of asked) expect((await list).status).toBe(200)
+      const pending = Array.from({ length: count }, (_, n) => get(app, slowPath(from + n)))
+      for (const list of pending) expect((await list).status).toBe(200)
     }
     for (let n = 0; n < 40; n++) await lists(400 + n, 1)
     proxy.stall()
     const slow = lists(500, 20)
-    // So long that somebody looks at them more than once.
+// Long enough that the detector examines them more than once.
     await setTimeout(400)
     proxy.resume()
     await slow
@@ -160,43 +160,43 @@ describe('connections to PostgreSQL', () => {
     await proxy.close()
   })
 
-  it('who leaves lets the next one have the turn, and nothing is asked for those who left before', async () => {
+  it('passes the slot of a disconnected client on, and drops its queued statements', async () => {
     const app = await open(2)
-    await held(lockRocks, async () => {
-      const asked: ClientRequest[] = []
+    await whileLocked(lockRocks, async () => {
+      const pending: ClientRequest[] = []
       for (let n = 0; n < 6; n++) {
-        const one = send(new URL(long(n), app.url))
+        const one = send(new URL(slowPath(n), app.url))
         one.on('error', () => undefined)
         one.end()
-        asked.push(one)
+        pending.push(one)
         if (n === 0) await until(1)
       }
-      await settle()
-      for (const one of asked) one.destroy()
+      await settleWaiting()
+      for (const one of pending) one.destroy()
       while ((await waiting()) > 0) continue
-      expect((await ask(app, '/twigs/1')).status).toBe(200)
+      expect((await get(app, '/twigs/1')).status).toBe(200)
     })
-    expect((await ask(app, long(1))).status).toBe(200)
+    expect((await get(app, slowPath(1))).status).toBe(200)
     await app.close()
   })
 
-  it('fewer waiting writes than there are hold no read of another table', async () => {
+  it('leaves connections for reads of other tables while writes wait', async () => {
     const app = await open(4)
-    const changes = await held("insert into share_rock (name) values ('taken')", async () => {
-      // Each waits until it is known whether the name is taken: an upsert, plain new rows, and a change.
+    const changes = await whileLocked("insert into share_rock (name) values ('taken')", async () => {
+// Each write waits for the transaction that holds the same name.
       const rocks = app.get(Database).records(Rock)
-      const asked = [
+      const pending = [
         rocks.upsert({ name: 'taken', size: 1 }, { by: 'name' }),
         rocks.create({ name: 'taken' }),
         rocks.update(1, { name: 'taken' }),
       ].map((write) => write.catch((error: unknown) => error))
       const reads = Array.from({ length: 12 }, (_, n) =>
-        Promise.all([ask(app, `/twigs?name=n${n}`), ask(app, `/twigs/${(n % 2) + 1}`)]),
+        Promise.all([get(app, `/twigs?name=n${n}`), get(app, `/twigs/${(n % 2) + 1}`)]),
       )
       for (const [list, one] of await Promise.all(reads))
         expect([list.status, one.status]).toEqual([200, 200])
       await until(3)
-      return asked
+      return pending
     })
     await Promise.all(changes)
     await app.close()

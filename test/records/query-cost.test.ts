@@ -40,7 +40,7 @@ class Note {
   @BelongsTo(() => Author, { by: 'authorId' }) author!: Rel<Author>
 }
 
-describe('the cost of a question', () => {
+describe('the estimated cost of a query', () => {
   const notes = readTable(Note, []) as Table
   const authors = readTable(Author, []) as Table
   let products: Table
@@ -50,17 +50,17 @@ describe('the cost of a question', () => {
     categories = readTable(Category, []) as Table
   })
   const million: CostBasis['rowsOf'] = () => 1_000_000
-  const points = (question: CostedQuery, table = products, rows = million): number =>
-    costOf(recordNaming(table), question, { rowsOf: rows, searchLimit: 10_000 }).points
+  const points = (query: CostedQuery, table = products, rows = million): number =>
+    costOf(recordNaming(table), query, { rowsOf: rows, searchLimit: 10_000 }).points
 
-  it('is nothing for what an index answers', () => {
+  it('is close to zero for indexed conditions', () => {
     expect(points({})).toBe(0)
     expect(points({ where: { id: 7 } })).toBeLessThan(1)
     expect(points({ where: { categoryId: { eq: 7 } } })).toBeLessThan(50)
     expect(points({ orderBy: [{ id: 'desc' }] })).toBe(0)
   })
 
-  it('is nothing for what is unique within a shard', () => {
+  it('is close to zero for conditions that are unique within a shard', () => {
     const projects = readTable(Project, []) as Table
     expect(points({ where: { tenantId: 'a', name: 'Roof' } }, projects)).toBeLessThan(1)
     expect(points({ where: { tenantId: 'a' } }, projects)).toBeLessThan(50)
@@ -68,7 +68,7 @@ describe('the cost of a question', () => {
     expect(points({ where: { tenantId: 'a', hours: { gt: 5 } } }, projects)).toBeLessThan(50)
   })
 
-  it('grows with the rows that are looked at', () => {
+  it('grows with the number of rows to read', () => {
     const where = { price: { gt: 5 } }
     const small = points({ where }, products, () => 1_000)
     const large = points({ where })
@@ -80,7 +80,7 @@ describe('the cost of a question', () => {
     expect(points({ where: { not: { id: 7 } } })).toBeGreaterThan(900)
   })
 
-  it('counts patterns, relations and offsets whatever the size', () => {
+  it('includes patterns, relations and offsets for any table size', () => {
     const none = (): number => 0
     const patterns = Array.from({ length: 20 }, () => ({ name: { ilike: '%a%' } }))
     expect(points({ where: { or: patterns } }, products, none)).toBeGreaterThan(100)
@@ -88,7 +88,7 @@ describe('the cost of a question', () => {
     expect(points({ offset: 4_000_000 }, products, none)).toBeGreaterThan(50_000)
   })
 
-  it('counts the place in a search that a cursor says as an offset', () => {
+  it('treats a cursor of a search as an offset', () => {
     const none = (): number => 0
     const cursor = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
     const after = cursor(['search', 4_000_000])
@@ -97,17 +97,17 @@ describe('the cost of a question', () => {
     expect(points({ after: 'x' }, products, none)).toBe(0)
   })
 
-  it('looks at the rows behind a relation', () => {
+  it('includes the rows of a related table', () => {
     const where = { products: { price: { gt: 999.9 } } }
     const sizes = (table: string): number => (table === 'product' ? 5_000_000 : 1_000_000)
     expect(points({ where }, categories, sizes)).toBeGreaterThan(5_000)
   })
 
-  it('looks at all matches of a search behind a relation, which is not ranked', () => {
+  it('includes all matches of a search in a related table, which is not ranked', () => {
     const sizes = (table: string): number => (table === 'note' ? 5_000_000 : 10)
     const ranked = points({ where: { search: 'lamp' } }, notes, sizes)
-    const behind = points({ where: { notes: { search: 'lamp' } } }, authors, sizes)
-    expect(behind).toBeGreaterThan(100 * ranked)
+    const throughRelation = points({ where: { notes: { search: 'lamp' } } }, authors, sizes)
+    expect(throughRelation).toBeGreaterThan(100 * ranked)
   })
 })
 
@@ -120,7 +120,7 @@ class Categories {}
 @Module({ controllers: [Products, Categories], records: shop })
 class Shop {}
 
-describe.each(engines)('the budget of clients on %s', (_name, open) => {
+describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
   const start = async (options: Parameters<typeof bootstrap>[1] = {}) => {
     const database = await connect(await open(), { records: shop })
     const app = await bootstrap(Shop, { listen: false, logger: false, database, ...options })
@@ -129,7 +129,7 @@ describe.each(engines)('the budget of clients on %s', (_name, open) => {
         const { status, body } = await app.inject({ url })
         return { status, body }
       },
-      ask: async (query: string, variables?: object) => {
+      graphql: async (query: string, variables?: object) => {
         const answer = await app.inject({
           method: 'POST',
           url: '/graphql',
@@ -149,24 +149,24 @@ describe.each(engines)('the budget of clients on %s', (_name, open) => {
     }
   }
 
-  it('stops what an operation asks by a variable as by its text', async () => {
-    const { ask, close } = await start()
+  it('rejects a costly query, in a variable as in the text', async () => {
+    const { graphql, close } = await start()
     const patterns = Array.from({ length: 20 }, (_, index) => ({ name: { ilike: `%${index}%` } }))
     const query =
       'query ($w: ProductWhere) { categories(limit: 1000) { products(limit: 1, where: $w) { id } } }'
     const stopped = { data: null, codes: ['TOO_COSTLY'] }
-    expect(await ask(query, { w: { or: patterns } })).toEqual(stopped)
+    expect(await graphql(query, { w: { or: patterns } })).toEqual(stopped)
     const text = JSON.stringify({ or: patterns }).replace(/"(\w+)":/g, '$1:')
-    expect(await ask(query.replace('($w: ProductWhere) ', '').replace('$w', text))).toEqual(stopped)
-    expect(await ask(query, { w: { id: { eq: '1' } } })).toEqual({ data: { categories: [] } })
-    expect(await ask(query)).toEqual({ data: { categories: [] } })
+    expect(await graphql(query.replace('($w: ProductWhere) ', '').replace('$w', text))).toEqual(stopped)
+    expect(await graphql(query, { w: { id: { eq: '1' } } })).toEqual({ data: { categories: [] } })
+    expect(await graphql(query)).toEqual({ data: { categories: [] } })
     await close()
   })
 
-  it('stops offsets, in GraphQL and crud', async () => {
-    const { ask, get, close } = await start()
+  it('rejects large offsets, in GraphQL and crud', async () => {
+    const { graphql, get, close } = await start()
     const offsets = ['a', 'b', 'c'].map((key) => `${key}:products(offset:999999){id}`).join('')
-    expect(await ask(`{${offsets}}`)).toEqual({ data: null, codes: ['TOO_COSTLY'] })
+    expect(await graphql(`{${offsets}}`)).toEqual({ data: null, codes: ['TOO_COSTLY'] })
     const refused = await get('/products?offset=4000000')
     expect(refused.status).toBe(400)
     const { error, errors } = JSON.parse(refused.body) as {
@@ -179,33 +179,33 @@ describe.each(engines)('the budget of clients on %s', (_name, open) => {
     await close()
   })
 
-  it('lets usual questions through, and can be set', async () => {
-    const { ask, get, close } = await start({ limits: { cost: 30 } })
+  it('allows usual queries, and can be configured', async () => {
+    const { graphql, get, close } = await start({ limits: { cost: 30 } })
     expect((await get('/categories?products.price.gt=999.9')).status).toBe(200)
     expect((await get('/products?category.name.like=La%25&orderBy=-price')).status).toBe(200)
     expect((await get('/products?limit=31')).status).toBe(400)
-    expect(await ask('{ products { id name } }')).toEqual({ data: { products: [] } })
-    expect((await ask('{ products(limit: 20) { id name } }')).codes).toEqual(['TOO_COSTLY'])
+    expect(await graphql('{ products { id name } }')).toEqual({ data: { products: [] } })
+    expect((await graphql('{ products(limit: 20) { id name } }')).codes).toEqual(['TOO_COSTLY'])
     await close()
   })
 
-  it('counts by the size that a table has now', async () => {
-    const { ask, get, database, close } = await start()
+  it('uses the current size of the table', async () => {
+    const { graphql, get, database, close } = await start()
     const query = '{ a: products(orderBy: [{ price: asc }]) { id } }'
-    expect((await ask(query)).codes).toBeUndefined()
+    expect((await graphql(query)).codes).toBeUndefined()
     const sizes = { rowsOf: () => 3_000_000, refresh: () => undefined, version: 7 }
     Object.defineProperty(database, 'sizes', { value: sizes })
-    expect((await ask(query)).codes).toEqual(['TOO_COSTLY'])
+    expect((await graphql(query)).codes).toEqual(['TOO_COSTLY'])
     expect((await get('/categories?products.price.gt=999.9')).status).toBe(400)
     await close()
   })
 
-  it('knows roughly how many rows there are', async () => {
+  it('estimates the number of rows', async () => {
     const { database, close } = await start()
     await database
       .records(Category)
       .insertMany(Array.from({ length: 5_000 }, (_, index) => ({ name: `c${index}` })))
-    // PostgreSQL tells what was written since by and by.
+// PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
     await database.sizes.read()
     expect(database.sizes.rowsOf('category')).toBeGreaterThan(2_000)
@@ -214,7 +214,7 @@ describe.each(engines)('the budget of clients on %s', (_name, open) => {
   })
 })
 
-describe.each(engines)('the size of a table on %s', (name, open) => {
+describe.each(engines)('the estimated size of a table on %s', (name, open) => {
   const start = async (cost: number) => {
     const database = await connect(await open(), { records: shop })
     const app = await bootstrap(Shop, { listen: false, logger: false, database, limits: { cost } })
@@ -235,7 +235,7 @@ describe.each(engines)('the size of a table on %s', (name, open) => {
   const numbers = (from: number, to: number): string =>
     `insert into category (id, name) with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to}) select i, 'c' || i from n`
 
-  it('is not the highest key that it ever had', async () => {
+  it('is not the highest key', async () => {
     const { get, run, close } = await start(60)
     await run(numbers(1, 5))
     await run(numbers(3_000_000, 3_000_001))
@@ -245,7 +245,7 @@ describe.each(engines)('the size of a table on %s', (name, open) => {
     await close()
   })
 
-  it('is small again when its rows are deleted', async () => {
+  it('shrinks after rows are deleted', async () => {
     const { database, get, run, close } = await start(60)
     await run(numbers(1, 40_000))
     await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
@@ -263,7 +263,7 @@ describe.each(engines)('the size of a table on %s', (name, open) => {
     ['rows that were deleted at its beginning', ['delete from category where id <= 30000'], 10_000],
     ['every second row deleted', ['delete from category where id % 2 = 0'], 20_000],
     ['imported keys', [numbers(9_000_001, 9_002_000), numbers(2e15, 2e15 + 1)], 42_002],
-  ])('is about right with %s', async (_case, changes, rows) => {
+  ])('is approximately right with %s', async (_case, changes, rows) => {
     const { database, run, close } = await start(5000)
     await run(numbers(1, 40_000))
     for (const change of changes) await run(change)
@@ -275,7 +275,7 @@ describe.each(engines)('the size of a table on %s', (name, open) => {
   })
 })
 
-describe('a GraphQL of its own', () => {
+describe('a separate GraphQL schema', () => {
   it('can be described without a database', () => {
     const graphql = new GraphQL()
     graphql.schema.fromOrm(Review)

@@ -1,4 +1,4 @@
-/** Lists in queries whose items contain commas. Source: decisions, Records: REST. */
+/** Lists in query strings whose items contain commas. Source: decisions, Records: REST. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient } from '../../client/index.js'
 import {
@@ -35,7 +35,7 @@ interface Parameter {
   readonly explode?: boolean
 }
 
-describe.each(await startBothEngines())('lists in queries on %s', (_, open) => {
+describe.each(await startBothEngines())('lists in query strings on %s', (_, open) => {
   let app: Application
   beforeAll(async () => {
     const database = await connect(await open(), { records: [Note] })
@@ -74,12 +74,12 @@ describe.each(await startBothEngines())('lists in queries on %s', (_, open) => {
     expect(await find(query)).toEqual(found)
   })
 
-  it('counts by them in figures', async () => {
+  it('filter aggregates', async () => {
     const answer = await app.inject('/notes/aggregate?count=true&text.in=0%2C00')
     expect(answer.json()).toEqual([{ count: 1 }])
   })
 
-  it('finds them by the browser client', async () => {
+  it('are sent correctly by the browser client', async () => {
     const client = createClient({ baseUrl: app.url })
     const params = { 'text.in': ['0,00'], orderBy: 'id' }
     expect(await client.get('/notes', { params })).toMatchObject([{ text: '0,00' }])
@@ -87,7 +87,7 @@ describe.each(await startBothEngines())('lists in queries on %s', (_, open) => {
     expect(await client.get('/notes', { params: two })).toHaveLength(2)
   })
 
-  it('finds them by a client that follows the document', async () => {
+  it('are sent correctly by a client that follows the OpenAPI document', async () => {
     const document = app.openapi as unknown as {
       paths: Readonly<Record<string, { get: { parameters: Parameter[] } }>>
     }

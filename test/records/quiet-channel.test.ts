@@ -1,4 +1,4 @@
-/** Listening to changes of many records asks the driver for nothing that it warns of. */
+/** Listening to changes of many records causes no warnings of the driver. */
 import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ import { startPostgres } from './postgres-server.js'
 const server = await startPostgres()
 afterAll(() => server.close())
 
-it('listens to many records at once, and to others later, without a warning of the process', async () => {
+it('listens to many records concurrently, and to other ones afterwards, without a process warning', async () => {
   const program = bundleProgram('listening-process')
   const run = promisify(execFile)
   const { stdout } = await run(process.execPath, [program, await server.createDatabase()])

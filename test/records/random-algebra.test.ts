@@ -9,6 +9,7 @@ import {
   type Repository,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from './random-numbers.js'
 
 @Record
 class Part {
@@ -29,22 +30,13 @@ interface Meta {
 
 type Next = (below: number) => number
 
-/** The same numbers at every run. */
-function numbers(seed: number): Next {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 function pick<T>(next: Next, items: readonly T[]): T {
   return items[next(items.length)] as T
 }
 
 const letters = ['a', 'A', 'b', '%', '_', '\\', 'é', '😀', ' ']
-const textOf = (next: Next, most: number): string =>
-  Array.from({ length: next(most + 1) }, () => pick(next, letters)).join('')
+const textOf = (next: Next, maxLength: number): string =>
+  Array.from({ length: next(maxLength + 1) }, () => pick(next, letters)).join('')
 const scalarOf = (next: Next): unknown =>
   pick(next, [0, 1, 2.5, -3, 'a', 'ab', '1', true, false, null])
 
@@ -63,25 +55,25 @@ function partOf(next: Next): Partial<Part> {
   }
 }
 
-/** A condition, and the obvious way to say it. */
-interface Asked {
+/** A filter, and the same condition in plain JavaScript. */
+interface Condition {
   readonly where: object
-  readonly holds: (part: Part) => boolean
+  readonly matches: (part: Part) => boolean
 }
 
-function conditionOf(next: Next, depth: number): Asked {
+function conditionOf(next: Next, depth: number): Condition {
   const kind = next(depth > 0 ? 9 : 6)
   if (kind === 6) {
     const inner = conditionOf(next, depth - 1)
-    return { where: { not: inner.where }, holds: (part) => !inner.holds(part) }
+    return { where: { not: inner.where }, matches: (part) => !inner.matches(part) }
   }
   if (kind > 6) {
     const parts = Array.from({ length: next(3) }, () => conditionOf(next, depth - 1))
     const where = { [kind === 7 ? 'and' : 'or']: parts.map((part) => part.where) }
     return {
       where,
-      holds: (row) =>
-        kind === 7 ? parts.every(({ holds }) => holds(row)) : parts.some(({ holds }) => holds(row)),
+      matches: (row) =>
+        kind === 7 ? parts.every(({ matches }) => matches(row)) : parts.some(({ matches }) => matches(row)),
     }
   }
   if (kind < 3) {
@@ -90,35 +82,35 @@ function conditionOf(next: Next, depth: number): Asked {
     const test = { startsWith: 'startsWith', endsWith: 'endsWith', contains: 'includes' } as const
     return {
       where: { name: { [operator]: text } },
-      holds: ({ name }) => name[test[operator]](text),
+      matches: ({ name }) => name[test[operator]](text),
     }
   }
   if (kind === 3) {
     const tag = pick(next, ['red', 'blue', "it's", '"', '', 'none'])
-    return { where: { tags: { has: tag } }, holds: ({ tags }) => tags.includes(tag) }
+    return { where: { tags: { has: tag } }, matches: ({ tags }) => tags.includes(tag) }
   }
   if (kind === 4) {
     const size = next(5)
-    return { where: { sizes: { has: size } }, holds: ({ sizes }) => sizes.includes(size) }
+    return { where: { sizes: { has: size } }, matches: ({ sizes }) => sizes.includes(size) }
   }
   return placeOf(next)
 }
 
-function placeOf(next: Next): Asked {
+function placeOf(next: Next): Condition {
   const path = pick(next, [['a'], ['b', 'c'], ['list', '0'], ['list', 1], ['none']])
   const at = ({ meta }: Part): unknown =>
     path.reduce<unknown>((value, name) => (value as Meta | null | undefined)?.[name as never], meta)
   const operator = pick(next, ['eq', 'gt', 'lte', 'contains', 'isNull'] as const)
   if (operator === 'isNull') {
     const isNull = next(2) === 0
-    const holds = (part: Part): boolean => ((at(part) ?? null) === null) === isNull
-    return { where: { meta: { path, isNull } }, holds }
+    const matches = (part: Part): boolean => ((at(part) ?? null) === null) === isNull
+    return { where: { meta: { path, isNull } }, matches }
   }
   const operand =
     operator === 'contains'
       ? pick(next, ['a', 'b', ''])
       : pick<unknown>(next, operator === 'eq' ? [1, 2.5, 'a', true, false] : [0, 1, 2.5, 'a', 'aa'])
-  const holds = (part: Part): boolean => {
+  const matches = (part: Part): boolean => {
     const value = at(part)
     if (typeof value !== typeof operand) return false
     if (operator === 'eq') return value === operand
@@ -127,10 +119,10 @@ function placeOf(next: Next): Asked {
       ? (value as number) > (operand as number)
       : (value as number) <= (operand as number)
   }
-  return { where: { meta: { path, [operator]: operand } }, holds }
+  return { where: { meta: { path, [operator]: operand } }, matches }
 }
 
-describe.each(await startBothEngines())('random questions: %s', (_name, open) => {
+describe.each(await startBothEngines())('random queries: %s', (_name, open) => {
   let database: Database
   let parts: Repository<Part>
   beforeAll(async () => {
@@ -140,32 +132,32 @@ describe.each(await startBothEngines())('random questions: %s', (_name, open) =>
   })
   afterAll(() => database.close())
 
-  it('startsWith, endsWith, contains, has and path find what a plain look finds, 400 times', async () => {
-    const next = numbers(21)
+  it('startsWith, endsWith, contains, has and path match a reference implementation, 400 times', async () => {
+    const next = randomNumbers(21)
     await parts.deleteWhere({})
     await parts.insertMany(
       Array.from({ length: 150 }, (_, index) => ({ sku: `s${index}`, ...partOf(next) })),
     )
     const all = await parts.list()
-    for (let step = 0; step < 400; step++) {
-      const { where, holds } = conditionOf(next, 2)
+    for (let iteration = 0; iteration < 400; iteration++) {
+      const { where, matches } = conditionOf(next, 2)
       const found = (await parts.list({ where })).map(({ id }) => id)
-      const expected = all.filter(holds).map(({ id }) => id)
+      const expected = all.filter(matches).map(({ id }) => id)
       expect([JSON.stringify(where), found]).toEqual([JSON.stringify(where), expected])
       expect(await parts.count(where)).toBe(expected.length)
     }
   })
 
-  it('upsert, createMany, updateMany, deleteMany and the like leave what they should, 300 times', async () => {
-    const next = numbers(33)
+  it('bulk and single writes match a reference implementation, 300 times', async () => {
+    const next = randomNumbers(33)
     await parts.deleteWhere({})
-    const kept = new Map<number, Part>()
+    const expectedParts = new Map<number, Part>()
     const skus = Array.from({ length: 12 }, (_, index) => `sku ${index}`)
-    const bySku = (sku: string) => [...kept.values()].find((part) => part.sku === sku)
-    /** Keys that were there or never were. */
-    const someId = (): number => pick(next, [...kept.keys(), 0, 1_000_000])
-    const keep = (part: Part): void => {
-      kept.set(part.id, part)
+    const bySku = (sku: string) => [...expectedParts.values()].find((part) => part.sku === sku)
+/** An existing id, or one that never existed. */
+    const someId = (): number => pick(next, [...expectedParts.keys(), 0, 1_000_000])
+    const store = (part: Part): void => {
+      expectedParts.set(part.id, part)
     }
     const statusOf = (work: Promise<unknown>): Promise<number> =>
       work.then(
@@ -178,7 +170,7 @@ describe.each(await startBothEngines())('random questions: %s', (_name, open) =>
         const before = bySku(values.sku)
         const after = await parts.upsert(values, { by: 'sku' })
         expect(after).toMatchObject(Object.assign({}, before, values))
-        keep(after)
+        store(after)
       },
       async () => {
         const rows = Array.from({ length: 1 + next(3) }, () => ({
@@ -186,14 +178,14 @@ describe.each(await startBothEngines())('random questions: %s', (_name, open) =>
           ...partOf(next),
         }))
         const names = rows.map(({ sku }) => sku)
-        const clashes = new Set(names).size < names.length || names.some((sku) => bySku(sku))
-        if (clashes) {
+        const hasDuplicates = new Set(names).size < names.length || names.some((sku) => bySku(sku))
+        if (hasDuplicates) {
           expect(await statusOf(parts.createMany(rows))).toBe(409)
           return
         }
-        const made = await parts.createMany(rows)
-        expect(made).toMatchObject(rows)
-        made.forEach(keep)
+        const created = await parts.createMany(rows)
+        expect(created).toMatchObject(rows)
+        created.forEach(store)
       },
       async () => {
         const ids = [...new Set([someId(), someId()])]
@@ -202,43 +194,43 @@ describe.each(await startBothEngines())('random questions: %s', (_name, open) =>
           expect([400, 404]).toContain(await statusOf(parts.updateMany(rows)))
           return
         }
-        if (ids.some((id) => !kept.has(id))) {
+        if (ids.some((id) => !expectedParts.has(id))) {
           expect(await statusOf(parts.updateMany(rows))).toBe(404)
           return
         }
         const changed = await parts.updateMany(rows)
-        expect(changed).toEqual(rows.map((row) => Object.assign(new Part(), kept.get(row.id), row)))
-        changed.forEach(keep)
+        expect(changed).toEqual(rows.map((row) => Object.assign(new Part(), expectedParts.get(row.id), row)))
+        changed.forEach(store)
       },
       async () => {
         const ids = Array.from({ length: next(3) }, someId)
-        const gone = new Set(ids.filter((id) => kept.has(id)))
-        expect(await parts.deleteMany(ids)).toBe(gone.size)
-        for (const id of gone) kept.delete(id)
+        const deletedIds = new Set(ids.filter((id) => expectedParts.has(id)))
+        expect(await parts.deleteMany(ids)).toBe(deletedIds.size)
+        for (const id of deletedIds) expectedParts.delete(id)
       },
       async () => {
-        const { where, holds } = conditionOf(next, 1)
-        const meant = [...kept.values()].filter(holds)
-        const tooMany = meant.some(({ stock }) => stock + 7 > 50)
+        const { where, matches } = conditionOf(next, 1)
+        const matching = [...expectedParts.values()].filter(matches)
+        const tooMany = matching.some(({ stock }) => stock + 7 > 50)
         const work = parts.updateWhere(where, { stock: { add: 7 } })
         if (tooMany) {
           expect(await statusOf(work)).toBe(400)
           return
         }
-        expect(await work).toBe(meant.length)
-        for (const part of meant) keep(Object.assign(new Part(), part, { stock: part.stock + 7 }))
+        expect(await work).toBe(matching.length)
+        for (const part of matching) store(Object.assign(new Part(), part, { stock: part.stock + 7 }))
       },
       async () => {
-        const { where, holds } = conditionOf(next, 2)
-        const meant = [...kept.values()].filter((part) => part.stock > 3 && holds(part))
-        expect(await parts.deleteWhere({ and: [where, { stock: { gt: 3 } }] })).toBe(meant.length)
-        for (const { id } of meant) kept.delete(id)
+        const { where, matches } = conditionOf(next, 2)
+        const matching = [...expectedParts.values()].filter((part) => part.stock > 3 && matches(part))
+        expect(await parts.deleteWhere({ and: [where, { stock: { gt: 3 } }] })).toBe(matching.length)
+        for (const { id } of matching) expectedParts.delete(id)
       },
     ]
-    for (let step = 0; step < 300; step++) {
-      // The last ones empty the table.
+    for (let iteration = 0; iteration < 300; iteration++) {
+// The last steps delete many rows, so they run less often.
       await pick(next, next(4) === 0 ? steps : steps.slice(0, 4))()
-      const expected = [...kept.values()].sort((a, b) => a.id - b.id)
+      const expected = [...expectedParts.values()].sort((a, b) => a.id - b.id)
       expect(await parts.list()).toEqual(expected)
     }
   })

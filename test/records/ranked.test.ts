@@ -1,4 +1,4 @@
-/** How many matches a search ranks, and what related rows may cost. */
+/** The number of matches a search ranks, and the cost limit for related rows. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { CompiledQuery } from 'kysely'
 import {
@@ -30,7 +30,7 @@ class Text {
   @Field('string') note!: string
   @Field('integer') shopId!: number
   @BelongsTo(() => Shop) shop!: Rel<Shop>
-  /** Only graphql-js can run it. */
+/** A resolver, which only graphql-js can run. */
   @Resolve('Int') size(): number {
     return this.title.length
   }
@@ -66,7 +66,7 @@ describe.each(engines)('A search on %s', (_name, open) => {
     // counts these rows twice.
     const many = Array.from({ length: 4895 }, () => ({ title: 'x', note: 'x', shopId: first }))
     await database.records(Text).insertMany(many)
-    // PostgreSQL tells what was written since by and by.
+// PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
     await database.sizes.read()
     app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
@@ -79,45 +79,45 @@ describe.each(engines)('A search on %s', (_name, open) => {
     const { errors } = rows as unknown as { errors?: { code: string }[] }
     return { status, rows, code: errors?.[0]?.code }
   }
-  const ask = async (query: string) => {
+  const graphql = async (query: string) => {
     const url = '/graphql'
     const headers = { 'content-type': 'application/json' }
-    const given = { method: 'POST', url, headers, body: JSON.stringify({ query }) } as const
-    return JSON.parse((await app.inject(given)).body) as {
+    const request = { method: 'POST', url, headers, body: JSON.stringify({ query }) } as const
+    return JSON.parse((await app.inject(request)).body) as {
       data?: { [name: string]: unknown }
       errors?: { extensions: { code: string } }[]
     }
   }
 
-  it('ranks so many matches, the best first', async () => {
+  it('ranks a limited number of matches, best first', async () => {
     const { rows } = await get('/texts?search=lamp&limit=5')
     expect(rows).toHaveLength(5)
     expect(rows[0]?.id).toBe(41)
-    const { data } = await ask('{ texts(where: { search: "lamp" }, limit: 3) { id } }')
+    const { data } = await graphql('{ texts(where: { search: "lamp" }, limit: 3) { id } }')
     expect((data?.texts as { id: string }[])[0]?.id).toBe('41')
   })
 
-  it('ranks what else is asked for, wherever it stands among the matches', async () => {
+  it('applies other conditions before the limit', async () => {
     const { rows } = await get('/texts?search=lamp&shopId=2')
     expect(rows.map(({ id }) => id).sort()).toStrictEqual([111, 113, 115, 117, 119])
   })
 
-  it('refuses a page that ends behind them', async () => {
+  it('rejects a page beyond the limit', async () => {
     expect((await get('/texts?search=lamp&offset=40&limit=5')).status).toBe(200)
     const refused = await get('/texts?search=lamp&offset=48&limit=5')
     expect([refused.status, refused.code]).toStrictEqual([400, 'TOO_COSTLY'])
-    const { errors } = await ask(
+    const { errors } = await graphql(
       '{ texts(where: { search: "lamp" }, limit: 5, offset: 48) { id } }',
     )
     expect(errors?.[0]?.extensions.code).toBe('TOO_COSTLY')
   })
 
   it.each(['id', 'id size'])(
-    'refuses a page of GraphQL that ends behind them: %s',
+'rejects a GraphQL page beyond the limit: %s',
     async (node) => {
-      const page = async (place: number) => {
-        const after = Buffer.from(JSON.stringify(['search', place])).toString('base64')
-        const { data, errors } = await ask(`{
+      const page = async (position: number) => {
+        const after = Buffer.from(JSON.stringify(['search', position])).toString('base64')
+        const { data, errors } = await graphql(`{
         textsPage(where: { search: "lamp" }, first: 5, after: "${after}") { edges { node { ${node} } } }
       }`)
         const { edges } = (data?.textsPage ?? { edges: undefined }) as { edges?: unknown[] }
@@ -131,15 +131,15 @@ describe.each(engines)('A search on %s', (_name, open) => {
     },
   )
 
-  it('sees every match in counts, in orders of its own, and for the program', async () => {
-    const { data } = await ask('{ textCount(where: { search: "lamp" }) }')
+  it('considers every match in counts, in other orders, and for the program', async () => {
+    const { data } = await graphql('{ textCount(where: { search: "lamp" }) }')
     expect(data?.textCount).toBe(60)
-    const own = await get('/texts?search=lamp&orderBy=-id&offset=55&limit=20')
-    expect(own.rows).toHaveLength(5)
+    const ordered = await get('/texts?search=lamp&orderBy=-id&offset=55&limit=20')
+    expect(ordered.rows).toHaveLength(5)
     expect(await database.records(Text).list({ search: 'lamp' })).toHaveLength(60)
   })
 
-  it('brings related rows along up to what a query may cost', async () => {
+  it('returns related rows up to the cost limit', async () => {
     const refused = await get('/shops/1?with=texts')
     expect([refused.status, refused.code]).toStrictEqual([400, 'TOO_COSTLY'])
     expect((await get('/shops/2?with=texts')).status).toBe(200)
@@ -157,15 +157,15 @@ class Memos {}
 @Module({ controllers: [Memos, Texts, Shops], records: [Memo, Shop, Text] })
 class MemoApp {}
 
-/** What a page that ends behind the 20th and one that ends behind the 50th match are answered, by both doors. */
+/** Requests pages that end within 20 matches, after the 20th and after the 50th one. @returns the REST status and whether GraphQL rejects it */
 async function pagesOf(app: Awaited<ReturnType<typeof bootstrap>>, name: string) {
   const page = async (offset: number) => {
     const rest = await app.inject({ url: `/${name}?search=lamp&limit=5&offset=${offset}` })
     const query = `{ ${name}(where: { search: "lamp" }, limit: 5, offset: ${offset}) { id } }`
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify({ query })
-    const asked = await app.inject({ method: 'POST', url: '/graphql', headers, body })
-    return [rest.status, asked.body.includes('TOO_COSTLY')]
+    const graphqlResponse = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return [rest.status, graphqlResponse.body.includes('TOO_COSTLY')]
   }
   return [await page(5), await page(18), await page(48)]
 }
@@ -179,7 +179,7 @@ describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
   const memos = Array.from({ length: 60 }, () => ({ text: 'a lamp' }))
   const texts = memos.map(({ text }) => ({ title: text, note: text, shopId: 1 }))
 
-  it('holds for records that do not say their own', async () => {
+  it('applies to records without their own limit', async () => {
     const app = await bootstrap(MemoApp, { ...options, database: await open(), searchLimit: 20 })
     const database = app.get(Database)
     await database.records(Memo).insertMany(memos)
@@ -190,7 +190,7 @@ describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
     await app.close()
   })
 
-  it('is that of connect where the database is open already', async () => {
+  it('comes from connect if the database is already open', async () => {
     const database = await connect(await open(), { records: [Memo, Shop, Text], searchLimit: 20 })
     const app = await bootstrap(MemoApp, { ...options, database })
     await database.records(Memo).insertMany(memos)
@@ -203,9 +203,9 @@ describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
   })
 })
 
-it.each([0, -1, 1.5, '50', null])('refuses searchLimit: %j', async (given) => {
-  const searchLimit = given as number
-  const message = `searchLimit is ${JSON.stringify(given)}.`
+it.each([0, -1, 1.5, '50', null])('refuses searchLimit: %j', async (value) => {
+  const searchLimit = value as number
+  const message = `searchLimit is ${JSON.stringify(value)}.`
   const database = 'sqlite::memory:'
   const options = { listen: false, logger: false, database, searchLimit } as const
   await expect(bootstrap(MemoApp, options)).rejects.toThrow(`bootstrap: ${message}`)

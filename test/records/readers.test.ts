@@ -1,4 +1,4 @@
-/** Long reads of clients on SQLite: by threads, within a time, while others go on. */
+/** Reader threads for slow reads of clients on SQLite, with a timeout per request. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,18 +15,18 @@ import {
 
 const drivers = await findDrivers()
 
-/** Goes through all rows and calls a function for each. */
-const long = frameworkQuery(
+/** Reads all rows and calls a function for each. */
+const slowRead = frameworkQuery(
   `select count(*) from "item" as "t0" where filigree_fold("t0"."name") like ?`,
 )
-/** Would take minutes. */
+/** A read that would take minutes. */
 const endless = frameworkQuery(
   `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
 )
-const quick = frameworkQuery('select "name" from "item" where "id" = ?', { bound: 1 })
+const quickRead = frameworkQuery('select "name" from "item" where "id" = ?', { bound: 1 })
 
-/** A request whose end is up to the test. */
-function ask(): ClientReading & { finish(): void } {
+/** A request that the test finishes. */
+function newRequest(): ClientReading & { finish(): void } {
   const ends: (() => void)[] = []
   return {
     onFinished: (end) => void ends.push(end),
@@ -36,7 +36,7 @@ function ask(): ClientReading & { finish(): void } {
   }
 }
 
-describe.each(drivers)('long reads of clients by %s', (driver) => {
+describe.each(drivers)('slow reads with %s', (driver) => {
   let folder: string
   let engine: Engine
   const open = (readTime?: number): Promise<Engine> =>
@@ -58,85 +58,85 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     await rm(folder, { recursive: true })
   })
 
-  it('leave the loop to others, which are answered meanwhile', async () => {
-    const reads = engine.clientReads!(ask())
-    const reading = reads.run(long, ['item 1%'], 'first')
+  it('do not block the event loop, and short reads run meanwhile', async () => {
+    const reads = engine.clientReads!(newRequest())
+    const reading = reads.run(slowRead, ['item 1%'], 'first')
     expect(isThenable(reading)).toBe(true)
-    expect(engine.clientReads!(ask()).run(quick, [7], 'first')).toEqual(['Item 7'])
+    expect(engine.clientReads!(newRequest()).run(quickRead, [7], 'first')).toEqual(['Item 7'])
     expect(await reading).toEqual([11111])
   })
 
-  it('see what was committed before they began', async () => {
+  it('see data that was committed before they started', async () => {
     await engine.run(
       frameworkChange('unknown', `insert into item (name) values ('Last')`),
       [],
       'count',
     )
-    expect(await engine.clientReads!(ask()).run(long, ['last'], 'rows')).toEqual([[1]])
+    expect(await engine.clientReads!(newRequest()).run(slowRead, ['last'], 'rows')).toEqual([[1]])
   })
 
-  it('are an unavailable database once their time is over, and the next is answered', async () => {
+  it('fail as unavailable after the timeout, and the next request works', async () => {
     const other = await open(100)
-    const reads = other.clientReads!(ask())
+    const reads = other.clientReads!(newRequest())
     await expect(reads.run(endless, ['x'], 'first')).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'The reads of the request took longer than 100 ms.',
     })
-    // The time is the request's: its next read does not begin.
-    await expect(reads.run(long, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
+// The timeout applies to the request, so its next read does not start.
+    await expect(reads.run(slowRead, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
     await other.close()
-    expect(await engine.clientReads!(ask()).run(long, ['item 2'], 'first')).toEqual([1])
+    expect(await engine.clientReads!(newRequest()).run(slowRead, ['item 2'], 'first')).toEqual([1])
   })
 
-  it('end when nobody waits for them any more', async () => {
-    const request = ask()
+  it('are cancelled when the request ends', async () => {
+    const request = newRequest()
     const reading = engine.clientReads!(request).run(endless, ['x'], 'first')
     request.finish()
     await expect(reading).rejects.toMatchObject({
       message: 'The request has ended, so its read was canceled.',
     })
-    expect(await engine.clientReads!(ask()).run(long, ['item 3'], 'first')).toEqual([1])
+    expect(await engine.clientReads!(newRequest()).run(slowRead, ['item 3'], 'first')).toEqual([1])
   })
 
-  it('wait in line where there are more of them than threads', async () => {
-    const many = Array.from({ length: 12 }, async (_, index) =>
-      engine.clientReads!(ask()).run(long, [`item ${index + 1}`], 'first'),
+  it('queue when there are more reads than threads', async () => {
+    const reads = Array.from({ length: 12 }, async (_, index) =>
+      engine.clientReads!(newRequest()).run(slowRead, [`item ${index + 1}`], 'first'),
     )
-    expect(await Promise.all(many)).toEqual(many.map(() => [1]))
+    expect(await Promise.all(reads)).toEqual(reads.map(() => [1]))
   })
 
-  it("let a request's next statement wait for the first one of others", async () => {
-    const [greedy, small] = [engine.clientReads!(ask()), engine.clientReads!(ask())]
+  it("run the first statement of another request before the next one of the same request", async () => {
+    const [greedy, small] = [engine.clientReads!(newRequest()), engine.clientReads!(newRequest())]
     const ended: string[] = []
     const first = async (runner: Runner, name: string): Promise<void> => {
-      await runner.run(long, ['item 1%'], 'first')
+      await runner.run(slowRead, ['item 1%'], 'first')
       ended.push(name)
     }
     const all = Array.from({ length: 12 }, (_, index) => first(greedy, `greedy ${index + 1}`))
     await Promise.all([...all, first(small, 'small')])
-    // Some threads may have begun statements of the greedy one already.
+// Some threads may already run statements of the greedy request.
     expect(ended.indexOf('small')).toBeLessThanOrEqual(5)
   })
 
-  it('that surely end soon wait for no long one', async () => {
-    const request = ask()
+  it('do not delay reads with a small row bound', async () => {
+    const request = newRequest()
     const reads = engine.clientReads!(request)
-    const endlessly = Array.from({ length: 8 }, async () => reads.run(endless, ['x'], 'first'))
-    const soon = { ...long, bound: 20_000 }
-    expect(await engine.clientReads!(ask()).run(soon, ['item 5'], 'first')).toEqual([1])
+    const endlessReads = Array.from({ length: 8 }, async () => reads.run(endless, ['x'], 'first'))
+    const boundedRead = { ...slowRead, bound: 20_000 }
+    expect(await engine.clientReads!(newRequest()).run(boundedRead, ['item 5'], 'first')).toEqual([1])
     request.finish()
-    for (const one of endlessly) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
+    for (const one of endlessReads) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
-  it('tell what is wrong with a statement', async () => {
-    const wrong = frameworkQuery(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
-    await expect(engine.clientReads!(ask()).run(wrong, ['A'], 'rows')).rejects.toMatchObject({
+  it('report errors of the statement', async () => {
+    const invalid = frameworkQuery(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
+    await expect(engine.clientReads!(newRequest()).run(invalid, ['A'], 'rows')).rejects.toMatchObject({
       name: 'EngineError',
       message: 'malformed JSON',
     })
   })
 
-  it('are made at once in memory, which no other connection sees', async () => {
+  it('do not exist for in-memory databases, which other connections cannot see', async () => {
     const memory = await openSqlite({ file: ':memory:', driver })
     expect(Reflect.get(memory, 'clientReads')).toBeUndefined()
     await memory.close()

@@ -1,4 +1,4 @@
-/** The numbers of related rows that lists bring with each row, at every interface. */
+/** Counts of related rows in each row of a list, through every interface. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -83,8 +83,8 @@ const records = [Shop, Product, Review, Tag, Offer, Order]
 @Module({ records, controllers: [Products, Shops] })
 class Market {}
 
-interface Asked {
-  // Its form is that of the query.
+interface GraphqlResponse {
+// The shape depends on the query.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
@@ -105,13 +105,13 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     await database.records(Shop).createMany([{ name: 'a' }, { name: 'b' }])
     const products = ['Lamp', 'Oak', 'Desk'].map((name) => ({ name, shopId: 1, ordersCount: 7 }))
     await database.records(Product).createMany(products)
-    // Lamp: 5, 1, and one that is deleted. Oak: 4.
+// Lamp has reviews with 5 and 1 stars, and a deleted one. Oak has one with 4 stars.
     const stars = [5, 1, 5, 4]
     await database
       .records(Review)
       .createMany(stars.map((one, index) => ({ stars: one, productId: index < 3 ? 1 : 2 })))
     await database.records(Review).delete(3)
-    await database.records(Tag).createMany([{ word: 'red' }, { word: 'blue' }, { word: 'gone' }])
+    await database.records(Tag).createMany([{ word: 'red' }, { word: 'blue' }, { word: 'deleted' }])
     await database.records(Product).link(1, 'tags', [1, 2, 3])
     await database.records(Product).link(3, 'tags', [2])
     await database.records(Tag).delete(3)
@@ -129,23 +129,23 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     return { status, body: JSON.parse(body) as unknown }
   }
 
-  const ask = async (query: string, token?: string): Promise<Asked> => {
+  const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return answer.json() as Asked
+    return answer.json() as GraphqlResponse
   }
 
   async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     const statements: string[] = []
-    const add = (message: unknown): void => {
+    const onStatement = (message: unknown): void => {
       statements.push((message as { sql: string }).sql)
     }
-    subscribe('filigree:statement', add)
+    subscribe('filigree:statement', onStatement)
     await work()
-    unsubscribe('filigree:statement', add)
+    unsubscribe('filigree:statement', onStatement)
     return statements
   }
 
-  it('come with the rows of a program, by one statement', async () => {
+  it('are returned with rows of a repository, in one statement', async () => {
     const products = database.records(Product)
     const counted = await products.list({ counts: ['reviews', 'tags'], limit: 2 })
     const [lamp] = counted
@@ -174,7 +174,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     [['shop'], 'type'],
     [['orders'], 'type'],
     ['reviews', 'type'],
-  ])('refuse %j', async (counts, code) => {
+  ])('reject %j', async (counts, code) => {
     const listed = database.records(Product).list({ counts } as never)
     await expect(listed).rejects.toMatchObject({
       status: 400,
@@ -182,7 +182,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     })
   })
 
-  it('come with the rows of a query, only of rows that the caller may see', async () => {
+  it('are returned with rows of a REST list, counting only rows the caller may see', async () => {
     const counts = 'counts=reviews,tags&fields=name'
     expect((await get(`/products?${counts}`)).body).toEqual([
       { name: 'Lamp', reviewsCount: 1, tagsCount: 2 },
@@ -208,7 +208,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     expect(statements).toHaveLength(1)
   })
 
-  it('refuse relations that the caller may not read', async () => {
+  it('reject relations the caller may not read', async () => {
     expect((await get('/products?counts=offers')).status).toBe(401)
     expect((await get('/products?counts=offers', all)).status).toBe(403)
     const { body } = await get('/products?counts=offers&fields=id', admin)
@@ -220,14 +220,14 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     for (const wrong of ['orders', 'shop', 'nothing', ''])
       expect((await get(`/products?counts=${wrong}`, admin)).status).toBe(400)
     const query = '{ products { name offersCount } }'
-    expect((await ask(query)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
-    const refused = await ask(query, all)
+    expect((await graphql(query)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
+    const refused = await graphql(query, all)
     expect(refused.errors?.[0]?.extensions.code).toBe('FORBIDDEN')
     expect(refused.data.products[1]).toEqual({ name: 'Oak', offersCount: null })
-    expect((await ask(query, admin)).data.products[1]).toEqual({ name: 'Oak', offersCount: 1 })
+    expect((await graphql(query, admin)).data.products[1]).toEqual({ name: 'Oak', offersCount: 1 })
   })
 
-  it('are fields of GraphQL', async () => {
+  it('are GraphQL fields', async () => {
     const query = `{
       products { name reviewsCount tagsCount ordersCount }
       shop(id: 1) { productsCount products(limit: 1) { reviewsCount shop { productsCount } } }
@@ -242,34 +242,34 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
       shop: { productsCount: 3, products: [{ reviewsCount: 1, shop: { productsCount: 3 } }] },
       productsPage: { edges: [{ node: { reviewsCount: 1 } }] },
     }
-    const answer = await ask(query)
+    const answer = await graphql(query)
     expect(answer.errors).toBeUndefined()
     expect(answer.data).toEqual(expected)
-    const statements = await statementsOf(() => ask('{ products { name reviewsCount } }', all))
+    const statements = await statementsOf(() => graphql('{ products { name reviewsCount } }', all))
     expect(statements).toHaveLength(1)
   })
 
-  it('are read in batches where resolvers answer', async () => {
+  it('are read in batches when resolvers run', async () => {
     const query = '{ products { name reviewsCount tagsCount offersCount } }'
-    const { data } = await ask(query, all)
+    const { data } = await graphql(query, all)
     expect(data.products).toEqual([
       { name: 'Lamp', reviewsCount: 2, tagsCount: 2, offersCount: null },
       { name: 'Oak', reviewsCount: 1, tagsCount: 0, offersCount: null },
       { name: 'Desk', reviewsCount: 0, tagsCount: 1, offersCount: null },
     ])
-    // One for the products, and one for each count.
-    expect(await statementsOf(() => ask(query, all))).toHaveLength(3)
+// One statement for the products, and one for each count.
+    expect(await statementsOf(() => graphql(query, all))).toHaveLength(3)
   })
 
-  it('are answered by mutations', async () => {
-    const { data } = await ask(
+  it('are returned by mutations', async () => {
+    const { data } = await graphql(
       'mutation { updateProduct(id: 1, input: { name: "Lamp" }) { name reviewsCount tagsCount } }',
       all,
     )
     expect(data.updateProduct).toEqual({ name: 'Lamp', reviewsCount: 2, tagsCount: 2 })
   })
 
-  it('are in the document', async () => {
+  it('are described in the OpenAPI document', async () => {
     const { paths, components } = (await get('/swagger/openapi.json')).body as {
       paths: { [path: string]: { get: { parameters: { name: string; schema: object }[] } } }
       components: { schemas: { Product: { properties: { [name: string]: object } } } }

@@ -1,4 +1,4 @@
-/** Filters through several relations: the rows that they find, and that the selective end of the path is read first. */
+/** Filters through several relations. They find the right rows, and read the most selective table first. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
@@ -62,7 +62,7 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
         state: username === 'bob' ? 'closed' : 'open',
       })),
     )
-    // Without an author: 3, 6, 9.
+// Articles 3, 6 and 9 have no author.
     const authors = [1, 2, null]
     await database.records(Article).createMany(
       Array.from({ length: 9 }, (_, index) => ({
@@ -71,11 +71,11 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
       })),
     )
     const favorites = [1, 2, 3, 5].map((articleId) => ({ articleId, readerId: 1 }))
-    const made = await database
+    const created = await database
       .records(Favorite)
       .createMany([...favorites, { articleId: 9, readerId: 2 }, { articleId: 8, readerId: 2 }])
-    // Soft-deleted: it counts as missing.
-    await database.records(Favorite).delete(made.at(-1)?.id ?? 0)
+// The last favorite is soft-deleted, so filters ignore it.
+    await database.records(Favorite).delete(created.at(-1)?.id ?? 0)
     await database.records(Tag).createMany([{ word: 'red' }, { word: 'blue' }])
     await database.records(Article).link(4, 'tags', [1])
     await database.records(Article).link(5, 'tags', [1, 2])
@@ -117,16 +117,16 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
       [{ favorites: { reader: { username: 'x' } } }, 0],
       [{ author: { username: 'x' } }, 0],
       [{ tags: { word: 'x' } }, 0],
-      // Half of the rows may match: the order is followed until the page is full.
+// Half of the rows may match, so the list reads rows in order until the page is full.
       [{ favorites: { reader: { state: 'open' } } }, 1],
-    ] as const)('begin at the selective end: %j', async (where, scanned) => {
+    ] as const)('start at the most selective table: %j', async (where, scanned) => {
       let text = ''
-      const note = (message: unknown): void => {
+      const onStatement = (message: unknown): void => {
         text = (message as { sql: string }).sql
       }
-      subscribe('filigree:statement', note)
+      subscribe('filigree:statement', onStatement)
       await database.records(Article).list({ where, orderBy: [{ rank: 'desc' }], limit: 20 })
-      unsubscribe('filigree:statement', note)
+      unsubscribe('filigree:statement', onStatement)
       const alias = /"article" as "(\w+)"/.exec(text)?.[1] ?? ''
       const plan = await readSql(
         database,

@@ -1,4 +1,4 @@
-/** Orders by fields of related rows, with the cursors of their pages, at every interface. */
+/** Sorting by fields of related rows, with cursors, through every interface. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -70,8 +70,8 @@ interface Named {
   readonly name: string
 }
 
-interface Asked {
-  // Its form is that of the query.
+interface GraphqlResponse {
+// The shape depends on the query.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
@@ -105,7 +105,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     const orgs = [org('Birch', true, 1, 1), org('Ash', true, 3, 2), org('Cedar', false, 2, 1)]
     await database.records(Org).createMany([...orgs, org('Aaa', true, 4, 2)])
     await database.records(Secret).create({ word: 'x' })
-    // gone: of a row that is soft-deleted.
+// The organization of gone is soft-deleted.
     const people = [
       ['ann', 1],
       ['bob', 2],
@@ -142,12 +142,12 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     return body as Named[]
   }
 
-  const ask = async (query: string, token?: string): Promise<Asked> => {
+  const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return answer.json() as Asked
+    return answer.json() as GraphqlResponse
   }
 
-  it('orders rows of a program, rows without a related row last', async () => {
+  it('sort rows of a repository, with rows without a related row last', async () => {
     const people = database.records(Person)
     const found = await people.list({ orderBy: [{ org: { name: 'asc' } }, { name: 'desc' }] })
     expect(names(found)).toBe('flo bob cy ann eve gone dan')
@@ -159,7 +159,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     expect(names(far)).toBe('bob flo eve ann cy dan gone')
   })
 
-  it('continues behind the cursor of a row', async () => {
+  it('continue after the cursor of a row', async () => {
     const people = database.records(Person)
     for (const orderBy of [
       [{ org: { name: 'asc' } }],
@@ -168,7 +168,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       [{ org: { isPublic: 'desc', fee: 'asc' } }],
       [{ org: { country: { name: 'desc' } } }, { org: { id: 'asc' } }],
     ] as const) {
-      const whole = await people.list({ orderBy })
+      const allRows = await people.list({ orderBy })
       const pages: Person[] = []
       for (let after: { after?: string } = {}; ;) {
         const page = await people.list({ orderBy, limit: 2, ...after })
@@ -177,12 +177,12 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
         if (last === undefined || page.length < 2) break
         after = { after: people.cursorOf(last, orderBy) }
       }
-      expect(names(pages)).toBe(names(whole))
+      expect(names(pages)).toBe(names(allRows))
       expect(pages).toHaveLength(7)
     }
   })
 
-  it('refuses the cursor of a row that was not read in the order', async () => {
+  it('reject the cursor of a row that was not read in this order', async () => {
     const people = database.records(Person)
     const ann = (await people.find(1)) as Person
     expect(() => people.cursorOf(ann, { org: { name: 'asc' } })).toThrow(
@@ -190,14 +190,14 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     )
   })
 
-  it('orders distinct rows and searches within a filter', async () => {
+  it('sort distinct rows and filtered searches', async () => {
     const found = await database
       .records(Person)
       .list({ distinct: ['orgId'], orderBy: { org: { name: 'asc' } }, where: { id: { gt: 0 } } })
     expect(names(found)).toBe('bob ann eve dan')
   })
 
-  it('takes dotted names in queries, with links to the next pages', async () => {
+  it('accept dotted names in query strings, with links to the next pages', async () => {
     expect(names(await list('orderBy=org.name,-name', all))).toBe('flo bob cy ann eve gone dan')
     const found: Named[] = []
     let url: string | undefined = '/people?orderBy=-org.name,-name&limit=2'
@@ -209,7 +209,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     expect(names(found)).toBe('eve cy ann flo bob gone dan')
   })
 
-  it('reads related records with the rows', async () => {
+  it('include related records with the rows', async () => {
     const found = await list('orderBy=-org.name&with=org&limit=3', all)
     expect(found).toMatchObject([
       { name: 'eve', org: { name: 'Cedar' } },
@@ -218,13 +218,13 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     ])
   })
 
-  it('counts rows as missing that the caller may not see', async () => {
+  it('treat related rows the caller may not see as missing', async () => {
     expect(names(await list('orderBy=-org.name'))).toBe('ann cy bob flo dan eve gone')
-    const { data } = await ask('{ people(orderBy: [{ org: { name: desc } }]) { name } }')
+    const { data } = await graphql('{ people(orderBy: [{ org: { name: desc } }]) { name } }')
     expect(names(data.people)).toBe('ann cy bob flo dan eve gone')
   })
 
-  it('refuses fields and relations that the caller may not read', async () => {
+  it('reject fields and relations the caller may not read', async () => {
     for (const orderBy of ['org.rating', 'secret.word']) {
       expect((await get(`/people?orderBy=${orderBy}`)).status).toBe(401)
       expect((await get(`/people?orderBy=${orderBy}`, all)).status).toBe(403)
@@ -234,9 +234,9 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       const list = `{ people(orderBy: [${order}]) { name } }`
       const page = `{ peoplePage(orderBy: [${order}]) { edges { cursor } } }`
       for (const query of [list, page]) {
-        expect((await ask(query)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
-        expect((await ask(query, all)).errors?.[0]?.extensions.code).toBe('FORBIDDEN')
-        expect((await ask(query, admin)).errors).toBeUndefined()
+        expect((await graphql(query)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
+        expect((await graphql(query, all)).errors?.[0]?.extensions.code).toBe('FORBIDDEN')
+        expect((await graphql(query, admin)).errors).toBeUndefined()
       }
     }
   })
@@ -249,7 +249,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     ['name.length', 'orderBy.name.length', 'unknown'],
     ['org..name', 'orderBy.org.', 'unknown'],
     ['org.__proto__', 'orderBy.org.__proto__', 'unknown'],
-  ])('answers 400 for orderBy=%s', async (orderBy, path, code) => {
+  ])('respond with 400 to orderBy=%s', async (orderBy, path, code) => {
     const answer = await get(`/people?orderBy=${orderBy}`, admin)
     expect(answer.status).toBe(400)
     const { errors } = answer.body as { errors: object[] }
@@ -257,11 +257,11 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     if (code === 'unknown') expect(errors).toEqual([expect.objectContaining({ code })])
   })
 
-  it('orders lists of GraphQL, also below rows and through resolvers', async () => {
+  it('sort GraphQL lists, also nested ones and with resolvers', async () => {
     const order = 'orderBy: [{ org: { country: { name: asc } } }, { name: desc }]'
-    const { data } = await ask(`{ people(${order}) { name } }`, all)
+    const { data } = await graphql(`{ people(${order}) { name } }`, all)
     expect(names(data.people)).toBe('flo bob eve cy ann gone dan')
-    const below = await ask(
+    const below = await graphql(
       `{ orgs(orderBy: [{ country: { name: desc } }, { name: asc }]) { name people(${order}) { name } } }`,
       all,
     )
@@ -269,26 +269,26 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       ...['Birch', 'Cedar', 'Ash'],
     ])
     expect(names(below.data.orgs[0].people)).toBe('cy ann')
-    // An error elsewhere makes resolvers answer.
-    const mixed = await ask(`{ people(${order}) { name org { rating } } }`, all)
+// A field error makes resolvers run.
+    const mixed = await graphql(`{ people(${order}) { name org { rating } } }`, all)
     expect(mixed.errors?.length).toBeGreaterThan(0)
     expect(names(mixed.data.people)).toBe('flo bob eve cy ann gone dan')
   })
 
   it.each(['name', 'name org { rating }'])(
-    'pages through { %s } in both directions',
-    async (of) => {
+'return pages with { %s } in both directions',
+    async (selection) => {
       const order = 'orderBy: [{ org: { name: asc_nulls_first } }, { org: { fee: desc } }]'
-      const whole = 'dan gone bob flo ann cy eve'
+      const expected = 'dan gone bob flo ann cy eve'
       const read = async (reading: 'first' | 'last'): Promise<string> => {
         const found: string[][] = []
         const [from, more, cursor] =
           reading === 'first'
             ? ['after', 'hasNextPage', 'endCursor']
             : ['before', 'hasPreviousPage', 'startCursor']
-        for (let place = ''; ;) {
-          const { data } = await ask(
-            `{ peoplePage(${order}, ${reading}: 2${place}) { totalCount edges { cursor node { ${of} } } pageInfo { ${more} ${cursor} } } }`,
+        for (let position = ''; ;) {
+          const { data } = await graphql(
+            `{ peoplePage(${order}, ${reading}: 2${position}) { totalCount edges { cursor node { ${selection} } } pageInfo { ${more} ${cursor} } } }`,
             all,
           )
           const { edges, pageInfo, totalCount } = data.peoplePage
@@ -297,24 +297,24 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
           if (reading === 'first') found.push(page)
           else found.unshift(page)
           if (pageInfo[more] !== true) return found.flat().join(' ')
-          place = `, ${from}: "${pageInfo[cursor]}"`
+          position = `, ${from}: "${pageInfo[cursor]}"`
         }
       }
-      expect(await read('first')).toBe(whole)
-      expect(await read('last')).toBe(whole)
+      expect(await read('first')).toBe(expected)
+      expect(await read('last')).toBe(expected)
     },
   )
 
-  it('describes the order in the documents', async () => {
+  it('are described in the API documents', async () => {
     const { paths } = (await get('/swagger/openapi.json')).body as {
       paths: { '/people': { get: { parameters: { name: string; description: string }[] } } }
     }
     const { parameters } = paths['/people'].get
     const { description = '' } = parameters.find(({ name }) => name === 'orderBy') ?? {}
     expect(description).toContain('`org.name`')
-    const { data } = await ask('{ __type(name: "PersonOrder") { inputFields { name } } }')
+    const { data } = await graphql('{ __type(name: "PersonOrder") { inputFields { name } } }')
     expect(data.__type.inputFields.map(({ name }: { name: string }) => name)).toContain('org')
-    const org = await ask('{ __type(name: "OrgOrder") { inputFields { name } } }')
+    const org = await graphql('{ __type(name: "OrgOrder") { inputFields { name } } }')
     const fields = org.data.__type.inputFields.map(({ name }: { name: string }) => name)
     expect(fields).toContain('country')
     expect(fields).not.toContain('people')

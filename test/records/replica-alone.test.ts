@@ -1,29 +1,29 @@
-/** An application whose database is a replica. Source: docs/records/postgresql-in-production.md, Replicas. */
+/** An application whose only database is a replica. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { type Application, Auth, bootstrap, connect } from '../../src/index.js'
 import { Note, NoteModule, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
 
 const ground = replicaGround()
 
-const start = async (): Promise<{ app: Application; told: string[] }> => {
-  const told: string[] = []
-  const tell = (_: object, message: string): unknown => told.push(message)
+const start = async (): Promise<{ app: Application; warnings: string[] }> => {
+  const warnings: string[] = []
+  const recordWarning = (_: object, message: string): unknown => warnings.push(message)
   const silent = (): undefined => undefined
   const app = await bootstrap(NoteModule, {
     database: ground.replica,
     listen: false,
-    logger: { debug: silent, info: silent, warn: tell, error: silent } as never,
+    logger: { debug: silent, info: silent, warn: recordWarning, error: silent } as never,
   })
   ground.ends.push(() => app.close())
-  return { app, told }
+  return { app, warnings }
 }
 
-describe('A replica alone', () => {
-  it('answers reads, and writes with 503 that says why; the log says so at the start', async () => {
+describe('An application on a replica only', () => {
+  it('serves reads, rejects writes with 503 and a reason, and warns at the start', async () => {
     await writeElsewhere(ground, 'one')
     await ground.standby.caughtUp()
-    const { app, told } = await start()
-    expect(told).toContainEqual(expect.stringContaining('the database is a replica or read-only'))
+    const { app, warnings } = await start()
+    expect(warnings).toContainEqual(expect.stringContaining('the database is a replica or read-only'))
     expect((await app.inject({ url: '/notes' })).json()).toEqual(['one'])
     const write = { method: 'POST', url: '/notes', json: { text: 'two' } } as const
     const refused = await app.inject(write)
@@ -38,7 +38,7 @@ describe('A replica alone', () => {
     expect(mutated.status).toBe(503)
   })
 
-  it('knows tokens, though no revocations have come, and has no sessions', async () => {
+  it('verifies tokens without replicated revocations, and has no sessions', async () => {
     const { app } = await start()
     const token = await app.get(Auth).getToken({ sub: '7' })
     expect(await app.get(Auth).verify(token)).toMatchObject({ sub: '7' })
@@ -46,7 +46,7 @@ describe('A replica alone', () => {
     expect((await app.inject(session)).status).toBe(503)
   })
 
-  it('heeds revocations that come later', async () => {
+  it('applies revocations that are replicated later', async () => {
     const { app } = await start()
     const token = await app.get(Auth).getToken({ sub: '9' })
     const primary = await bootstrap(NoteModule, {
@@ -59,14 +59,14 @@ describe('A replica alone', () => {
     await until(async () => (await app.get(Auth).verify(token)) === null)
   })
 
-  it('keeps no answers, since it hears of no changes', async () => {
+  it('caches no responses, because it receives no changes', async () => {
     const { app } = await start()
-    expect((await app.inject({ url: '/notes/kept' })).json()).toBe(0)
+    expect((await app.inject({ url: '/notes/cached' })).json()).toBe(0)
     await writeElsewhere(ground, 'one')
-    await until(async () => (await app.inject({ url: '/notes/kept' })).json() === 1)
+    await until(async () => (await app.inject({ url: '/notes/cached' })).json() === 1)
   })
 
-  it('reads in transactions of every isolation', async () => {
+  it('reads in transactions of every isolation level', async () => {
     const database = await connect(ground.replica, { records: [Note, Shelf] })
     ground.ends.push(() => database.close())
     for (const isolation of ['repeatable read', 'serializable'] as const) {
@@ -77,7 +77,7 @@ describe('A replica alone', () => {
     ).rejects.toMatchObject({ status: 503, message: expect.stringContaining('read-only') })
   })
 
-  it('is no start where the schema is another', async () => {
+  it('does not start if the schema differs', async () => {
     const empty = ground.standby.at(await ground.primary.createDatabase())
     await ground.standby.caughtUp()
     await expect(
@@ -86,7 +86,7 @@ describe('A replica alone', () => {
   })
 })
 
-it('An application starts read-only by its replicas while the primary is gone, and writes when it is back', async () => {
+it('An application starts read-only on its replicas while the primary is down, and writes when the primary is back', async () => {
   await writeElsewhere(ground, 'one')
   await ground.standby.caughtUp()
   await ground.primary.stop()
@@ -115,7 +115,7 @@ it('An application starts read-only by its replicas while the primary is gone, a
   }
 })
 
-it('An application does not start where the primary is there and refuses it', async () => {
+it('An application does not start if the primary is up and rejects the connection', async () => {
   const wrong = new URL(ground.url)
   wrong.pathname = '/no_such_database'
   await expect(

@@ -1,4 +1,4 @@
-/** A primary with a standby, and what replicas are tested with. */
+/** A primary with a standby, and an application for the tests of replicas. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
 import {
   BelongsTo,
@@ -49,9 +49,9 @@ export class NoteController {
     return notes.map(({ text }) => text)
   }
 
-  @Get('/kept')
+@Get('/cached')
   @CacheFor(60, { by: [] })
-  kept(): Promise<number> {
+  cached(): Promise<number> {
     return this.database.records(Note).count()
   }
 
@@ -95,15 +95,15 @@ export class NoteModule {}
 export interface ReplicaGround {
   readonly primary: OwnPostgres
   readonly standby: Standby
-  /** The address of the primary's database, with the tables of the records. */
+/** The URL of the primary's database, with the tables of the records. */
   readonly url: string
-  /** The standby's. */
+/** The URL of the same database on the standby. */
   readonly replica: string
-  /** Runs when the test is over. */
+/** Cleanup functions that run after the test. */
   readonly ends: (() => Promise<unknown>)[]
 }
 
-/** One for the suite; its database is a new one for each test. */
+/** Starts the servers once per suite, with a new database for each test. */
 export function replicaGround(): ReplicaGround {
   const ground = { ends: [] as ReplicaGround['ends'] } as {
     -readonly [K in keyof ReplicaGround]: ReplicaGround[K]
@@ -130,7 +130,7 @@ export function replicaGround(): ReplicaGround {
   return ground
 }
 
-/** Its replicas may be an hour behind, where nothing else is said. */
+/** Connects with a replica lag limit of one hour by default. */
 export async function open(
   { url, ends }: ReplicaGround,
   options: Partial<DatabaseOptions>,
@@ -144,7 +144,7 @@ export async function open(
   return database
 }
 
-/** Written by another process, as it were. */
+/** Creates a note through a separate connection. @returns its id */
 export async function writeElsewhere({ url }: ReplicaGround, text: string): Promise<number> {
   const database = await connect(url, { records: [Note, Shelf] })
   try {
@@ -154,6 +154,6 @@ export async function writeElsewhere({ url }: ReplicaGround, text: string): Prom
   }
 }
 
-export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo()));
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition()));
 }

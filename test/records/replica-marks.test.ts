@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { parseLsn } from '../../src/engines/postgres/replicas/replica.js'
 import { WalHistory, WriteMarks } from '../../src/engines/postgres/replicas/replica-set.js'
 
-describe('toBytes', () => {
-  it('reads a position, whose halves are of 32 bits', () => {
+describe('parseLsn', () => {
+  it('parses a WAL position with two 32-bit halves', () => {
     expect(parseLsn('0/0')).toBe(0n)
     expect(parseLsn('16/B374D848')).toBe(0x16_b374_d848n)
     expect(parseLsn('1/0') > parseLsn('0/FFFFFFFF')).toBe(true)
@@ -15,7 +15,7 @@ describe('toBytes', () => {
 })
 
 describe('WalHistory', () => {
-  it('tells up to which moment a replica shows everything', () => {
+  it('reports until which time a replica has all writes', () => {
     const history = new WalHistory()
     history.add(100, 10n)
     history.add(200, 20n)
@@ -29,7 +29,7 @@ describe('WalHistory', () => {
     expect(history.newest).toBe(400)
   })
 
-  it('forgets what another server has told', () => {
+  it('forgets positions of a previous server', () => {
     const history = new WalHistory()
     expect(history.add(100, 50n)).toBe(true)
     expect(history.add(200, 10n)).toBe(false)
@@ -39,7 +39,7 @@ describe('WalHistory', () => {
 })
 
 describe('WriteMarks', () => {
-  it('want everything until the primary has told a position behind the write', () => {
+  it('require every write until the primary reports a later position', () => {
     const marks = new WriteMarks(1000)
     marks.add(['a', 'b'], 0)
     expect(marks.requiredPosition(['x', 'a'], 1)).toBe('everything')
@@ -53,14 +53,14 @@ describe('WriteMarks', () => {
     expect(marks.requiredPosition(['b', 'c'], 3)).toBe(9n)
   })
 
-  it('are over after a while', () => {
+  it('expire', () => {
     const marks = new WriteMarks(1000)
     marks.add(['a'], 0)
     expect(marks.requiredPosition(['a'], 999)).toBe('everything')
     expect(marks.requiredPosition(['a'], 1000)).toBe(0n)
   })
 
-  it('that there is no room for hold for everybody', () => {
+  it('apply to all callers when there are too many', () => {
     const marks = new WriteMarks(1000, 2)
     for (const name of ['a', 'b', 'c']) marks.add([name], 0)
     expect(marks.size).toBe(2)

@@ -1,4 +1,4 @@
-/** Replicas of a database: a primary and a standby, both real. Source: docs/records/postgresql-in-production.md, Replicas. */
+/** Read replicas with a real primary and standby. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'
@@ -8,7 +8,7 @@ import { Note, open, replicaGround, Shelf, until, writeElsewhere } from './repli
 const ground = replicaGround()
 
 describe('Replicas', () => {
-  it('answer reads outside transactions', async () => {
+  it('serve reads outside of transactions', async () => {
     const database = await open(ground, { replicas: [ground.replica] })
     const notes = database.records(Note)
     await ground.standby.pause()
@@ -21,7 +21,7 @@ describe('Replicas', () => {
     await until(async () => (await notes.count()) === 1)
   })
 
-  it('are told in the address too', async () => {
+  it('can be set in the database URL', async () => {
     const database = await connect(
       `${ground.url}?replicas=${encodeURIComponent(ground.replica)}&replicaLag=3600000`,
       { records: [Note, Shelf] },
@@ -32,7 +32,7 @@ describe('Replicas', () => {
     expect(await database.records(Note).count()).toBe(0)
   })
 
-  it('are passed over when they are behind more than the bound', async () => {
+  it('are skipped when they lag behind the limit', async () => {
     const database = await open(ground, { replicas: [ground.replica], replicaLag: 200 })
     await ground.standby.pause()
     await writeElsewhere(ground, 'new')
@@ -41,7 +41,7 @@ describe('Replicas', () => {
     expect(await database.records(Note).find(second)).toMatchObject({ text: 'second' })
   })
 
-  it('are not read by who has written, before they have it', async () => {
+  it('are not read by a caller until they have its writes', async () => {
     const database = await open(ground, { replicas: [ground.replica] })
     const notes = database.records(Note)
     await ground.standby.pause()
@@ -52,25 +52,25 @@ describe('Replicas', () => {
     expect(await database.kysely.selectFrom('note').select('text').execute()).toHaveLength(1)
   })
 
-  it('are not read by who has written in a line, before they have it', async () => {
+  it('are not read by a caller until they have its batched writes', async () => {
     const database = await open(ground, { replicas: [ground.replica] })
     const notes = database.records(Note)
     await ground.standby.caughtUp()
     await ground.standby.pause()
-    const line = await database.line.open()
-    const made = ['one', 'two'].map(async (text) => line?.run(() => notes.create({ text })))
-    line?.end()
-    const [one, two] = await Promise.all(made)
+    const batch = await database.line.open()
+    const creating = ['one', 'two'].map(async (text) => batch?.run(() => notes.create({ text })))
+    batch?.end()
+    const [one, two] = await Promise.all(creating)
     expect([one, two]).toMatchObject([{ text: 'one' }, { text: 'two' }])
     expect(await notes.find(two?.id ?? 0)).toMatchObject({ text: 'two' })
   })
 
-  it('are not read by whose writes other workers tell of', async () => {
+  it('are not read by callers whose writes another process reports', async () => {
     const listeners: ((names: readonly string[]) => void)[] = []
-    const told: (readonly string[])[] = []
-    const others: OtherProcesses = {
+    const notifications: (readonly string[])[] = []
+    const otherProcesses: OtherProcesses = {
       notify: (names) => {
-        told.push(names)
+        notifications.push(names)
         for (const listener of listeners) listener(names)
       },
       onNotified: (listener) => {
@@ -86,20 +86,20 @@ describe('Replicas', () => {
     })
     const writing = await open(ground, { replicas: [ground.replica] })
     const reading = await open(ground, { replicas: [ground.replica] })
-    writing.context.engine.followCallers?.(callerOf('a'), others)
-    reading.context.engine.followCallers?.(callerOf('a'), others)
+    writing.context.engine.followCallers?.(callerOf('a'), otherProcesses)
+    reading.context.engine.followCallers?.(callerOf('a'), otherProcesses)
     await ground.standby.pause()
     const { id } = await writing.records(Note).create({ text: 'mine' })
-    expect(told).toEqual([['a']])
+    expect(notifications).toEqual([['a']])
     expect(await reading.records(Note).find(id)).toMatchObject({ text: 'mine' })
-    reading.context.engine.followCallers?.(callerOf('b'), others)
+    reading.context.engine.followCallers?.(callerOf('b'), otherProcesses)
     expect(await reading.records(Note).find(id)).toBeNull()
   })
 
-  it('that are lost are left out, and come back', async () => {
-    const told: string[] = []
-    const tell = (_: object, message: string): unknown => told.push(message)
-    const log = { ...silentLog, warn: tell, info: tell }
+  it('are skipped when lost, and used again when back', async () => {
+    const messages: string[] = []
+    const record = (_: object, message: string): unknown => messages.push(message)
+    const log = { ...silentLog, warn: record, info: record }
     const database = await open(ground, { replicas: [ground.replica], log, replicaLag: 500 })
     const notes = database.records(Note)
     await notes.create({ text: 'one' })
@@ -108,18 +108,18 @@ describe('Replicas', () => {
       for (let index = 0; index < 20; index++) expect(await notes.count()).toBe(1)
       await until(async () => {
         await notes.count()
-        return told.includes('a replica of the database was lost; reads go elsewhere')
+        return messages.includes('a replica of the database was lost; reads go elsewhere')
       })
     } finally {
       await ground.standby.start()
     }
     await until(async () => {
       expect(await notes.count()).toBe(1)
-      return told.includes('a replica of the database is back')
+      return messages.includes('a replica of the database is back')
     })
   })
 
-  it('may be gone at the start', async () => {
+  it('may be down at the start', async () => {
     await ground.standby.stop()
     const database = await open(ground, { replicas: [ground.replica] }).finally(() =>
       ground.standby.start(),
@@ -129,7 +129,7 @@ describe('Replicas', () => {
   })
 })
 
-it('DATABASE_REPLICAS is refused where it names no PostgreSQL', async () => {
+it('a replica URL that is not PostgreSQL is rejected', async () => {
   const refused = { problems: [{ code: 'DATABASE_URL' }] }
   await expect(connect('sqlite::memory:', { replicas: [ground.replica] })).rejects.toMatchObject(
     refused,

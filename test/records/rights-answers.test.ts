@@ -48,7 +48,7 @@ class Plain {
 
 @Record
 @NoAuth
-class Meant {
+class PublicRecord {
   @Field('id') id!: number
 }
 
@@ -60,16 +60,16 @@ class Plains {
     return 'hello'
   }
 }
-@Controller('/meant', { crud: Meant })
-class Meants {}
+@Controller('/public-records', { crud: PublicRecord })
+class PublicRecords {}
 @Controller('/shut', { crud: Plain })
 @Secured('admin')
 class Shut {}
 
-@Module({ records: [Note, Plain, Meant], controllers: [Notes, Plains, Meants, Shut] })
+@Module({ records: [Note, Plain, PublicRecord], controllers: [Notes, Plains, PublicRecords, Shut] })
 class World {}
 
-describe('the rights of records', () => {
+describe('access rules of records', () => {
   let database: Database
   let app: Application
   const lines: string[] = []
@@ -83,7 +83,7 @@ describe('the rights of records', () => {
     debug: () => undefined,
   }
   const start = async (options: BootstrapOptions = {}): Promise<void> => {
-    database = await connect('sqlite::memory:', { records: [Note, Plain, Meant], log: logger })
+    database = await connect('sqlite::memory:', { records: [Note, Plain, PublicRecord], log: logger })
     await database.sync()
     const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
     app = await bootstrap(World, { database, listen: false, logger, env, ...options })
@@ -108,7 +108,7 @@ describe('the rights of records', () => {
   class Filter {
     owner = 'ann'
   }
-  const answers: [string, () => unknown, string][] = [
+  const rowsResults: [string, () => unknown, string][] = [
     ['a promise', () => Promise.resolve(true), 'answered a promise'],
     ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
     ['a thenable', () => ({ then: 1, owner: 'ann' }), 'cannot be used'],
@@ -133,10 +133,10 @@ describe('the rights of records', () => {
     ],
   ]
 
-  it.each(answers)(
-    'show and write nothing where rows answers %s, and say so',
-    async (_what, answer, told) => {
-      rows = answer
+  it.each(rowsResults)(
+'show and write no rows when the rows rule returns %s, and log the error',
+    async (_what, rowsResult, expectedLog) => {
+      rows = rowsResult
       const token = await tokenOf({ sub: 'ann' })
       expect((await app.inject({ url: '/notes' })).json()).toEqual([])
       expect((await app.inject({ url: '/notes/1', token })).status).toBe(404)
@@ -145,10 +145,10 @@ describe('the rights of records', () => {
       expect((await app.inject({ method: 'PATCH', url: '/notes/1', json, token })).status).toBe(404)
       expect((await app.inject({ method: 'DELETE', url: '/notes/1', token })).status).toBe(404)
       const query = '{ notes { id } noteCount }'
-      const shown = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-      expect(shown.json()).toEqual({ data: { notes: [], noteCount: 0 } })
+      const graphqlResponse = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      expect(graphqlResponse.json()).toEqual({ data: { notes: [], noteCount: 0 } })
       expect(await database.records(Note).count()).toBe(2)
-      expect(lines.filter((line) => line.startsWith('error Note: rows ')).join()).toContain(told)
+      expect(lines.filter((line) => line.startsWith('error Note: rows ')).join()).toContain(expectedLog)
     },
   )
 
@@ -162,53 +162,53 @@ describe('the rights of records', () => {
       ({ team }) => ({ owner: (team as unknown[])[0] }),
     ],
     ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
-  ])('take %s out of a token for no condition', async (_what, claims, answer) => {
-    rows = (user) => user !== null && answer(user)
+  ])('do not accept %s from a token as a condition', async (_what, claims, rowsResult) => {
+    rows = (user) => user !== null && rowsResult(user)
     const token = await tokenOf(claims)
     expect((await app.inject({ url: '/notes', token })).json()).toEqual([])
   })
 
-  it('take a list of names out of a token for the values that it is', async () => {
+  it('accept a list of names from a token as values', async () => {
     rows = (user) => user !== null && { owner: { in: user.teams } }
     const token = await tokenOf({ sub: 'x', teams: ['ann', 'zoe'] })
     expect((await app.inject({ url: '/notes', token })).json()).toMatchObject([{ id: 1 }])
   })
 
-  it('ask rows how the caller came', async () => {
-    const asked: unknown[] = []
+  it('pass the kind of caller to the rows rule', async () => {
+    const rowsCalls: unknown[] = []
     rows = (user, caller) => {
-      asked.push([user?.sub ?? null, caller])
+      rowsCalls.push([user?.sub ?? null, caller])
       return true
     }
     await app.inject({ url: '/notes/1' })
     await app.inject({ url: '/notes/1', token: 'a-key-of-sixteen-letters' })
     await app.inject({ url: '/notes/1', token: await tokenOf({ sub: 'ann' }) })
-    expect(asked).toEqual([
+    expect(rowsCalls).toEqual([
       [null, {}],
       [null, { by: 'key' }],
       ['ann', { by: 'token' }],
     ])
   })
 
-  it('keep ties to rows that the caller does not see, and refuse new ones', async () => {
+  it('keep links to rows the caller may not see, and reject new ones', async () => {
     await database.records(Note).link(1, 'labels', [1, 2])
     const context = { user: { sub: 'ann' } }
-    const tie = async (ids: number[]) => {
+    const linkLabels = async (ids: number[]) => {
       const text = `mutation ($ids: [ID!]) { updateNote(id: 1, input: { labelIds: $ids }) { id } }`
       const { errors } = await app.graphql.execute(text, { ids: ids.map(String) }, context)
-      return errors?.[0]?.extensions.code ?? 'tied'
+      return errors?.[0]?.extensions.code ?? 'linked'
     }
-    const tied = async () => {
+    const linkedLabels = async () => {
       const note = await database.records(Note).find(1, { with: ['labels'] })
       return note?.labels.map(({ id }) => id).sort()
     }
-    expect([await tie([3]), await tied()]).toEqual(['tied', [2, 3]])
+    expect([await linkLabels([3]), await linkedLabels()]).toEqual(['linked', [2, 3]])
     for (const hidden of [2, 99])
-      expect([await tie([hidden]), await tied()]).toEqual(['CONFLICT', [2, 3]])
-    expect([await tie([]), await tied()]).toEqual(['tied', [2]])
+      expect([await linkLabels([hidden]), await linkedLabels()]).toEqual(['CONFLICT', [2, 3]])
+    expect([await linkLabels([]), await linkedLabels()]).toEqual(['linked', [2]])
   })
 
-  it('judge a write with all that is nested in it', async () => {
+  it('check a write together with its nested rows', async () => {
     rows = (user) => user !== null && { or: [{ owner: user.sub }, { parent: { owner: user.sub } }] }
     const create = (child: string) =>
       `mutation { createNote(input: { text: "p", owner: "ann", children: [{ text: "c", owner: "${child}" }] }) { id } }`
@@ -220,7 +220,7 @@ describe('the rights of records', () => {
     expect(await database.records(Note).count()).toBe(4)
   })
 
-  it('do not say which hidden rows keep one from being deleted', async () => {
+  it('do not reveal the hidden rows that block a deletion', async () => {
     await database.records(Note).create({ text: 'c', owner: 'bob', parentId: 1 })
     const token = await tokenOf({ sub: 'ann' })
     const answer = await app.inject({ method: 'DELETE', url: '/notes/1', token })
@@ -230,14 +230,14 @@ describe('the rights of records', () => {
     ])
   })
 
-  it('say at the start what nobody has closed', async () => {
-    const said = () => lines.filter((line) => line.includes('Callers without a sign-in'))
-    expect(said()).toEqual([
-      'info Callers without a sign-in can read Plain. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public. Every caller with a token can write Plain. Public by @NoAuth: Meant. Open, shows no rows without a sign-in: Label, Note.',
+  it('are reported at the start for records without restrictions', async () => {
+    const reportedLines = () => lines.filter((line) => line.includes('Callers without a sign-in'))
+    expect(reportedLines()).toEqual([
+      'info Callers without a sign-in can read Plain. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public. Every caller with a token can write Plain. Public by @NoAuth: PublicRecord. Open, shows no rows without a sign-in: Label, Note.',
     ])
   })
 
-  it('are closed for reading with auth.closed, save for @NoAuth', async () => {
+  it('close all reads with auth.closed, except @NoAuth', async () => {
     await app.close()
     await database.close()
     await start({ auth: { closed: true } })
@@ -245,13 +245,13 @@ describe('the rights of records', () => {
     expect([await status('/plain'), await status('/plain', await tokenOf({ sub: 'x' }))]).toEqual([
       401, 200,
     ])
-    expect([await status('/plain/open'), await status('/meant')]).toEqual([200, 200])
-    const ask = async (query: string) =>
+    expect([await status('/plain/open'), await status('/public-records')]).toEqual([200, 200])
+    const graphqlStatus = async (query: string) =>
       (await app.inject({ method: 'POST', url: '/graphql', json: { query } })).status
-    expect([await ask('{ plains { id } }'), await ask('{ meants { id } }')]).toEqual([401, 200])
+    expect([await graphqlStatus('{ plains { id } }'), await graphqlStatus('{ publicRecords { id } }')]).toEqual([401, 200])
   })
 
-  it('give way to the decorator of a controller, which counts whole', async () => {
+  it('yield to the decorator of a controller', async () => {
     expect((await app.inject({ url: '/shut' })).status).toBe(401)
     expect((await app.inject({ url: '/shut', token: await tokenOf({ sub: 'x' }) })).status).toBe(
       403,
@@ -259,7 +259,7 @@ describe('the rights of records', () => {
   })
 })
 
-/** Compiles, or does not: a promise is no answer of `rows`, and the filter's fields can be checked. */
+/** Types: `rows` may not return a promise, and the fields of its filter are checked. */
 export const typed = [
   Record({ rows: (user) => user !== null && { owner: user.sub } }),
   Record<Note>({ rows: (user) => user !== null && { owner: user.sub ?? null } }),
@@ -267,8 +267,8 @@ export const typed = [
   Record({ rows: () => Promise.resolve(true) }),
   // @ts-expect-error -- a promise of a filter
   Record({ rows: () => Promise.resolve({ owner: 'x' }) }),
-  // @ts-expect-error -- a map is no filter
+// @ts-expect-error -- a Map is not a filter
   Record({ rows: () => new Map([['owner', 'x']]) }),
-  // @ts-expect-error -- no field of the record
+// @ts-expect-error -- not a field of the record
   Record<Note>({ rows: () => ({ ownr: 'x' }) }),
 ]

@@ -1,10 +1,10 @@
-/** SQL that a test runs on its database by itself, through the query builder. */
+/** Runs plain SQL on the database of a test. */
 import { sql } from 'kysely'
 import type { Database } from '../../src/index.js'
 
 type Open = Pick<Database, 'kysely'>
 
-/** Statements, each of which ends with a semicolon at the end of its line. */
+/** Runs statements that each end with a semicolon at the end of a line. */
 export async function runSql({ kysely }: Open, script: string): Promise<void> {
   for (const statement of script.split(/;\s*(?:\n|$)/))
     if (statement.trim() !== '') await sql.raw(statement).execute(kysely)

@@ -73,12 +73,12 @@ const open = async (url: string, ...records: Class[]): Promise<Database> => {
   opened.push(database)
   return database
 }
-/** The same database with other classes. */
-const become = (database: Database, ...records: Class[]): void => {
+/** Replaces the records of the database. */
+const setRecords = (database: Database, ...records: Class[]): void => {
   database.tables.clear()
   for (const record of records) database.table(record)
 }
-const at = (minute: number): { folder: string; now: () => number } => ({
+const optionsAt = (minute: number): { folder: string; now: () => number } => ({
   folder,
   now: () => Date.UTC(2026, 10, 21, 10, minute),
 })
@@ -91,17 +91,17 @@ const rows = async (database: Database, query: string): Promise<unknown[]> =>
   (await sql.raw(query).execute(database.kysely)).rows
 
 describe.each(engines)('renames: %s', (_name, address) => {
-  it('keep every row and tie, and are taken back by down', async () => {
+  it('keep all rows and links, and down reverts them', async () => {
     const database = await open(await address(), Article, Tag)
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     const tag = await database.records(Tag).create({})
     const article = await database.records(Article).create({ title: 'One' })
     await sql`insert into article_tag (article_id, tag_id) values (${article.id}, ${tag.id})`.execute(
       database.kysely,
     )
-    become(database, Post, Tag)
-    const made = await makeMigration(database, 'rename', at(1))
+    setRecords(database, Post, Tag)
+    const migration = await makeMigration(database, 'rename', optionsAt(1))
     const text = await textOf('rename', database.engineName)
     expect(text).toContain('alter table "article" rename to "post"')
     expect(text).toContain('rename column "title" to "heading"')
@@ -109,30 +109,30 @@ describe.each(engines)('renames: %s', (_name, address) => {
     const renames = text.match(/ is called \w+ now/g)?.length
     const reviews = text.match(/-- REVIEW: processes of the version before fail on this table/g)
     expect(reviews).toHaveLength(renames ?? 0)
-    expect(made?.warnings.join()).toContain('Processes of the version before fail on this table')
-    await migrateUp(database, at(1))
+    expect(migration?.warnings.join()).toContain('Processes of the version before fail on this table')
+    await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await database.differences()).toEqual([])
-    expect(await makeMigration(database, 'again', at(2))).toBeUndefined()
+    expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
     expect(await database.records(Post).list()).toMatchObject([{ id: article.id, heading: 'One' }])
     expect(await rows(database, 'select post_id, tag_id from post_tag')).toHaveLength(1)
     await expect(database.records(Post).create({ heading: 'One' })).rejects.toMatchObject({
       status: 409,
       errors: [{ path: 'heading' }],
     })
-    await migrateDown(database, at(1))
+    await migrateDown(database, optionsAt(1))
     expect(await rows(database, 'select id, title from article')).toMatchObject([{ title: 'One' }])
     expect(await rows(database, 'select tag_id from article_tag')).toHaveLength(1)
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await rows(database, 'select heading from post')).toEqual([{ heading: 'One' }])
   })
 
-  it('are made by sync too, and only once', async () => {
+  it('are also made by sync, only once', async () => {
     const database = await open(await address(), Article, Tag)
     await database.sync()
     await database.records(Article).create({ title: 'One' })
-    become(database, Post, Tag)
+    setRecords(database, Post, Tag)
     const kinds = (await database.sync()).map(({ kind }) => kind)
     expect(kinds).toEqual(expect.arrayContaining(['renamed table', 'renamed column']))
     expect(await database.records(Post).list()).toMatchObject([{ heading: 'One' }])
@@ -141,46 +141,46 @@ describe.each(engines)('renames: %s', (_name, address) => {
 })
 
 describe.each(engines)(
-  'what a record no longer declares, and declares again: %s',
+'a column or table that a record drops and declares again: %s',
   (_name, address) => {
     const size = thing({ name: ['string'], size: ['integer', { default: 1, index: true }] })
     const bare = thing({ name: ['string'] })
-    /** Two versions that have run: the second one leaves `size` in the table. */
-    const leave = async (): Promise<Database> => {
+/** Runs two migrations. The second one leaves `size` in the table. */
+    const openWithUnusedColumn = async (): Promise<Database> => {
       const database = await open(await address(), size, Tag)
-      await makeMigration(database, 'first', at(0))
-      await migrateUp(database, at(0))
+      await makeMigration(database, 'first', optionsAt(0))
+      await migrateUp(database, optionsAt(0))
       await database.records(size).create({ name: 'a', size: 5 })
-      become(database, bare)
-      expect(await makeMigration(database, 'second', at(1))).toBeUndefined()
-      become(database, thing({ name: ['string'], weight: ['integer', { optional: true }] }))
-      await makeMigration(database, 'second', at(1))
-      await migrateUp(database, at(1))
+      setRecords(database, bare)
+      expect(await makeMigration(database, 'second', optionsAt(1))).toBeUndefined()
+      setRecords(database, thing({ name: ['string'], weight: ['integer', { optional: true }] }))
+      await makeMigration(database, 'second', optionsAt(1))
+      await migrateUp(database, optionsAt(1))
       return database
     }
-    const again = thing({
+    const redeclared = thing({
       name: ['string'],
       weight: ['integer', { optional: true }],
       size: ['integer', { default: 2, nullable: true }],
     })
 
     it('keeps its values through up and down', async () => {
-      const database = await leave()
-      become(database, again)
-      await makeMigration(database, 'third', at(2))
-      await migrateUp(database, at(2))
+      const database = await openWithUnusedColumn()
+      setRecords(database, redeclared)
+      await makeMigration(database, 'third', optionsAt(2))
+      await migrateUp(database, optionsAt(2))
       await database.verify()
-      expect(await database.records(again).list()).toMatchObject([{ size: 5 }])
-      await migrateDown(database, at(2))
+      expect(await database.records(redeclared).list()).toMatchObject([{ size: 5 }])
+      await migrateDown(database, optionsAt(2))
       const [row] = (await rows(database, 'select size from thing')) as { size: unknown }[]
       expect(Number(row?.size)).toBe(5)
-      await migrateUp(database, at(2))
-      expect(await database.records(again).list()).toMatchObject([{ size: 5 }])
+      await migrateUp(database, optionsAt(2))
+      expect(await database.records(redeclared).list()).toMatchObject([{ size: 5 }])
       expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
     })
 
-    it('is made anew where its line in the file was uncommented', async () => {
-      await leave()
+    it('is created again if its drop statement was uncommented', async () => {
+      await openWithUnusedColumn()
       for (const file of await readdir(folder)) {
         if (!file.includes('_second.')) continue
         const text = await readFile(join(folder, file), 'utf8')
@@ -188,25 +188,25 @@ describe.each(engines)(
         const opened = text.replace(/^-- ((?:alter|drop) .*;)$/gm, '$1')
         await writeFile(join(folder, file), opened)
       }
-      const other = await open(await address(), again, Tag)
-      await makeMigration(other, 'third', at(2))
-      await migrateUp(other, at(2))
+      const other = await open(await address(), redeclared, Tag)
+      await makeMigration(other, 'third', optionsAt(2))
+      await migrateUp(other, optionsAt(2))
       await other.verify()
       expect(await other.differences()).toEqual([])
-      await other.records(again).create({ name: 'a' })
+      await other.records(redeclared).create({ name: 'a' })
       await other.records(Tag).create({})
-      await migrateDown(other, at(2))
+      await migrateDown(other, optionsAt(2))
       expect(JSON.stringify(await rows(other, 'select * from thing'))).not.toContain('size')
     })
 
-    it('can be a whole table', async () => {
-      const database = await leave()
+    it('can be an entire table', async () => {
+      const database = await openWithUnusedColumn()
       await database.records(Tag).create({})
-      become(database, again, Tag)
-      await makeMigration(database, 'third', at(2))
-      await migrateUp(database, at(2))
+      setRecords(database, redeclared, Tag)
+      await makeMigration(database, 'third', optionsAt(2))
+      await migrateUp(database, optionsAt(2))
       expect(await database.records(Tag).count()).toBe(1)
-      await migrateDown(database, at(2))
+      await migrateDown(database, optionsAt(2))
       expect(await rows(database, 'select id from tag')).toHaveLength(1)
     })
   },
@@ -215,17 +215,17 @@ describe.each(engines)(
 describe('migrations of large tables on PostgreSQL', () => {
   const address = engines[1]?.[1] as () => Promise<string>
 
-  it('make indexes concurrently, and hold rows against rules afterwards', async () => {
+  it('create indexes concurrently, and validate rules afterwards', async () => {
     const database = await open(
       await address(),
       thing({ name: ['string'], size: ['integer', { nullable: true }] }),
     )
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     await sql`insert into thing (name, size) select 'n' || n, null from generate_series(1, 25000) n`.execute(
       database.kysely,
     )
-    become(
+    setRecords(
       database,
       thing({
         name: ['string', { unique: true, maxLength: 9 }],
@@ -233,8 +233,8 @@ describe('migrations of large tables on PostgreSQL', () => {
         more: ['integer', { default: 2, max: 3 }],
       }),
     )
-    const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings).toEqual([expect.stringContaining('SQLite: ')])
+    const migration = await makeMigration(database, 'second', optionsAt(1))
+    expect(migration?.warnings).toEqual([expect.stringContaining('SQLite: ')])
     const text = await textOf('second', 'postgres')
     expect(text.startsWith('-- filigree: no transaction\n')).toBe(true)
     expect(text).toContain('create unique index concurrently "thing_name_key"')
@@ -243,7 +243,7 @@ describe('migrations of large tables on PostgreSQL', () => {
     expect(text).toMatch(/validate constraint "thing_name_check_\w+"/)
     expect(text).toMatch(/where "size" is null\n[^]*limit 10000\);[^]*commit;[^]*set not null/)
     expect(await textOf('second', 'sqlite')).not.toContain('no transaction')
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await database.differences()).toEqual([])
     expect(await rows(database, 'select distinct size, more from thing')).toEqual([
@@ -251,11 +251,11 @@ describe('migrations of large tables on PostgreSQL', () => {
     ])
     expect(await rows(database, 'select 1 from pg_constraint where not convalidated')).toEqual([])
     expect(await rows(database, 'select 1 from pg_index where not indisvalid')).toEqual([])
-    await migrateDown(database, at(1))
+    await migrateDown(database, optionsAt(1))
     expect(await rows(database, "select 1 from pg_indexes where tablename = 'thing'")).toHaveLength(
       1,
     )
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
   })
 
@@ -263,8 +263,8 @@ describe('migrations of large tables on PostgreSQL', () => {
 
   it('fill a column of a partitioned table, and change no other value', async () => {
     const database = await open(await address(), sized({ nullable: true }))
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     // The first row of each partition has the same ctid.
     await runSql(
       database,
@@ -275,9 +275,9 @@ describe('migrations of large tables on PostgreSQL', () => {
       insert into thing select n, 'a', case when n > 3 then 8 end from generate_series(1, 6) n;
       insert into thing select n, 'b', 7 from generate_series(1, 6) n`,
     )
-    become(database, sized({ default: 4 }))
-    await makeMigration(database, 'second', at(1))
-    await migrateUp(database, at(1))
+    setRecords(database, sized({ default: 4 }))
+    await makeMigration(database, 'second', optionsAt(1))
+    await migrateUp(database, optionsAt(1))
     expect(
       await rows(
         database,
@@ -290,10 +290,10 @@ describe('migrations of large tables on PostgreSQL', () => {
     ])
   })
 
-  it('make a new key beside the old one, with every reference to it, and lead back', async () => {
+  it('create a new primary key next to the old one, with all references, and can be reverted', async () => {
     const database = await open(await address(), Project, Task)
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     const project = await database.records(Project).create({ tenantId: 'a', name: 'Roof' })
     await database.records(Task).create({ tenantId: 'a', projectId: project.id })
     const references = (): Promise<unknown[]> =>
@@ -306,8 +306,8 @@ describe('migrations of large tables on PostgreSQL', () => {
     expect(before).toContainEqual({
       text: 'task FOREIGN KEY (project_id) REFERENCES project(id) ON DELETE CASCADE',
     })
-    become(database, ShardedProject, ShardedTask)
-    await makeMigration(database, 'second', at(1))
+    setRecords(database, ShardedProject, ShardedTask)
+    await makeMigration(database, 'second', optionsAt(1))
     const text = await textOf('second', 'postgres')
     expect(text).not.toContain('cascade;')
     expect(text).toContain('create unique index concurrently "project_tenant_id_id_key"')
@@ -315,30 +315,30 @@ describe('migrations of large tables on PostgreSQL', () => {
     expect(text).toMatch(
       /add constraint "task_project_id_fkey" foreign key \("tenant_id", "project_id"\) .* not valid;/,
     )
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await database.differences()).toEqual([])
-    expect(await makeMigration(database, 'again', at(2))).toBeUndefined()
+    expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
     const after = await references()
     expect(after).toContainEqual({
       text: 'task FOREIGN KEY (tenant_id, project_id) REFERENCES project(tenant_id, id) ON DELETE CASCADE',
     })
     expect(after).toContainEqual({ text: 'project PRIMARY KEY (tenant_id, id)' })
-    await migrateDown(database, at(1))
+    await migrateDown(database, optionsAt(1))
     expect(await references()).toEqual(before)
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     expect(await references()).toEqual(after)
   })
 
-  it('refuse a new key to which a table without a record refers', async () => {
+  it('refuse a new key while a table without a record refers to the old one', async () => {
     const database = await open(await address(), Project, Task)
-    await makeMigration(database, 'first', at(0))
-    await migrateUp(database, at(0))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
     const stray = 'create table stray (project_id uuid references project (id))'
     await runSql(database, stray)
     await rm(join(folder, 'schema.postgres.json'))
-    become(database, ShardedProject, ShardedTask)
-    await expect(makeMigration(database, 'second', at(1))).rejects.toThrow(
+    setRecords(database, ShardedProject, ShardedTask)
+    await expect(makeMigration(database, 'second', optionsAt(1))).rejects.toThrow(
       'stray.project_id refers to (id), and no record declares that reference.',
     )
     expect(
@@ -346,34 +346,34 @@ describe('migrations of large tables on PostgreSQL', () => {
     ).toHaveLength(1)
   })
 
-  it('ask what a required column is in the rows that are there', async () => {
+  it('ask for the value of a required column in existing rows', async () => {
     const database = await open(await address(), thing({ name: ['string'] }))
-    await makeMigration(database, 'first', at(0))
-    become(database, thing({ name: ['string'], code: ['string'] }))
-    const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings.join()).toContain('Fill in thing.code for existing rows')
+    await makeMigration(database, 'first', optionsAt(0))
+    setRecords(database, thing({ name: ['string'], code: ['string'] }))
+    const migration = await makeMigration(database, 'second', optionsAt(1))
+    expect(migration?.warnings.join()).toContain('Fill in thing.code for existing rows')
     expect(await textOf('second', 'postgres')).toContain(
       '--   update "thing" set "code" = /* a value */ where "code" is null',
     )
-    await migrateUp(database, at(1))
+    await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await database.differences()).toEqual([])
   })
 
-  it('warn of a table that is written anew', async () => {
+  it('warn about a table rewrite', async () => {
     const database = await open(await address(), thing({ name: ['integer'] }))
-    await makeMigration(database, 'first', at(0))
-    become(database, thing({ name: ['string'] }))
-    const made = await makeMigration(database, 'second', at(1))
-    expect(made?.warnings.join()).toContain('Reads and writes of thing wait')
+    await makeMigration(database, 'first', optionsAt(0))
+    setRecords(database, thing({ name: ['string'] }))
+    const migration = await makeMigration(database, 'second', optionsAt(1))
+    expect(migration?.warnings.join()).toContain('Reads and writes of thing wait')
     expect(await textOf('second', 'postgres')).toContain(
       '-- WARNING: reads and writes of thing wait',
     )
   })
 })
 
-describe('the engines that migrations are written for', () => {
-  it('are those that are in use', async () => {
+describe('the engines of migrations', () => {
+  it('can be limited to the ones in use', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
     await makeMigration(database, 'first', { ...at(0), engines: ['postgres'] })
     expect(await readdir(folder)).toEqual([
@@ -385,7 +385,7 @@ describe('the engines that migrations are written for', () => {
     ).rejects.toThrow('Did you mean "postgres"?')
   })
 
-  it('are checked without a database, by the field', async () => {
+  it('can be checked without a database, field by field', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
     const check = (engines?: string[]): Promise<string[]> =>
       checkMigrations(database.tables, { folder, engines })
@@ -397,7 +397,7 @@ describe('the engines that migrations are written for', () => {
     expect(await check()).toEqual([])
     expect(await check(['postgres'])).toEqual([])
     expect(await check(['sqlite'])).toHaveLength(2)
-    become(
+    setRecords(
       database,
       thing({ name: ['string', { index: true }], price: ['integer', { nullable: true }] }),
     )
@@ -405,7 +405,7 @@ describe('the engines that migrations are written for', () => {
       'PostgreSQL: thing.price is missing (Thing.price).',
       'PostgreSQL: Index thing_name_index on thing is missing (Thing.name).',
     ])
-    become(database, thing({ name: ['string', { maxLength: 3, default: 'a' }] }))
+    setRecords(database, thing({ name: ['string', { maxLength: 3, default: 'a' }] }))
     expect(await check()).toEqual([
       'PostgreSQL: thing.name is not checked by the database (Thing.name).',
       "PostgreSQL: thing.name does not have the default 'a' (Thing.name).",

@@ -1,4 +1,4 @@
-/** Random questions get the same answer from every engine, and the one that plain JavaScript gives. */
+/** Random queries return the same rows on every engine as a reference implementation in plain JavaScript. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { connect, type Database, Field, Record } from '../../src/index.js'
@@ -81,13 +81,13 @@ const test = fc.constantFrom(...names).chain((name): fc.Arbitrary<Filter> => {
   return fc.oneof(...operators).map((condition) => ({ [name]: condition }))
 })
 
-const { filter } = fc.letrec<{ filter: Filter }>((tie) => ({
+const { filter } = fc.letrec<{ filter: Filter }>((reference) => ({
   filter: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     test,
-    fc.array(tie('filter'), { maxLength: 3 }).map((and) => ({ and })),
-    fc.array(tie('filter'), { maxLength: 3 }).map((or) => ({ or })),
-    tie('filter').map((not) => ({ not })),
+    fc.array(reference('filter'), { maxLength: 3 }).map((and) => ({ and })),
+    fc.array(reference('filter'), { maxLength: 3 }).map((or) => ({ or })),
+    reference('filter').map((not) => ({ not })),
   ),
 }))
 
@@ -115,12 +115,12 @@ describe('every engine', () => {
     await server.close()
   })
 
-  it('finds the same rows in the same order', async () => {
+  it('finds the same rows in the same order as the reference', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(row, { minLength: 1, maxLength: 12 }),
         fc.array(fc.tuple(filter, order), { minLength: 10, maxLength: 10 }),
-        async (rows, questions) => {
+        async (rows, queries) => {
           const samples = rows.map((values, index) =>
             Object.assign(new Sample(), values, { id: index + 1 }),
           )
@@ -128,12 +128,12 @@ describe('every engine', () => {
             await database.kysely.deleteFrom('sample').execute()
             await database.records(Sample).insertMany(samples)
           }
-          for (const [where, terms] of questions) {
+          for (const [where, terms] of queries) {
             const orderBy = terms.map(({ name, direction, nulls }) => ({
               [name]: { direction, nulls },
             }))
             const expected = samples
-              .filter((one) => holds(where, one))
+              .filter((one) => matches(where, one))
               .sort((a, b) => compareBy(terms, a, b))
               .map(({ id }) => id)
             for (const database of databases) {
@@ -148,12 +148,12 @@ describe('every engine', () => {
   })
 })
 
-/** What a filter means, told once more and slowly. A comparison with null is neither true nor false. */
-function holds(where: Filter, sample: Sample): boolean {
+/** Whether a row matches the filter. A comparison with null is neither true nor false. */
+function matches(where: Filter, sample: Sample): boolean {
   return Object.entries(where).every(([name, condition]) => {
-    if (name === 'and') return (condition as Filter[]).every((part) => holds(part, sample))
-    if (name === 'or') return (condition as Filter[]).some((part) => holds(part, sample))
-    if (name === 'not') return !holds(condition as Filter, sample)
+    if (name === 'and') return (condition as Filter[]).every((part) => matches(part, sample))
+    if (name === 'or') return (condition as Filter[]).some((part) => matches(part, sample))
+    if (name === 'not') return !matches(condition as Filter, sample)
     const value = sample[name as Name]
     return Object.entries(condition as Filter).every(([operator, operand]) =>
       meaning[operator]!(value, operand as never),
@@ -198,11 +198,11 @@ function compareBy(
   b: Sample,
 ): number {
   for (const { name, direction, nulls } of terms) {
-    const [left, right] = [a[name], b[name]]
-    if (left === right) continue
-    if (left === null) return nulls === 'first' ? -1 : 1
-    if (right === null) return nulls === 'first' ? 1 : -1
-    const result = compare(left, right)
+    const [first, second] = [a[name], b[name]]
+    if (first === second) continue
+    if (first === null) return nulls === 'first' ? -1 : 1
+    if (second === null) return nulls === 'first' ? 1 : -1
+    const result = compare(first, second)
     if (result !== 0) return direction === 'asc' ? result : -result
   }
   return a.id - b.id

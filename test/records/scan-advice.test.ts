@@ -1,4 +1,4 @@
-/** Advice about queries that read whole tables, for conditions that no field of the record can lead to. */
+/** Advice about queries that read entire tables, for conditions on related records. */
 import { expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -39,7 +39,7 @@ class Lamps {}
 @Module({ controllers: [Lamps], records: [Lamp, Shade] })
 class Shop {}
 
-it('names the route and the condition, and says what helps', async () => {
+it('names the route, the condition and the missing index', async () => {
   const env = { NODE_ENV: 'development', APP_API_KEY: 'key' }
   const app = await bootstrap(Shop, {
     database: 'sqlite::memory:',
@@ -52,15 +52,15 @@ it('names the route and the condition, and says what helps', async () => {
     .records(Lamp)
     .insertMany(Array.from({ length: 2000 }, (_, id) => ({ name: `Lamp ${id}` })))
   await database.records(Shade).create({ note: 'x', code: 'x', lampId: 7 })
-  // It begins at the index of `code`: nothing is said of it.
+// The first request uses the index of `code`, so it gets no advice.
   for (const url of ['/lamps?shades.code=x&count=none', '/lamps?shades.note=x&count=none'])
     expect((await app.inject({ url })).status).toBe(200)
   let advice: unknown[][] = []
   while (advice.length === 0) {
     await new Promise((resolve) => setImmediate(resolve))
-    const made = `select count(*) from sqlite_schema where name = 'filigree_scans'`
-    const [[isMade] = []] = await readSql(database, made)
-    advice = isMade === 1 ? await readSql(database, 'select advice from filigree_scans') : []
+    const existsQuery = `select count(*) from sqlite_schema where name = 'filigree_scans'`
+    const [[exists] = []] = await readSql(database, existsQuery)
+    advice = exists === 1 ? await readSql(database, 'select advice from filigree_scans') : []
   }
   expect(advice).toEqual([
     [

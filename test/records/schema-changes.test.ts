@@ -1,4 +1,4 @@
-/** Who waits for whom while PostgreSQL's schema is changed. Source: docs/records/migrations.md, Migrations. */
+/** Locks and timeouts while PostgreSQL's schema is changed. Source: docs/records/migrations.md, Migrations. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,14 +16,14 @@ class Entry {
   @Field('string') name!: string
 }
 
-describe('a change of the schema', () => {
+describe('a schema change', () => {
   let server: PostgresServer
   let url: string
   let database: Database
   let folder: string
   const opened: Database[] = []
-  let told: string[]
-  /** Fulfilled with the first warning. */
+  let warnings: string[]
+/** Resolves with the first warning. */
   let warned: Promise<string>
   let log: typeof silentLog
 
@@ -34,12 +34,12 @@ describe('a change of the schema', () => {
   beforeEach(async () => {
     url = await server.createDatabase()
     folder = await mkdtemp(join(tmpdir(), 'filigree-schema-'))
-    told = []
+    warnings = []
     warned = new Promise((resolve) => {
       log = {
         ...silentLog,
         warn: (_details, message) => {
-          told.push(message)
+          warnings.push(message)
           resolve(message)
         },
       }
@@ -61,12 +61,12 @@ describe('a change of the schema', () => {
     writeFile(join(folder, '20260101000000_one.postgres.sql'), text)
   const alter = 'alter table entry add column note text;\n'
 
-  it('waits for another process in words, and not for ever', async () => {
+  it('waits for another process with a warning, up to its timeout', async () => {
     await write(alter)
-    const hurried = await open('?schemaTimeout=1500')
+    const impatient = await open('?schemaTimeout=1500')
     await database.transaction(async (tx) => {
       await sql`select pg_advisory_xact_lock(4163170431)`.execute(tx.kysely)
-      await expect(migrateUp(hurried, { folder })).rejects.toMatchObject({
+      await expect(migrateUp(impatient, { folder })).rejects.toMatchObject({
         problems: [
           {
             code: 'SCHEMA_LOCKED',
@@ -77,47 +77,47 @@ describe('a change of the schema', () => {
         ],
       })
     })
-    expect(told).toEqual([expect.stringContaining('another process changes the schema: process')])
-    expect(await migrateUp(hurried, { folder })).toEqual(['20260101000000_one'])
+    expect(warnings).toEqual([expect.stringContaining('another process changes the schema: process')])
+    expect(await migrateUp(impatient, { folder })).toEqual(['20260101000000_one'])
   })
 
   it.each([
     ['in a transaction', alter],
     ['without one', `-- filigree: no transaction\n${alter}`],
-  ])('lets readers pass while it waits for a table, %s', async (_what, text) => {
+  ])('does not block readers while it waits for a table, %s', async (_what, text) => {
     await write(text)
     let migrating: Promise<string[]> | undefined
     await database.transaction(async (tx) => {
       expect(await tx.records(Entry).count()).toBe(0)
       migrating = migrateUp(database, { folder })
       expect(await warned).toBe('waiting to change the schema: a table is in use by others')
-      // While this transaction reads on, so does everybody else.
+// While this transaction is open, other connections can still read the table.
       expect(await (await open()).records(Entry).count()).toBe(0)
     })
     expect(await migrating).toEqual(['20260101000000_one'])
   })
 
-  it('gives up on a table that stays in use, and leaves nothing', async () => {
+  it('gives up on a table that stays in use, and changes nothing', async () => {
     await write(alter)
-    const hurried = await open('?schemaTimeout=300')
+    const impatient = await open('?schemaTimeout=300')
     await database.transaction(async (tx) => {
       await tx.records(Entry).count()
-      await expect(migrateUp(hurried, { folder })).rejects.toMatchObject({
+      await expect(migrateUp(impatient, { folder })).rejects.toMatchObject({
         problems: [{ code: 'SCHEMA_LOCKED' }],
       })
     })
-    expect(await migrateUp(hurried, { folder })).toEqual(['20260101000000_one'])
+    expect(await migrateUp(impatient, { folder })).toEqual(['20260101000000_one'])
   })
 
   it.each([
     ['in a transaction', ''],
     ['without one', '-- filigree: no transaction\n'],
-  ])('is not cut by the statement_timeout of the address, %s', async (_what, first) => {
+  ])('is not limited by the statement_timeout of the URL, %s', async (_what, first) => {
     await write(`${first}select pg_sleep(1.5);\n`)
-    const hurried = await open('?statement_timeout=1000')
-    await expect(sql`select pg_sleep(1.5)`.execute(hurried.kysely)).rejects.toMatchObject({
+    const impatient = await open('?statement_timeout=1000')
+    await expect(sql`select pg_sleep(1.5)`.execute(impatient.kysely)).rejects.toMatchObject({
       cause: { message: expect.stringContaining('timeout') },
     })
-    expect(await migrateUp(hurried, { folder })).toEqual(['20260101000000_one'])
+    expect(await migrateUp(impatient, { folder })).toEqual(['20260101000000_one'])
   })
 })

@@ -42,7 +42,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     opened.push(database)
     return database
   }
-  const filled = async (): Promise<void> => {
+  const createOldRow = async (): Promise<void> => {
     const database = await open(thing(named))
     await database.sync()
     await database.kysely.insertInto('thing').values({ name: 'old' }).execute()
@@ -50,7 +50,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
   const rows = async (database: Database): Promise<unknown> =>
     database.kysely.selectFrom('thing').selectAll().execute()
 
-  it('makes everything once', async () => {
+  it('is created once', async () => {
     const database = await open(...shop)
     expect((await database.sync()).map(({ kind }) => kind)).toContain('missing table')
     expect(await database.differences()).toStrictEqual([])
@@ -58,14 +58,14 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     await database.verify()
   })
 
-  it('lets two that start together make it once', async () => {
+  it('is created once by two processes that start together', async () => {
     const [a, b] = [await open(...shop), await open(...shop)]
     await Promise.all([a.sync(), b.sync()])
     expect(await a.differences()).toStrictEqual([])
   })
 
-  it('tells production what differs, and changes nothing', async () => {
-    await filled()
+  it('is compared by verify, which changes nothing', async () => {
+    await createOldRow()
     const database = await open(thing({ ...named, price: ['numeric'] }), Owner)
     const error = await failure(database.verify())
     expect(error.problems.map(({ code, message }) => `${code} ${message}`)).toStrictEqual([
@@ -79,8 +79,8 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
   it.each([
     ['has a default', { default: 1 }],
     ['is optional', { optional: true }],
-  ])('asks for no default where the new field %s', async (_what, rules) => {
-    await filled()
+  ])('needs no default if the new field %s', async (_what, rules) => {
+    await createOldRow()
     const database = await open(thing({ ...named, price: ['numeric', rules] }))
     const error = await failure(database.verify())
     expect(error.problems.map(({ remedy }) => remedy)).toEqual([
@@ -90,8 +90,8 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     await database.verify()
   })
 
-  it('adds columns and indexes, filling rows that are there', async () => {
-    await filled()
+  it('gets new columns and indexes, with values in existing rows', async () => {
+    await createOldRow()
     const grown = thing({
       name: ['string', { unique: true }],
       note: ['text', { optional: true }],
@@ -113,26 +113,26 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     })
   })
 
-  it('adds a column that refers elsewhere', async () => {
-    await filled()
-    const Tied = thing({ ...named, ownerId: ['integer', { optional: true }] }, (type) => {
+  it('gets a column with a reference', async () => {
+    await createOldRow()
+    const OwnedThing = thing({ ...named, ownerId: ['integer', { optional: true }] }, (type) => {
       BelongsTo(() => Owner)(type.prototype as object, 'owner')
     })
-    const database = await open(Tied)
+    const database = await open(OwnedThing)
     await database.sync()
     expect(await database.differences()).toStrictEqual([])
-    await expect(database.records(Tied).create({ name: 'x', ownerId: 9 })).rejects.toMatchObject({
+    await expect(database.records(OwnedThing).create({ name: 'x', ownerId: 9 })).rejects.toMatchObject({
       status: 409,
       message: 'ownerId names no Owner',
     })
     expect(await rows(database)).toHaveLength(1)
   })
 
-  it('adds a required column to an empty table, and not to a full one', async () => {
-    const wanted = thing({ ...named, price: ['numeric'] })
+  it('gets a required column only if the table is empty', async () => {
+    const priced = thing({ ...named, price: ['numeric'] })
     const empty = await open(thing(named))
     await empty.sync()
-    const database = await open(wanted)
+    const database = await open(priced)
     await database.kysely.insertInto('thing').values({ name: 'old' }).execute()
     const error = await failure(database.sync())
     expect(error.message).toContain('thing.price is missing (Thing.price).')
@@ -143,14 +143,14 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     expect(await database.differences()).toStrictEqual([])
   })
 
-  it('loosens what may be null now, and keeps columns it does not know', async () => {
-    await filled()
+  it('becomes nullable if the field does, and keeps unknown columns', async () => {
+    await createOldRow()
     const extra = await open()
     await runSql(extra, 'alter table thing add column extra text')
-    await extra.kysely.updateTable('thing').set({ extra: 'kept' }).execute()
+    await extra.kysely.updateTable('thing').set({ extra: 'old' }).execute()
     const database = await open(thing({ name: ['string', { nullable: true }] }))
     await database.sync()
-    expect(await rows(database)).toMatchObject([{ name: 'old', extra: 'kept' }])
+    expect(await rows(database)).toMatchObject([{ name: 'old', extra: 'old' }])
     expect(await database.differences()).toMatchObject([
       { kind: 'unknown column', blocks: false, message: 'thing.extra does not belong to a field.' },
     ])
@@ -158,8 +158,8 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
 
   it.each<[string, Fields]>([
     ['another type', { name: ['blob'] }],
-    ['null that is no longer possible', { name: ['string'], note: ['string'] }],
-  ])('leaves %s to a migration', async (_, fields) => {
+['a column that becomes required', { name: ['string'], note: ['string'] }],
+  ])('needs a migration for %s', async (_, fields) => {
     const before = await open(thing({ name: ['string'], note: ['string', { optional: true }] }))
     await before.sync()
     const database = await open(thing(fields))
@@ -168,9 +168,9 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     expect(error.problems[0]?.remedy).toContain('filigree migrate make')
   })
 
-  it('refuses a unique index over rows that are alike', async () => {
-    await filled()
-    await filled()
+  it('cannot get a unique index over equal values', async () => {
+    await createOldRow()
+    await createOldRow()
     const database = await open(thing({ name: ['string', { unique: true }] }))
     const error = await failure(database.sync())
     expect(error.message).toContain('Index thing_name_key on thing is missing (Thing.name).')

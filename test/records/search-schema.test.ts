@@ -33,7 +33,7 @@ class Searched {
   @Field('string') title!: string
   @Field('string', { default: '' }) text!: Generated<string>
 }
-/** On SQLite such a change makes the table anew. */
+/** SQLite recreates the table for such a change. */
 @Record({ table: 'article', search: ['title', 'text'] })
 class Looser {
   @Field('id') id!: number
@@ -62,37 +62,37 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const connected = async (url: string, ...records: Class[]): Promise<Database> => {
+const openDatabase = async (url: string, ...records: Class[]): Promise<Database> => {
   const database = await connect(url, { records })
   opened.push(database)
   return database
 }
-/** The same database with other classes. */
-const become = (database: Database, ...records: Class[]): void => {
+/** Replaces the records of the database. */
+const setRecords = (database: Database, ...records: Class[]): void => {
   database.tables.clear()
   for (const record of records) database.table(record)
 }
-const at = (minute: number) => ({ folder, now: () => Date.UTC(2026, 10, 21, 10, minute) })
-const counted = (database: Database, record: Class, search: string): Promise<number> =>
+const optionsAt = (minute: number) => ({ folder, now: () => Date.UTC(2026, 10, 21, 10, minute) })
+const countMatches = (database: Database, record: Class, search: string): Promise<number> =>
   database.records(record as typeof Searched).count({ search })
 
 const engines = await startBothEngines()
 
-describe.each(engines)('what a search needs on %s', (name, open) => {
-  it('is made by migrations, taken back by them, and known to those who check', async () => {
-    const database = await connected(await open(), Plain)
-    await makeMigration(database, 'begin', at(1))
-    await migrateUp(database, at(1))
+describe.each(engines)('the index of a search on %s', (name, open) => {
+  it('is created and reverted by migrations, and checkMigrations reports it', async () => {
+    const database = await openDatabase(await open(), Plain)
+    await makeMigration(database, 'begin', optionsAt(1))
+    await migrateUp(database, optionsAt(1))
     await database.records(Plain).createMany([{ title: 'Blue lamp' }, { title: 'b', text: 'lamp' }])
-    become(database, Searched)
-    const told = await checkMigrations(database.tables, { folder, engines: undefined })
-    expect(told).toHaveLength(2)
-    for (const one of told) expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
-    await makeMigration(database, 'search', at(2))
+    setRecords(database, Searched)
+    const differences = await checkMigrations(database.tables, { folder, engines: undefined })
+    expect(differences).toHaveLength(2)
+    for (const one of differences) expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
+    await makeMigration(database, 'search', optionsAt(2))
     expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
-    expect(await migrateUp(database, at(2))).toHaveLength(1)
+    expect(await migrateUp(database, optionsAt(2))).toHaveLength(1)
     expect(await database.differences()).toEqual([])
-    expect(await counted(database, Searched, 'lamp')).toBe(2)
+    expect(await countMatches(database, Searched, 'lamp')).toBe(2)
     const files = await readdir(folder)
     const sql = (engine: string) =>
       readFile(
@@ -101,69 +101,69 @@ describe.each(engines)('what a search needs on %s', (name, open) => {
       )
     expect(await sql('sqlite')).toContain('create virtual table')
     expect(await sql('postgres')).toMatch(/create index concurrently .* using gin/)
-    await migrateDown(database, at(2))
+    await migrateDown(database, optionsAt(2))
     const missing = await database.differences()
     expect(missing.map(({ kind }) => kind)).toEqual(['missing index'])
     await database.records(Plain).create({ title: 'another lamp' })
-    await migrateUp(database, at(2))
-    expect(await counted(database, Searched, 'lamp')).toBe(3)
-    expect(await makeMigration(database, 'nothing', at(3))).toBeUndefined()
+    await migrateUp(database, optionsAt(2))
+    expect(await countMatches(database, Searched, 'lamp')).toBe(3)
+    expect(await makeMigration(database, 'nothing', optionsAt(3))).toBeUndefined()
   })
 
-  it('follows the classes, and rows keep being found', async () => {
-    const database = await connected(await open(), Titled, Word)
+  it('follows changes of the record, and rows stay findable', async () => {
+    const database = await openDatabase(await open(), Titled, Word)
     await database.sync()
     await database.records(Titled).create({ title: 'Blue lamp', text: 'of glass' })
     await database.records(Word).create({ word: 'glass' })
-    expect(await counted(database, Titled, 'glass')).toBe(0)
+    expect(await countMatches(database, Titled, 'glass')).toBe(0)
     for (const [minute, next] of [Searched, Looser, Renamed].entries()) {
-      become(database, next, Word)
-      await makeMigration(database, next.name, at(minute))
-      await migrateUp(database, at(minute))
+      setRecords(database, next, Word)
+      await makeMigration(database, next.name, optionsAt(minute))
+      await migrateUp(database, optionsAt(minute))
       expect(await database.differences()).toEqual([])
-      expect(await counted(database, next, 'lamp glass')).toBe(1)
-      expect(await counted(database, Word, 'glass')).toBe(1)
+      expect(await countMatches(database, next, 'lamp glass')).toBe(1)
+      expect(await countMatches(database, Word, 'glass')).toBe(1)
     }
     const records = database.records(Renamed)
     await records.update(1, { heading: 'Red' })
-    expect(await counted(database, Renamed, 'lamp')).toBe(0)
-    expect(await counted(database, Renamed, 'red')).toBe(1)
+    expect(await countMatches(database, Renamed, 'lamp')).toBe(0)
+    expect(await countMatches(database, Renamed, 'red')).toBe(1)
   })
 
-  it('goes when no record has the search any more', async () => {
-    const database = await connected(await open(), Searched, Word)
+  it('is dropped when no record declares a search', async () => {
+    const database = await openDatabase(await open(), Searched, Word)
     await database.sync()
     @Record({ table: 'word' })
     class Bare {
       @Field('id', { key: 'uuid' }) id!: string
       @Field('string') word!: string
     }
-    become(database, Plain, Bare)
+    setRecords(database, Plain, Bare)
     await expect(database.verify()).resolves.toBeUndefined()
     await database.sync()
     expect(await database.differences()).toEqual([])
-    const left =
+    const indexQuery =
       name === 'SQLite'
         ? `select name from sqlite_schema where name glob 'filigree_search_*'`
         : `select indexname from pg_indexes where indexname like 'filigree_search_%'`
-    const rows = await readSql(database, left)
+    const rows = await readSql(database, indexQuery)
     expect(rows).toEqual([])
   })
 
-  it('is begun with as it is', async () => {
-    const database = await connected(await open(), Searched, Word)
+  it('is part of a first migration', async () => {
+    const database = await openDatabase(await open(), Searched, Word)
     await database.sync()
     await database.records(Searched).create({ title: 'lamp' })
-    await makeMigration(database, 'as it is', at(1))
-    expect(await makeMigration(database, 'again', at(2))).toBeUndefined()
+    await makeMigration(database, 'as it is', optionsAt(1))
+    expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
     expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
   })
 })
 
 describe('a search', () => {
-  it('is found by the index on PostgreSQL', async () => {
+  it('uses its index on PostgreSQL', async () => {
     const open = engines.find(([name]) => name === 'PostgreSQL')?.[1]
-    const database = await connected((await open?.()) ?? '', Searched)
+    const database = await openDatabase((await open?.()) ?? '', Searched)
     await database.sync()
     const { engine } = database.context
     await runSql(
@@ -171,11 +171,11 @@ describe('a search', () => {
       `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n;
        analyze article`,
     )
-    const seen: string[] = []
+    const statements: string[] = []
     const run = engine.run.bind(engine)
-    engine.run = (statement, values, wanted) => {
-      seen.push(statement.sql)
-      return run(statement, values, wanted)
+    engine.run = (statement, values, mode) => {
+      statements.push(statement.sql)
+      return run(statement, values, mode)
     }
     const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
     expect(found).toHaveLength(1)
@@ -184,9 +184,9 @@ describe('a search', () => {
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })
 
-  it('of many rows does not hold others up on SQLite', async () => {
+  it('over many rows runs in a reader thread on SQLite', async () => {
     const file = join(folder, 'many.db')
-    const database = await connected(`sqlite:${file}`, Searched)
+    const database = await openDatabase(`sqlite:${file}`, Searched)
     await database.sync()
     await runSql(
       database,
@@ -198,17 +198,17 @@ describe('a search', () => {
       log: undefined,
     } as never)
     try {
-      const short = new ReadCostEstimator(connection)
+      const estimator = new ReadCostEstimator(connection)
       const { context } = database
-      const seen: Statement[] = []
+      const statements: Statement[] = []
       const run = context.engine.run.bind(context.engine)
-      context.engine.run = (statement, values, wanted) => {
-        seen.push(statement)
-        return run(statement, values, wanted)
+      context.engine.run = (statement, values, mode) => {
+        statements.push(statement)
+        return run(statement, values, mode)
       }
       await database.records(Searched).list({ search: 'lamp', limit: 5 })
-      const [statement] = seen
-      expect(statement && short.estimate(statement, ['"lamp"', 5])).toBe('long')
+      const [statement] = statements
+      expect(statement && estimator.estimate(statement, ['"lamp"', 5])).toBe('long')
     } finally {
       connection.close()
     }
@@ -220,7 +220,7 @@ describe('a search', () => {
     return problems.map(({ code, message }) => `${code} ${message}`)
   }
 
-  it('is of texts that there are', () => {
+  it('must name text fields', () => {
     @Record({ search: ['nam', 'size', 'list'] })
     class Odd {
       @Field('id') id!: number
@@ -235,7 +235,7 @@ describe('a search', () => {
     ])
   })
 
-  it('is of fields that clients see, and its name is free', () => {
+  it('must name visible fields, and reserves the name "search"', () => {
     @Record({ search: [] })
     class Empty {
       @Field('id') id!: number
@@ -257,13 +257,13 @@ describe('a search', () => {
     expect(problemsOf(Taken)[0]).toMatch(/^RECORD_SEARCH Taken\.search: /)
   })
 
-  it('leaves a field of its name alone where the record has none', async () => {
+  it('does not affect a field called search in records without a search', async () => {
     @Record
     class Query {
       @Field('id') id!: number
       @Field('string') search!: string
     }
-    const database = await connected('sqlite::memory:', Query)
+    const database = await openDatabase('sqlite::memory:', Query)
     await database.sync()
     await database.records(Query).create({ search: 'blue lamp' })
     expect(await database.records(Query).count({ search: 'blue lamp' })).toBe(1)

@@ -19,6 +19,7 @@ import {
 } from '../../src/index.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from './random-numbers.js'
 
 @Record
 @NoAuth
@@ -100,16 +101,7 @@ interface Answer {
   readonly errors?: readonly { readonly message: string }[]
 }
 
-/** The same numbers at every run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
-/** Words of ASCII letters and digits, in lower case: what the databases are to find. */
+/** @returns the words of ASCII letters and digits, in lower case, as the databases should split the text */
 function wordsOf(...texts: readonly (string | null | undefined)[]): Set<string> {
   return new Set(texts.flatMap((text) => text?.toLowerCase().match(/[a-z0-9]+/g) ?? []))
 }
@@ -117,8 +109,8 @@ function wordsOf(...texts: readonly (string | null | undefined)[]): Set<string> 
 const vocabulary = ['lamp', 'Lamps', 'BLUE', 'red', 'x1', '42', 'and', 'or', 'not', 'near', 'the']
 const glue = [' ', ', ', '-', '.', '/', "'", ' "', '\n', '; ', '_', '@', ' (', ') ', '*', ':']
 
-function textOf(next: (below: number) => number, most: number): string {
-  const count = next(most)
+function textOf(next: (below: number) => number, maxWords: number): string {
+  const count = next(maxWords)
   return Array.from(
     { length: count },
     () => (vocabulary[next(vocabulary.length)] ?? '') + (glue[next(glue.length)] ?? ''),
@@ -160,7 +152,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       await database.records(Shelf).create({ name: 'two' })
       const books = database.records(Book)
       await books.createMany([
-        { title: 'A chair', text: 'Beside it stands one lamp, and much else is told of the room.' },
+        { title: 'A chair', text: 'Next to it stands one lamp, and the text describes much more of the room.' },
         { title: 'Lamps', text: 'lamp-posts, lamp oil, a lamp/lantern; the LAMP', shelfId: 2 },
         { title: 'The blue lamp', text: null },
         { title: 'Blue', text: 'Größe ÉCOLE 中文 字', secret: 'topsecret' },
@@ -173,7 +165,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       await database.records(Book).deleteWhere({})
     })
 
-    it('finds all words in any of the fields, the best first', async () => {
+    it('finds rows with all words in any of the fields, best first', async () => {
       const books = database.records(Book)
       const found = await books.list({ where: { search: 'LAMP' } })
       expect(titles(found)).toHaveLength(4)
@@ -188,7 +180,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(aggregated).toEqual([{ count: 4 }])
     })
 
-    it('knows the letters of all languages', async () => {
+    it('handles letters of all languages', async () => {
       const books = database.records(Book)
       for (const text of ['größe', 'GRÖSSE', 'école', '中文', '字'])
         expect([text, await books.count({ search: text })]).toEqual([
@@ -198,7 +190,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(await books.count({ search: 'ecole' })).toBe(0)
     })
 
-    it('takes an order in the place of the rank', async () => {
+    it('can be sorted by a field instead of the rank', async () => {
       const books = database.records(Book)
       const ordered = await books.list({ search: 'lamp', orderBy: { title: 'desc' } })
       expect(titles(ordered)).toEqual(['The blue lamp', 'Lamps', 'Closed lamp', 'A chair'])
@@ -206,7 +198,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(titles(body)).toEqual(['A chair', 'Lamps', 'The blue lamp'])
     })
 
-    it('stands beside other conditions, below or, not and relations', async () => {
+    it('combines with other conditions, or, not and relations', async () => {
       const books = database.records(Book)
       const list = async (where: object) =>
         titles(await books.list({ where: { open: true, ...where }, orderBy: { id: 'asc' } }))
@@ -220,12 +212,12 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
         'The blue lamp',
       ])
       const shelves = database.records(Shelf)
-      const named = async (where: object) => (await shelves.list({ where })).map(({ id }) => id)
-      expect(await named({ books: { search: 'lantern' } })).toEqual([2])
-      expect(await named({ not: { books: { search: 'lantern' } } })).toEqual([1])
+      const shelfIds = async (where: object) => (await shelves.list({ where })).map(({ id }) => id)
+      expect(await shelfIds({ books: { search: 'lantern' } })).toEqual([2])
+      expect(await shelfIds({ not: { books: { search: 'lantern' } } })).toEqual([1])
     })
 
-    it('is asked by REST and GraphQL alike, of the rows that the caller sees', async () => {
+    it('works the same over REST and GraphQL, for rows the caller may see', async () => {
       const { body, headers } = await get('/books?search=lamp')
       expect(body).toHaveLength(3)
       expect(body[2].title).toBe('A chair')
@@ -242,9 +234,9 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(data.books.map(({ id }) => Number(id))).toEqual(ids)
       expect(data.bookCount).toBe(3)
       expect(data.booksAggregate).toEqual([{ count: 3 }])
-      const own = ids.filter((id: number) => id !== 2).map((id: number) => ({ id: String(id) }))
+      const firstShelfBooks = ids.filter((id: number) => id !== 2).map((id: number) => ({ id: String(id) }))
       expect(data.shelves).toEqual([
-        { id: '1', books: own },
+        { id: '1', books: firstShelfBooks },
         { id: '2', books: [{ id: '2' }] },
       ])
       expect((await get('/shelves?books.search=lantern')).body).toEqual([{ id: 2, name: 'two' }])
@@ -252,7 +244,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(aggregated.body).toEqual([{ count: 3 }])
     })
 
-    it('answers the same by resolvers as by one statement', async () => {
+    it('returns the same rows with resolvers as with one statement', async () => {
       const fields = 'id books(where: { search: "lamp" }) { id }'
       const planned = await graphql(`{ shelves { ${fields} } }`)
       const resolved = await graphql(`{ shelves { ${fields} size } }`)
@@ -262,17 +254,17 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(planned.data.shelves[0]?.books).toHaveLength(2)
     })
 
-    it('goes through pages', async () => {
+    it('works with pages', async () => {
       const all = (await get('/books?search=lamp')).body.map(({ id }: Book) => id)
-      const seen: number[] = []
+      const foundIds: number[] = []
       let path: string | undefined = '/books?search=lamp&limit=1'
       while (path !== undefined) {
         const { status, body, headers } = await get(path)
         expect(status).toBe(200)
-        seen.push(...body.map(({ id }: Book) => id))
+        foundIds.push(...body.map(({ id }: Book) => id))
         path = /<([^>]*)>/.exec(headers.get('Link') ?? '')?.[1]
       }
-      expect(seen).toEqual(all)
+      expect(foundIds).toEqual(all)
       const page = (after?: string) =>
         graphql(
           `
@@ -302,21 +294,21 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(next.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true })
       const ids = [...first.edges, ...next.edges].map(({ node }) => Number(node.id))
       expect(ids).toEqual(all)
-      const behind = (await page(first.edges[0]?.cursor)).data.booksPage
-      for (const asked of ['last: 2', 'first: 2, before: "x"']) {
-        const backward = `{ booksPage(${asked}, where: { search: "lamp" }) { totalCount } }`
+      const secondPage = (await page(first.edges[0]?.cursor)).data.booksPage
+      for (const pageArguments of ['last: 2', 'first: 2, before: "x"']) {
+        const backward = `{ booksPage(${pageArguments}, where: { search: "lamp" }) { totalCount } }`
         expect((await graphql(backward)).errors?.[0]?.message).toMatch(/orderBy is needed/)
       }
-      expect(behind.edges.map(({ node }) => Number(node.id))).toEqual(all.slice(1))
+      expect(secondPage.edges.map(({ node }) => Number(node.id))).toEqual(all.slice(1))
     })
 
-    it('refuses the cursor of another order', async () => {
+    it('rejects the cursor of another order', async () => {
       const cursor = /after=([^&>]*)/.exec((await get('/books?limit=1')).headers.get('Link') ?? '')
       expect((await get(`/books?search=lamp&after=${cursor?.[1]}`)).status).toBe(400)
-      const place = /after=([^&>]*)/.exec(
+      const cursorOfSearch = /after=([^&>]*)/.exec(
         (await get('/books?search=lamp&limit=1')).headers.get('Link') ?? '',
       )
-      expect((await get(`/books?after=${place?.[1]}`)).status).toBe(400)
+      expect((await get(`/books?after=${cursorOfSearch?.[1]}`)).status).toBe(400)
       expect((await get('/books?search=lamp&after=zzz')).status).toBe(400)
     })
 
@@ -325,7 +317,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect((await get('/books?search=topsecret')).body).toEqual([])
     })
 
-    it('answers any text with 200 or 400', async () => {
+    it('responds to any text with 200 or 400', async () => {
       const texts = [
         '',
         ' ',
@@ -385,7 +377,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect((await get('/books?search=%22lamp%22')).body).toHaveLength(3)
     })
 
-    it('is refused to those who may not read a field of it', async () => {
+    it('is rejected for callers who may not read a searched field', async () => {
       expect((await get('/tags?search=red')).status).toBe(401)
       const { data, errors } = await graphql('{ tags(where: { search: "red" }) { id } }')
       expect([null, undefined]).toContain(data.tags)
@@ -394,7 +386,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(through.errors).toHaveLength(1)
     })
 
-    it('stands in the document and in the schema', async () => {
+    it('is described in the OpenAPI document and the GraphQL schema', async () => {
       const { body } = await get('/swagger/openapi.json')
       const names = (path: string) =>
         body.paths[path].get.parameters.map(({ name }: { name: string }) => name)
@@ -409,7 +401,7 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
     })
   })
 
-  it('sees what is written by every way, keys of UUIDs too', async () => {
+  it('finds rows of every way of writing, with UUID keys too', async () => {
     const words = database.records(Word)
     const found = async (search: string) => (await words.list({ search })).map(({ word }) => word)
     const { id } = await words.create({ word: 'apple' })
@@ -427,15 +419,15 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
     expect(await found('quince')).toEqual([])
     await failure(
       database.transaction(async (tx) => {
-        await tx.records(Word).create({ word: 'taken back' })
+        await tx.records(Word).create({ word: 'rolled back' })
         throw new Error('no')
       }),
     )
-    expect(await found('taken')).toEqual([])
+    expect(await found('rolled')).toEqual([])
   })
 
-  it('finds what a plain look for words finds, in 300 random questions', async () => {
-    const next = numbers(5)
+  it('matches a reference implementation in 300 random queries', async () => {
+    const next = randomNumbers(5)
     const books = database.records(Book)
     await books.insertMany(
       Array.from({ length: 300 }, () => ({
@@ -453,12 +445,12 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       }
       const search = textOf(next, 4)
       const shelfId = 1 + next(2)
-      const wanted = wordsOf(search)
+      const searchedWords = wordsOf(search)
       const all = await books.list()
       const expected = all.filter(
         (book) =>
           book.shelfId === shelfId &&
-          [...wanted].every((word) => wordsOf(book.title, book.text).has(word)),
+          [...searchedWords].every((word) => wordsOf(book.title, book.text).has(word)),
       )
       const found = await books.list({ where: { search, shelfId } })
       const ids = (list: readonly Book[]) => list.map(({ id }) => id).sort((a, b) => a - b)
@@ -466,8 +458,8 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(await books.count({ search, shelfId })).toBe(expected.length)
       const ordered = await books.list({ where: { search, shelfId }, orderBy: { id: 'desc' } })
       expect(ordered.map(({ id }) => id)).toEqual(ids(expected).reverse())
-      const others = await books.count({ not: { search }, shelfId })
-      expect(others).toBe(all.filter((book) => book.shelfId === shelfId).length - expected.length)
+      const otherCount = await books.count({ not: { search }, shelfId })
+      expect(otherCount).toBe(all.filter((book) => book.shelfId === shelfId).length - expected.length)
     }
   })
 })

@@ -32,8 +32,8 @@ describeSessionStore('PostgreSQL', async () => {
 })
 
 describeRevocations('memory', async (now) => {
-  const here = createMemoryRevocations(now)
-  return { here, there: here, close: () => Promise.resolve() }
+  const first = createMemoryRevocations(now)
+  return { here: first, there: first, close: () => Promise.resolve() }
 })
 
 describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
@@ -44,13 +44,13 @@ describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
     class MovedClock extends Clock {
       override moved = () => now() - Date.now()
     }
-    const here = await createDatabaseRevocations(database, { clock: new MovedClock() })
-    const there = await createDatabaseRevocations(database, { clock: new MovedClock() })
-    return { here, there, close: () => database.close() }
+    const first = await createDatabaseRevocations(database, { clock: new MovedClock() })
+    const other = await createDatabaseRevocations(database, { clock: new MovedClock() })
+    return { here: first, there: other, close: () => database.close() }
   })
 })
 
-it('revocations of a database are asked for again after 5 seconds', async () => {
+it('revocations of a database are read again after 5 seconds', async () => {
   await using database = await connect('sqlite::memory:')
   expect((await createDatabaseRevocations(database)).trustFor).toBe(5000)
 })

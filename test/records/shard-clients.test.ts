@@ -1,4 +1,4 @@
-/** Clients of sharded records: by crud and GraphQL every statement names the shard, from the caller's rows or the request. */
+/** REST and GraphQL requests for sharded records. Every statement names the shard, from the caller's access rules or the request. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap, Database, type Application } from 'filigree'
 import { subscribe } from '../graphql/event-client.js'
@@ -30,7 +30,7 @@ describe.each(engines)('%s', (_engine, open) => {
   beforeEach(() => watch.begin())
   afterEach(() => watch.end())
 
-  const askWhole = async (
+  const sendRaw = async (
     method: string,
     url: string,
     tenant: string | undefined,
@@ -42,88 +42,88 @@ describe.each(engines)('%s', (_engine, open) => {
     return app.inject({ method, url, headers, ...(json && { json }) })
   }
 
-  const ask = async (...asked: Parameters<typeof askWhole>) => {
-    const answer = await askWhole(...asked)
+  const send = async (...request: Parameters<typeof sendRaw>) => {
+    const answer = await sendRaw(...request)
     const body = answer.body === '' ? undefined : (JSON.parse(answer.body) as Values)
     return { status: answer.status, body }
   }
 
-  it('serves clients the shard of their rows by crud', async () => {
+  it("REST reads and writes in the shard of the caller's rows", async () => {
     const path = `/projects/${shared}`
-    expect(await ask('GET', `${path}?with=tasks`, 'a')).toMatchObject({
+    expect(await send('GET', `${path}?with=tasks`, 'a')).toMatchObject({
       status: 200,
       body: { tenantId: 'a', tasks: [{ title: 'of a' }] },
     })
-    expect((await ask('GET', path, 'c')).status).toBe(404)
-    expect((await ask('GET', `${path}?tenantId=b`, 'a')).status).toBe(404)
-    expect((await ask('PATCH', path, 'a', { hours: 4 })).body).toMatchObject({ hours: 4 })
-    expect((await ask('PATCH', `${path}?tenantId=b`, 'a', { hours: 5 })).status).toBe(404)
-    expect((await ask('PATCH', path, 'a', { tenantId: 'b', hours: 6 })).status).toBe(400)
-    const tied = {
+    expect((await send('GET', path, 'c')).status).toBe(404)
+    expect((await send('GET', `${path}?tenantId=b`, 'a')).status).toBe(404)
+    expect((await send('PATCH', path, 'a', { hours: 4 })).body).toMatchObject({ hours: 4 })
+    expect((await send('PATCH', `${path}?tenantId=b`, 'a', { hours: 5 })).status).toBe(404)
+    expect((await send('PATCH', path, 'a', { tenantId: 'b', hours: 6 })).status).toBe(400)
+    const nestedTasks = {
       tasks: { update: [{ id: shared, title: 'mine' }], create: [{ title: 'x', tenantId: 'a' }] },
     }
-    expect((await ask('PATCH', path, 'a', tied)).status).toBe(200)
-    expect(await ask('GET', '/tasks?orderBy=title&project.name=Roof&limit=1', 'a')).toMatchObject({
+    expect((await send('PATCH', path, 'a', nestedTasks)).status).toBe(200)
+    expect(await send('GET', '/tasks?orderBy=title&project.name=Roof&limit=1', 'a')).toMatchObject({
       status: 200,
       body: [{ tenantId: 'a', title: 'mine' }],
     })
-    expect((await ask('GET', '/tasks/aggregate?count=true', 'a')).body).toMatchObject([
+    expect((await send('GET', '/tasks/aggregate?count=true', 'a')).body).toMatchObject([
       { count: 2 },
     ])
     const strange = { tenantId: 'b', name: 'Mine' }
-    expect((await ask('POST', '/projects', 'a', strange)).status).toBe(403)
-    expect((await ask('POST', '/projects', 'a', { ...strange, tenantId: 'a' })).status).toBe(201)
-    expect((await ask('DELETE', `/tasks/${shared}?tenantId=b`, 'a')).status).toBe(404)
-    expect((await ask('DELETE', `/tasks/${shared}`, 'a')).status).toBe(204)
+    expect((await send('POST', '/projects', 'a', strange)).status).toBe(403)
+    expect((await send('POST', '/projects', 'a', { ...strange, tenantId: 'a' })).status).toBe(201)
+    expect((await send('DELETE', `/tasks/${shared}?tenantId=b`, 'a')).status).toBe(404)
+    expect((await send('DELETE', `/tasks/${shared}`, 'a')).status).toBe(204)
   })
 
-  it('replaces rows, and goes through pages of a shard', async () => {
-    const whole = { tenantId: 'a', name: 'Roof', hours: 8 }
-    expect((await ask('PUT', `/projects/${shared}`, 'a', whole)).body).toMatchObject(whole)
+  it('REST replaces rows, and lists pages of a shard', async () => {
+    const replacement = { tenantId: 'a', name: 'Roof', hours: 8 }
+    expect((await send('PUT', `/projects/${shared}`, 'a', replacement)).body).toMatchObject(replacement)
     for (const title of ['u', 'v']) await database.records(Task).create({ tenantId: 'a', title })
     const titles: unknown[] = []
     let next: string | undefined = '/tasks?orderBy=title&limit=1&count=estimate'
     while (next !== undefined) {
-      const answer = await askWhole('GET', next, 'a')
+      const answer = await sendRaw('GET', next, 'a')
       titles.push(...(JSON.parse(answer.body) as Values[]).map(({ title }) => title))
       next = /<([^>]+)>/.exec(answer.headers.link ?? '')?.[1]
     }
     expect(titles).toStrictEqual(['of a', 'u', 'v'])
-    expect((await ask('GET', '/tasks?search=of', 'a')).body).toMatchObject([{ title: 'of a' }])
+    expect((await send('GET', '/tasks?search=of', 'a')).body).toMatchObject([{ title: 'of a' }])
   })
 
-  it('asks for the shard where rows name none', async () => {
+  it('REST requires the shard when the rows rule names none', async () => {
     const path = `/projects/${shared}`
     const missing = { status: 400, body: { errors: [{ path: 'tenantId' }] } }
-    expect(await ask('GET', path, undefined)).toMatchObject(missing)
-    expect(await ask('GET', '/projects', undefined)).toMatchObject(missing)
-    expect(await ask('PATCH', path, undefined, { hours: 4 })).toMatchObject(missing)
-    expect(await ask('DELETE', path, undefined)).toMatchObject(missing)
+    expect(await send('GET', path, undefined)).toMatchObject(missing)
+    expect(await send('GET', '/projects', undefined)).toMatchObject(missing)
+    expect(await send('PATCH', path, undefined, { hours: 4 })).toMatchObject(missing)
+    expect(await send('DELETE', path, undefined)).toMatchObject(missing)
     const at = '?tenantId=a'
-    expect((await ask('GET', path + at, undefined)).body).toMatchObject({ tenantId: 'a' })
-    expect((await ask('GET', `/projects${at}`, undefined)).body).toMatchObject([{ tenantId: 'a' }])
-    expect((await ask('PATCH', path + at, undefined, { hours: 4 })).status).toBe(200)
-    expect((await ask('DELETE', path + at, undefined)).status).toBe(204)
-    const made = await ask('POST', '/bills', undefined, { tenantId: 3, text: 't' })
-    expect(made.status).toBe(201)
-    expect((await ask('GET', `/bills/${String(made.body?.id)}?tenantId=x`, undefined)).status).toBe(
+    expect((await send('GET', path + at, undefined)).body).toMatchObject({ tenantId: 'a' })
+    expect((await send('GET', `/projects${at}`, undefined)).body).toMatchObject([{ tenantId: 'a' }])
+    expect((await send('PATCH', path + at, undefined, { hours: 4 })).status).toBe(200)
+    expect((await send('DELETE', path + at, undefined)).status).toBe(204)
+    const created = await send('POST', '/bills', undefined, { tenantId: 3, text: 't' })
+    expect(created.status).toBe(201)
+    expect((await send('GET', `/bills/${String(created.body?.id)}?tenantId=x`, undefined)).status).toBe(
       400,
     )
   })
 
   const graphql = async (query: string, tenant: string | undefined) =>
-    (await ask('POST', '/graphql', tenant, { query })).body as {
+    (await send('POST', '/graphql', tenant, { query })).body as {
       data?: Values | null
       errors?: { extensions: Values }[]
     }
   const required = [{ extensions: { code: 'VALIDATION' } }]
-  /** Selected beside the rest, it leaves the operation to resolvers. */
+/** Selecting `label` makes resolvers run the operation. */
   const ways = [
     ['by the plan', ''],
     ['by resolvers', 'label'],
   ] as const
 
-  it.each(ways)('reads the shard of the caller by GraphQL, %s', async (_way, label) => {
+  it.each(ways)('GraphQL reads the shard of the caller, %s', async (_way, label) => {
     const nested = `tasks { title project { tenantId ${label} } }`
     expect(await graphql(`{ project(id: "${shared}") { tenantId ${nested} } }`, 'a')).toMatchObject(
       {
@@ -144,33 +144,33 @@ describe.each(engines)('%s', (_engine, open) => {
       },
       projectCount: 1,
     })
-    const figures =
+    const aggregateQuery =
       '{ projectsAggregate { count sum { hours } } projects(distinct: [tenantId]) { name } }'
-    expect((await graphql(figures, 'a')).data).toStrictEqual({
+    expect((await graphql(aggregateQuery, 'a')).data).toStrictEqual({
       projectsAggregate: [{ count: 1, sum: { hours: 1 } }],
       projects: [{ name: 'Roof' }],
     })
   })
 
-  it.each(ways)('asks for the shard by GraphQL where rows name none, %s', async (_way, label) => {
-    const shown = `{ tenantId ${label} tasks { title project { tenantId } } }`
+  it.each(ways)('GraphQL requires the shard when the rows rule names none, %s', async (_way, label) => {
+    const selection = `{ tenantId ${label} tasks { title project { tenantId } } }`
     for (const field of [
-      `project(id: "${shared}") ${shown}`,
-      `projects ${shown}`,
-      `projects(where: { hours: { eq: 1 } }) ${shown}`,
-      `projectsPage { edges { node ${shown} } }`,
+      `project(id: "${shared}") ${selection}`,
+      `projects ${selection}`,
+      `projects(where: { hours: { eq: 1 } }) ${selection}`,
+      `projectsPage { edges { node ${selection} } }`,
       'projectCount',
       'projectsAggregate { count }',
     ])
       expect((await graphql(`{ ${field} }`, undefined)).errors).toMatchObject(required)
-    const own = { tenantId: 'a', tasks: [{ title: 'of a', project: { tenantId: 'a' } }] }
-    const one = `{ project(id: "${shared}", tenantId: "a") ${shown} }`
-    expect((await graphql(one, undefined)).data).toMatchObject({ project: own })
+    const expectedProject = { tenantId: 'a', tasks: [{ title: 'of a', project: { tenantId: 'a' } }] }
+    const one = `{ project(id: "${shared}", tenantId: "a") ${selection} }`
+    expect((await graphql(one, undefined)).data).toMatchObject({ project: expectedProject })
     const where = '(where: { tenantId: { eq: "a" } })'
-    const lists = `{ projects${where} ${shown} projectsPage${where} { totalCount edges { node ${shown} } } projectCount${where} }`
+    const lists = `{ projects${where} ${selection} projectsPage${where} { totalCount edges { node ${selection} } } projectCount${where} }`
     expect((await graphql(lists, undefined)).data).toMatchObject({
-      projects: [own],
-      projectsPage: { totalCount: 1, edges: [{ node: own }] },
+      projects: [expectedProject],
+      projectsPage: { totalCount: 1, edges: [{ node: expectedProject }] },
       projectCount: 1,
     })
     expect(
@@ -180,7 +180,7 @@ describe.each(engines)('%s', (_engine, open) => {
     })
   })
 
-  it('writes in the shard of the caller by GraphQL', async () => {
+  it('GraphQL writes in the shard of the caller', async () => {
     const update = (input: string): string =>
       `mutation { updateProject(id: "${shared}", input: ${input}) { hours tasks { title project { tenantId } } } }`
     expect((await graphql(update('{ hours: 3 }'), 'a')).data).toStrictEqual({
@@ -218,7 +218,7 @@ describe.each(engines)('%s', (_engine, open) => {
     })
   })
 
-  it('writes by GraphQL in the shard that an argument or the input names', async () => {
+  it('GraphQL writes in the shard that an argument or the input names', async () => {
     const at = `id: "${shared}", tenantId: "a"`
     const bare = [
       `updateProject(id: "${shared}", input: { hours: 3 }) { hours }`,
@@ -250,7 +250,7 @@ describe.each(engines)('%s', (_engine, open) => {
     })
   })
 
-  it('tells subscribers of the changes of their shard', async () => {
+  it("subscriptions report changes of the subscriber's shard", async () => {
     const token = await app.get(Auth).getToken({ sub: 'a', tenant: 'a' })
     const query =
       'subscription { taskChanged { event task { title project { tenantId tasks { title } } } } }'
@@ -274,11 +274,11 @@ describe.each(engines)('%s', (_engine, open) => {
     client.leave()
   })
 
-  it('shows a tenant with its own', async () => {
+  it('a tenant record returns its sharded rows', async () => {
     const { id: firmId } = await database.records(Firm).create({ name: 'Mill' })
     const machine = await database.records(Machine).create({ firmId, name: 'Saw' })
     await database.records(Part).create({ firmId, machineId: machine.id })
-    const found = await ask('GET', `/firms/${firmId}?with=machines.parts`, 'a')
+    const found = await send('GET', `/firms/${firmId}?with=machines.parts`, 'a')
     expect(found.body).toMatchObject({ machines: [{ name: 'Saw', parts: [{ firmId }] }] })
     const query = `{ firm(id: ${firmId}) { name machines { name firm { name } parts { firmId } } } }`
     expect((await graphql(query, 'a')).data).toStrictEqual({
@@ -287,15 +287,15 @@ describe.each(engines)('%s', (_engine, open) => {
         machines: [{ name: 'Saw', firm: { name: 'Mill' }, parts: [{ firmId }] }],
       },
     })
-    const nested = await ask('POST', '/firms', 'a', {
+    const nested = await send('POST', '/firms', 'a', {
       name: 'x',
       machines: [{ firmId, name: 'y' }],
     })
     expect(nested).toMatchObject({ status: 400, body: { errors: [{ path: 'machines' }] } })
   })
 
-  it('documents the parameter', async () => {
-    const { body } = await ask('GET', '/swagger/openapi.json', 'a')
+  it('the OpenAPI document describes the shard parameter', async () => {
+    const { body } = await send('GET', '/swagger/openapi.json', 'a')
     const { paths } = body as { paths: Record<string, Record<string, { parameters?: Values[] }>> }
     const named = (method: string): unknown =>
       paths['/projects/{id}']?.[method]?.parameters?.find(({ name }) => name === 'tenantId')

@@ -1,4 +1,4 @@
-/** Records that are sharded, two tenants whose rows have the same keys, and a look at every statement about them. */
+/** Sharded records, two tenants whose rows have equal ids, and a check that every statement names its shard. */
 import { expect } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
@@ -30,7 +30,7 @@ export class Project {
   @Field('integer', { optional: true, nullable: true }) regionId?: number | null
   @BelongsTo(() => Region) region!: Rel<Region>
   @HasMany(() => Task) tasks!: Rel<Task[]>
-  /** Operations that select it are run by resolvers. */
+/** Resolvers run every operation that selects this field. */
   @Resolve('String', { needs: ['name'] })
   label(): string {
     return `* ${this.name}`
@@ -53,18 +53,18 @@ export class Task {
 
 @Record({ shardBy: 'tenantId', version: true, softDelete: true })
 export class Bill {
-  static asked: () => Promise<unknown> = () => Promise.resolve()
+  static onWrite: () => Promise<unknown> = () => Promise.resolve()
   @Field('id') id!: number
   @Field('integer') tenantId!: number
   @Field('string') text!: string
   version!: number
   @BeforeWrite()
-  async look(): Promise<void> {
-    await Bill.asked()
+  async runHook(): Promise<void> {
+    await Bill.onWrite()
   }
 }
 
-/** A tenant by itself: on every machine, with what is its own in one shard. */
+/** A tenant record, which is stored on every machine. Its machines and parts are sharded by firm. */
 @Record
 export class Firm {
   @Field('id') id!: number
@@ -107,13 +107,13 @@ class Firms {}
 })
 export class Office {}
 
-/** The key of one project and of one task of each tenant. */
+/** The id of one project and one task of each tenant. */
 export const shared = '0f0e0d0c-0b0a-4908-8706-050403020100'
 
 export class Watch {
   readonly #database: Database
   readonly #statements: string[] = []
-  readonly #note = (message: unknown): void => {
+  readonly #onStatement = (message: unknown): void => {
     const { sql, database } = message as { sql: string; database: unknown }
     if (database === this.#database) this.#statements.push(sql)
   }
@@ -122,7 +122,7 @@ export class Watch {
     this.#database = database
   }
 
-  /** Two tenants, in which everything has the same keys. */
+/** Creates two tenants whose rows have equal ids, and starts recording statements. */
   async begin(): Promise<void> {
     const { kysely } = this.#database
     for (const name of ['task', 'project', 'bill', 'region', 'part', 'machine', 'firm'])
@@ -133,12 +133,12 @@ export class Watch {
         .records(Task)
         .create({ id: shared, tenantId, title: `of ${tenantId}`, projectId: shared })
     }
-    subscribe('filigree:statement', this.#note)
+    subscribe('filigree:statement', this.#onStatement)
   }
 
-  /** Every statement named the shard, and of the other tenant nothing has changed. */
+/** Checks that every statement named its shard, and that the rows of tenant b are unchanged. */
   async end(): Promise<void> {
-    unsubscribe('filigree:statement', this.#note)
+    unsubscribe('filigree:statement', this.#onStatement)
     const statements = this.#statements.splice(0)
     expect(statements.filter((sql) => !namesShards(sql))).toStrictEqual([])
     const where = { tenantId: 'b' }
@@ -148,7 +148,7 @@ export class Watch {
     expect(await this.#database.records(Task).count(where)).toBe(1)
   }
 
-  /** So far. */
+/** The statements since `begin`. */
   get statements(): readonly string[] {
     return this.#statements
   }
@@ -162,19 +162,19 @@ const columns: Readonly<globalThis.Record<string, string>> = {
   part: 'firm_id',
 }
 
-const places =
+const tableReferences =
   /\b(from|join|update|into|copy) "(project|task|bill|machine|part)"(?: as ("?)(\w+)\3(?! *\())?/g
 
 /**
- * True where each sharded table that a statement is about is held to one shard: what is written names the column, what is
- * read or changed compares it with a value, or with the same column of a row that is held so.
+ * Whether a statement restricts each sharded table to one shard. An insert must name the shard column. Other statements must
+ * compare it with a value, or with the shard column of another restricted table.
  */
 export function namesShards(sql: string): boolean {
-  for (const [, word = '', table = '', , alias] of sql.matchAll(places)) {
+  for (const [, word = '', table = '', , alias] of sql.matchAll(tableReferences)) {
     const column = `"${columns[table] ?? ''}"`
     const isNamed = alias !== undefined && !['where', 'set', 'inner', 'on'].includes(alias)
-    const own = isNamed ? `"?${alias}"?\\.${column}` : `(?:"${table}"\\.)?${column}`
-    const compared = `${own} (?:=|in) |= ${own}|${own}\\) in \\(|\\) in \\(select [^()]*, ${own} from`
+    const comparedColumn = isNamed ? `"?${alias}"?\\.${column}` : `(?:"${table}"\\.)?${column}`
+    const compared = `${comparedColumn} (?:=|in) |= ${comparedColumn}|${comparedColumn}\\) in \\(|\\) in \\(select [^()]*, ${comparedColumn} from`
     if (
       word === 'into' || word === 'copy'
         ? !sql.includes(column)
@@ -185,7 +185,7 @@ export function namesShards(sql: string): boolean {
   return true
 }
 
-/** Without what a statement sets, which stands before its condition. */
+/** @returns the statement without the assignments of an update */
 function conditionsOf(sql: string): string {
   return sql.replace(/^update .*? where /s, 'where ')
 }

@@ -1,4 +1,4 @@
-/** Sharded records: every statement names the shard, and leaves rows of other shards with the same key alone. */
+/** Sharded records. Every statement names the shard, and rows of other shards with the same id stay unchanged. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ describe.each(engines)('%s', (engine, open) => {
   beforeEach(() => watch.begin())
   afterEach(() => watch.end())
 
-  it('makes keys, unique values and references of both columns', async () => {
+  it('creates keys, unique values and references with the shard column', async () => {
     const keys =
       engine === 'SQLite'
         ? "select name from pragma_table_info('task') where pk > 0 order by pk"
@@ -75,38 +75,38 @@ describe.each(engines)('%s', (engine, open) => {
     await expect(other).rejects.toMatchObject({ status: 409, errors: [{ path: 'projectId' }] })
   })
 
-  it('finds, changes and deletes in the shard that is named', async () => {
-    const at = { tenantId: 'a' }
-    const found = await projects.find(shared, { ...at, with: ['tasks.project', 'region'] })
+  it('finds, updates and deletes in the named shard', async () => {
+    const shard = { tenantId: 'a' }
+    const found = await projects.find(shared, { ...shard, with: ['tasks.project', 'region'] })
     expect(found).toMatchObject({ tenantId: 'a', region: null, tasks: [{ title: 'of a' }] })
     expect(found?.tasks[0]?.project.tenantId).toBe('a')
     expect(await projects.find(shared, { tenantId: 'none' })).toBeNull()
-    await projects.update(shared, { hours: 2 }, at)
-    await projects.update(shared, { hours: { add: 3 } }, at)
+    await projects.update(shared, { hours: 2 }, shard)
+    await projects.update(shared, { hours: { add: 3 } }, shard)
     await projects.update(shared, { tenantId: 'a', hours: { add: 1 } })
-    expect(await projects.update(shared, { hours: 9 }, { ...at, where: { hours: 7 } })).toBeNull()
-    await projects.updateWhere({ ...at, id: shared }, { name: 'Top' })
+    expect(await projects.update(shared, { hours: 9 }, { ...shard, where: { hours: 7 } })).toBeNull()
+    await projects.updateWhere({ ...shard, id: shared }, { name: 'Top' })
     await projects.updateMany([{ id: shared, tenantId: 'a', hours: 8 }])
     await projects.upsert({ tenantId: 'a', name: 'Top', hours: 10 }, { by: 'name' })
-    await projects.update(shared, { tasks: { create: [{ title: 'new' }] } }, at)
-    const [first] = await tasks.list({ where: { ...at, project: { name: 'Top' } }, limit: 1 })
+    await projects.update(shared, { tasks: { create: [{ title: 'new' }] } }, shard)
+    const [first] = await tasks.list({ where: { ...shard, project: { name: 'Top' } }, limit: 1 })
     expect(first?.tenantId).toBe('a')
-    const page = await tasks.list({ where: at, limit: 1, after: tasks.cursorOf(first as Task) })
+    const page = await tasks.list({ where: shard, limit: 1, after: tasks.cursorOf(first as Task) })
     expect(page).toHaveLength(1)
-    expect(await tasks.count(at)).toBe(2)
-    expect(await projects.list({ where: { ...at, tasks: { title: 'new' } } })).toMatchObject([
+    expect(await tasks.count(shard)).toBe(2)
+    expect(await projects.list({ where: { ...shard, tasks: { title: 'new' } } })).toMatchObject([
       { tenantId: 'a', name: 'Top', hours: 10 },
     ])
-    await database.transaction(async () => projects.find(shared, { ...at, lock: true }))
-    expect(await tasks.delete(shared, at)).toBe(true)
-    expect(await tasks.delete(shared, at)).toBe(false)
+    await database.transaction(async () => projects.find(shared, { ...shard, lock: true }))
+    expect(await tasks.delete(shared, shard)).toBe(true)
+    expect(await tasks.delete(shared, shard)).toBe(false)
     const stop = database.onChange(() => undefined)
-    expect(await projects.delete(shared, at)).toBe(true)
+    expect(await projects.delete(shared, shard)).toBe(true)
     stop()
-    expect(await tasks.count(at)).toBe(0)
+    expect(await tasks.count(shard)).toBe(0)
   })
 
-  it('refuses a key alone, and another shard', async () => {
+  it('rejects a key without its shard, and a change of the shard', async () => {
     const missing = { status: 400, errors: [{ path: 'tenantId', code: 'required' }] }
     await expect(projects.find(shared)).rejects.toMatchObject(missing)
     await expect(projects.update(shared, { hours: 5 })).rejects.toMatchObject(missing)
@@ -118,7 +118,7 @@ describe.each(engines)('%s', (engine, open) => {
     await expect(other).rejects.toMatchObject({ status: 400, errors: [{ code: 'readOnly' }] })
   })
 
-  it('counts keys, versions and deletes softly', async () => {
+  it('supports numeric keys, versions and soft deletion', async () => {
     const { id } = await bills.create({ tenantId: 1, text: 'one' })
     const other = await bills.create({ tenantId: 2, text: 'two' })
     expect(other.id).not.toBe(id)
@@ -133,9 +133,9 @@ describe.each(engines)('%s', (engine, open) => {
     expect(await bills.find(id, { tenantId: 1 })).toBeNull()
   })
 
-  it('asks for one shard where a question names none, or many', async () => {
+  it('requires exactly one shard in a query', async () => {
     const missing = { status: 400, errors: [{ path: 'tenantId', code: 'required' }] }
-    const asking = [
+    const queries = [
       projects.list(),
       projects.list({ where: { hours: 1 } }),
       projects.list({ where: { tenantId: { in: ['a', 'b'] } } }),
@@ -147,7 +147,7 @@ describe.each(engines)('%s', (engine, open) => {
       projects.deleteWhere({ name: 'Roof' }),
       projects.upsert({ name: 'Roof' }, { by: 'name' }),
     ]
-    for (const asked of asking) await expect(asked).rejects.toMatchObject(missing)
+    for (const query of queries) await expect(query).rejects.toMatchObject(missing)
     const many = projects.updateMany([
       { id: shared, hours: 7, tenantId: 'a' },
       { id: shared, hours: 8 },
@@ -156,7 +156,7 @@ describe.each(engines)('%s', (engine, open) => {
     await expect(many).rejects.toMatchObject({ status: 400, errors: second })
   })
 
-  it('reads together what is of one shard', async () => {
+  it('batches reads of one shard', async () => {
     const where = { tenantId: 'a' }
     await projects.createMany([
       { ...where, name: 'Wall', hours: 2 },
@@ -171,28 +171,28 @@ describe.each(engines)('%s', (engine, open) => {
     ).toHaveLength(2)
     expect(await projects.count(where, { distinct: ['hours'] })).toBe(2)
     expect(await tasks.list({ where, search: 'of' })).toMatchObject([where])
-    const both = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? 'a' : 'b'))
-    const found = await Promise.all(both.map((tenantId) => projects.find(shared, { tenantId })))
-    expect(found.map((one) => one?.tenantId)).toStrictEqual(both)
+    const tenants = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? 'a' : 'b'))
+    const found = await Promise.all(tenants.map((tenantId) => projects.find(shared, { tenantId })))
+    expect(found.map((one) => one?.tenantId)).toStrictEqual(tenants)
     const listed = await projects.list({ where, with: ['tasks.project.tasks'] })
     expect(
       listed.flatMap((one) => one.tasks.flatMap(({ project }) => project.tasks)),
     ).toMatchObject([{ title: 'of a' }])
   })
 
-  it('writes many rows of several shards', async () => {
+  it('writes many rows in several shards', async () => {
     const rows = Array.from({ length: 450 }, (_, index) => ({
       tenantId: index % 3 === 0 ? 'c' : 'd',
       title: `t${index}`,
     }))
     expect(await tasks.insertMany(rows)).toBe(450)
     expect(await tasks.count({ tenantId: 'c' })).toBe(150)
-    const made = await bills.createMany([
+    const created = await bills.createMany([
       { tenantId: 1, text: 'x' },
       { tenantId: 2, text: 'y' },
     ])
     expect(
-      await bills.updateMany(made.map(({ id, tenantId }) => ({ id, tenantId, text: 'z' }))),
+      await bills.updateMany(created.map(({ id, tenantId }) => ({ id, tenantId, text: 'z' }))),
     ).toMatchObject([
       { tenantId: 1, text: 'z', version: 2 },
       { tenantId: 2, text: 'z', version: 2 },
@@ -205,25 +205,25 @@ describe.each(engines)('%s', (engine, open) => {
     expect(await tasks.count({ tenantId: 'c', title: 'same' })).toBe(150)
   })
 
-  it('lets hooks ask for other shards', async () => {
+  it('allows hooks to read other shards', async () => {
     const [one] = await bills.createMany([
       { tenantId: 1, text: 'x' },
       { tenantId: 2, text: 'y' },
     ])
-    const seen: unknown[] = []
-    Bill.asked = async () => {
-      seen.push(await bills.list({ where: { tenantId: 2 } }))
-      seen.push(await bills.count().catch((error: unknown) => error))
+    const results: unknown[] = []
+    Bill.onWrite = async () => {
+      results.push(await bills.list({ where: { tenantId: 2 } }))
+      results.push(await bills.count().catch((error: unknown) => error))
     }
     try {
       await bills.update(one?.id as number, { text: 'z' }, { tenantId: 1 })
     } finally {
-      Bill.asked = () => Promise.resolve()
+      Bill.onWrite = () => Promise.resolve()
     }
-    expect(seen).toMatchObject([[{ tenantId: 2, text: 'y' }], { status: 400 }])
+    expect(results).toMatchObject([[{ tenantId: 2, text: 'y' }], { status: 400 }])
   })
 
-  it('finds what is a tenant’s own by the tenant', async () => {
+  it('reads the sharded rows of a tenant record by its id', async () => {
     const firms = database.records(Firm)
     const { id: firmId } = await firms.create({ name: 'Mill' })
     const machine = await database.records(Machine).create({ firmId, name: 'Saw' })
@@ -233,29 +233,29 @@ describe.each(engines)('%s', (engine, open) => {
     expect(
       await firms.list({ where: { machines: { parts: { machineId: machine.id } } } }),
     ).toHaveLength(1)
-    const told: unknown[] = []
-    const stop = database.onChange(({ record }) => told.push(record))
+    const deletedRecords: unknown[] = []
+    const stop = database.onChange(({ record }) => deletedRecords.push(record))
     expect(await firms.delete(firmId)).toBe(true)
     stop()
-    expect(told).toStrictEqual([Part, Machine, Firm])
+    expect(deletedRecords).toStrictEqual([Part, Machine, Firm])
     const nested = firms.create({ name: 'x', machines: { create: [{ name: 'y' }] } })
     await expect(nested).rejects.toMatchObject({ status: 400, errors: [{ path: 'machines' }] })
   })
 })
 
-it('knows statements that go to every shard', () => {
+it('recognizes statements that touch every shard', () => {
   expect(
     namesShards('select t."id" from "task" as t where t."tenant_id" = $1 and t."id" = $2'),
   ).toBe(true)
   expect(namesShards('select t."id", t."tenant_id" from "task" as t where t."id" = $1')).toBe(false)
   expect(namesShards('update "task" set "tenant_id" = $1 where "id" = $2')).toBe(false)
   expect(namesShards('insert into "task" ("id") values ($1)')).toBe(false)
-  const tied = 'select 1 from "task" as t join "project" as p on p."id" = t."project_id"'
-  expect(namesShards(`${tied} where t."tenant_id" = $1`)).toBe(false)
+  const join = 'select 1 from "task" as t join "project" as p on p."id" = t."project_id"'
+  expect(namesShards(`${join} where t."tenant_id" = $1`)).toBe(false)
 })
 
 it.each(servers)(
-  'tells on %s of a table that was there before its record was sharded',
+'reports an existing table whose key lacks the shard column on %s',
   async (engine, open) => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-shards-'))
     const url = engine === 'SQLite' ? `sqlite:${join(folder, 'cups.db')}` : await open()
@@ -287,7 +287,7 @@ it.each(servers)(
   },
 )
 
-describe('is refused by the start', () => {
+describe('the start rejects', () => {
   const problemsOf = async (...records: (new () => object)[]): Promise<string[]> => {
     @Module({ records })
     class Faulty {}
@@ -300,7 +300,7 @@ describe('is refused by the start', () => {
     return error.problems.map(({ code, message }) => `${code} ${message}`)
   }
 
-  it('a field that is none, may be null, or is the key', async () => {
+  it('a shard field that is missing, optional, or the key', async () => {
     @Record({ shardBy: 'tenant' })
     class None {
       @Field('id') id!: number
@@ -324,7 +324,7 @@ describe('is refused by the start', () => {
     ])
   })
 
-  it('unique values over every shard', async () => {
+  it('unique values across shards', async () => {
     @Record({
       shardBy: 'tenantId',
       indexes: [
@@ -340,9 +340,9 @@ describe('is refused by the start', () => {
       @Field('string') code!: string
       @Field('string', { unique: true }) place!: string
     }
-    const said = (names: string): string =>
+    const message = (names: string): string =>
       `RECORD_INDEX @Record of Seat: an index is unique over ${names}, but values can only be unique within tenantId, by which Seat is sharded.`
-    expect(await problemsOf(Seat)).toStrictEqual([said('code'), said('place, code')])
+    expect(await problemsOf(Seat)).toStrictEqual([message('code'), message('place, code')])
   })
 
   it('relations that leave the shard', async () => {
@@ -357,7 +357,7 @@ describe('is refused by the start', () => {
       @Field('id') id!: number
     }
     @Record
-    class Door {
+    class Garage {
       @Field('id') id!: number
       @Field('string') homeId!: string
       @BelongsTo(() => Home) home!: Rel<Home>
@@ -369,9 +369,9 @@ describe('is refused by the start', () => {
       @Field('string', { nullable: true }) homeId!: string | null
       @BelongsTo(() => Home, { onDelete: 'setNull' }) home!: Rel<Home>
     }
-    expect(await problemsOf(Home, Tag, Door, Room)).toStrictEqual([
+    expect(await problemsOf(Home, Tag, Garage, Room)).toStrictEqual([
       expect.stringContaining('a join table cannot be sharded'),
-      expect.stringContaining('Door refers to Home, which is sharded by tenantId'),
+      expect.stringContaining('Garage refers to Home, which is sharded by tenantId'),
       expect.stringContaining("'setNull' would empty tenantId too"),
     ])
   })

@@ -1,4 +1,4 @@
-/** The records of these tests: a shop. */
+/** A small shop, the records that many tests share. */
 import {
   BelongsTo,
   Field,

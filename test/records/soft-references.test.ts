@@ -1,4 +1,4 @@
-/** A soft-deleted row counts as missing: references to it are kept as after a real deletion. */
+/** A soft-deleted row counts as missing. References to it follow the same rules as after a real deletion. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -31,7 +31,7 @@ class Member {
   @Field('string') name!: string
   @Field('integer') teamId!: number
   @BelongsTo(() => Team) team!: Rel<Team>
-  @ManyToMany(() => Team) guestOf!: Rel<Team[]>
+  @ManyToMany(() => Team) otherTeams!: Rel<Team[]>
 }
 
 @NoAuth
@@ -72,13 +72,13 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
 
   let used: Team
   let free: Team
-  let gone: Team
+  let deleted: Team
   beforeEach(async () => {
     const teams = database.records(Team)
     used = await teams.create({ name: 'used' })
     free = await teams.create({ name: 'free' })
-    gone = await teams.create({ name: 'gone' })
-    await teams.delete(gone.id)
+    deleted = await teams.create({ name: 'deleted' })
+    await teams.delete(deleted.id)
     await database.records(Member).create({ name: 'Ann', teamId: used.id })
   })
 
@@ -89,7 +89,7 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
     return errors?.[0]?.extensions.code
   }
 
-  it('refuses to delete a row that others refer to, by every interface', async () => {
+  it('a row with references cannot be deleted, through any interface', async () => {
     const teams = database.records(Team)
     await expect(teams.delete(used.id)).rejects.toMatchObject({
       ...refused,
@@ -104,19 +104,19 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
     expect(await teams.delete(used.id)).toBe(true)
   })
 
-  it('deletes what goes with a row, and sets other keys to null', async () => {
+  it('deleting a row deletes cascading rows, and sets other references to null', async () => {
     const part = await database.records(Team).create({ name: 'part', partOfId: free.id })
     await database.records(Team).update(free.id, { partOfId: part.id })
     const task = await database.records(Task).create({ teamId: part.id })
     const room = await database.records(Room).create({ teamId: free.id })
-    const told: unknown[] = []
-    const stop = database.onChange(({ event, record, id }) => told.push([event, record.name, id]))
+    const events: unknown[] = []
+    const stop = database.onChange(({ event, record, id }) => events.push([event, record.name, id]))
     expect(await database.records(Team).delete(free.id)).toBe(true)
     stop()
     expect(await database.records(Task).find(task.id)).toBeNull()
     expect(await database.records(Team).find(part.id)).toBeNull()
     expect(await database.records(Room).find(room.id)).toMatchObject({ teamId: null })
-    expect(told).toEqual(
+    expect(events).toEqual(
       expect.arrayContaining([
         ['deleted', 'Team', free.id],
         ['deleted', 'Team', part.id],
@@ -126,7 +126,7 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
     )
   })
 
-  it('rolls everything back where a row below is still referred to', async () => {
+  it('a blocked cascade rolls everything back', async () => {
     const part = await database.records(Team).create({ name: 'part', partOfId: free.id })
     await database.records(Member).create({ name: 'Bob', teamId: part.id })
     const room = await database.records(Room).create({ teamId: free.id })
@@ -135,37 +135,37 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
     expect(await database.records(Room).find(room.id)).toMatchObject({ teamId: free.id })
   })
 
-  it('refuses keys of deleted rows, by every write', async () => {
+  it('no write accepts the id of a deleted row', async () => {
     const members = database.records(Member)
     const member = await members.create({ name: 'Bob', teamId: free.id })
-    const lost = { name: 'Eve', teamId: gone.id }
-    const kept = { name: 'Eve', teamId: free.id }
+    const withDeletedTeam = { name: 'Eve', teamId: deleted.id }
+    const withFreeTeam = { name: 'Eve', teamId: free.id }
     const missing = { ...refused, errors: [{ path: 'teamId', code: 'reference' }] }
-    await expect(members.create(lost)).rejects.toMatchObject(missing)
-    await expect(members.createMany([kept, lost])).rejects.toMatchObject({
+    await expect(members.create(withDeletedTeam)).rejects.toMatchObject(missing)
+    await expect(members.createMany([withFreeTeam, withDeletedTeam])).rejects.toMatchObject({
       errors: [{ path: '1.teamId' }],
     })
-    await expect(members.insertMany([kept, lost])).rejects.toMatchObject(refused)
-    await expect(members.update(member.id, { teamId: gone.id })).rejects.toMatchObject(missing)
-    await expect(members.updateMany([{ id: member.id, teamId: gone.id }])).rejects.toMatchObject(
+    await expect(members.insertMany([withFreeTeam, withDeletedTeam])).rejects.toMatchObject(refused)
+    await expect(members.update(member.id, { teamId: deleted.id })).rejects.toMatchObject(missing)
+    await expect(members.updateMany([{ id: member.id, teamId: deleted.id }])).rejects.toMatchObject(
       refused,
     )
-    await expect(members.updateWhere({ id: member.id }, { teamId: gone.id })).rejects.toMatchObject(
+    await expect(members.updateWhere({ id: member.id }, { teamId: deleted.id })).rejects.toMatchObject(
       refused,
     )
-    await expect(members.upsert({ id: 10_000, ...lost }, { by: 'id' })).rejects.toMatchObject(
+    await expect(members.upsert({ id: 10_000, ...withDeletedTeam }, { by: 'id' })).rejects.toMatchObject(
       refused,
     )
-    await expect(members.link(member.id, 'guestOf', [free.id, gone.id])).rejects.toMatchObject(
+    await expect(members.link(member.id, 'otherTeams', [free.id, deleted.id])).rejects.toMatchObject(
       refused,
     )
     await expect(
-      database.records(Member).create({ name: 'Eve', team: { connect: gone.id } }),
+      database.records(Member).create({ name: 'Eve', team: { connect: deleted.id } }),
     ).rejects.toMatchObject({ status: 409 })
-    const post = await app.inject({ method: 'POST', url: '/members', json: lost })
+    const post = await app.inject({ method: 'POST', url: '/members', json: withDeletedTeam })
     expect(post.status).toBe(409)
     expect(
-      await graphql(`mutation { createMember(input: { name: "Eve", teamId: ${gone.id} }) { id } }`),
+      await graphql(`mutation { createMember(input: { name: "Eve", teamId: ${deleted.id} }) { id } }`),
     ).toBe('CONFLICT')
     expect(await members.count({ name: 'Eve' })).toBe(0)
     expect(await members.find(member.id)).toMatchObject({ teamId: free.id })

@@ -1,4 +1,4 @@
-/** The drivers of SQLite that this runtime has, in the order in which they are tried. */
+/** @returns the SQLite drivers that this runtime has, in order of preference */
 import { chooseDriver, driverNames } from '../../src/engines/sqlite/choose-driver.js'
 import type { DriverName } from '../../src/engines/sqlite/driver.js'
 

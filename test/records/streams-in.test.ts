@@ -1,4 +1,4 @@
-/** Rows that come as they are read, and changes that are read as they come. Source: docs/records/writes.md, Streams and CSV; docs/records/transactions.md, Changes. */
+/** Inserting from streams, and streams of changes. Source: docs/records/writes.md, Streams and CSV; docs/records/transactions.md, Changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
@@ -24,7 +24,7 @@ class Hooked {
 
 const engines = await startBothEngines()
 
-/** What became of a source. */
+/** How a test source was used. */
 interface Source {
   read: number
   isClosed: boolean
@@ -52,10 +52,10 @@ describe.each(engines)('streams on %s', (_, open) => {
   beforeEach(async () => {
     for (const name of ['line', 'hooked', 'ware']) await database.kysely.deleteFrom(name).execute()
   })
-  const fresh = (): Source => ({ read: 0, isClosed: false })
+  const newSource = (): Source => ({ read: 0, isClosed: false })
 
-  it('are stored from generators and streams, and tell their progress', async () => {
-    const source = fresh()
+  it('are inserted from generators and streams, with progress', async () => {
+    const source = newSource()
     const done: number[] = []
     const lines = database.records(Line)
     const options = { onProgress: (progress: { done: number }) => done.push(progress.done) }
@@ -82,13 +82,13 @@ describe.each(engines)('streams on %s', (_, open) => {
   })
 
   it('are read at most 20,000 rows ahead', async () => {
-    const source = fresh()
-    let most = 0
+    const source = newSource()
+    let maxAhead = 0
     let written = 0
     const watched = {
       async *[Symbol.asyncIterator]() {
         for await (const row of linesOf(60_000, source)) {
-          most = Math.max(most, source.read - written)
+          maxAhead = Math.max(maxAhead, source.read - written)
           yield row
         }
       },
@@ -98,28 +98,28 @@ describe.each(engines)('streams on %s', (_, open) => {
         written = done
       },
     })
-    expect(most).toBeLessThanOrEqual(20_001)
+    expect(maxAhead).toBeLessThanOrEqual(20_001)
   })
 
   it.each([100, 11_000, 25_000])(
-    'end at a faulty row %i, named over the whole, and are closed',
-    async (at) => {
-      const source = fresh()
-      async function* faulty() {
+'stop and close at the invalid row %i, and name its index',
+    async (errorIndex) => {
+      const source = newSource()
+      async function* rowsWithError() {
         for await (const row of linesOf(100_000, source))
-          yield row.place === at ? { ...row, place: 'x' as never } : row
+          yield row.place === errorIndex ? { ...row, place: 'x' as never } : row
       }
-      await expect(database.records(Line).insertMany(faulty())).rejects.toMatchObject({
+      await expect(database.records(Line).insertMany(rowsWithError())).rejects.toMatchObject({
         status: 400,
-        errors: [{ path: `${at}.place` }],
+        errors: [{ path: `${errorIndex}.place` }],
       })
       expect(source.isClosed).toBe(true)
-      expect(source.read).toBeLessThanOrEqual(at + 20_001)
+      expect(source.read).toBeLessThanOrEqual(errorIndex + 20_001)
       expect(await database.records(Line).count()).toBe(0)
     },
   )
 
-  it('end where the database refuses a row, though the source waits for ever', async () => {
+  it('stop when the database rejects a row, even if the source never ends', async () => {
     let isClosed = false
     const forever = {
       [Symbol.asyncIterator]() {
@@ -146,7 +146,7 @@ describe.each(engines)('streams on %s', (_, open) => {
     expect(isClosed).toBe(true)
   })
 
-  it('store nothing where the source itself fails', async () => {
+  it('insert nothing if the source fails', async () => {
     async function* broken() {
       yield { text: 'a', place: 1 }
       await Promise.resolve()
@@ -157,40 +157,40 @@ describe.each(engines)('streams on %s', (_, open) => {
     expect(await database.records(Line).count()).toBe(0)
   })
 
-  it('of changes tell what happens from their beginning on, until they are left', async () => {
+  it('of changes report every change from the start until the loop ends', async () => {
     const lines = database.records(Line)
     const changes = database.changes(Line)
     const { id } = await lines.create({ text: 'a', place: 1 })
     await database.records(Ware).create({ name: 'x', price: 1 })
     await lines.update(id, { place: 2 })
     await lines.delete(id)
-    const seen: string[] = []
+    const events: string[] = []
     for await (const change of changes) {
-      seen.push(change.event)
+      events.push(change.event)
       if (change.event === 'deleted') break
     }
-    expect(seen).toStrictEqual(['created', 'updated', 'deleted'])
+    expect(events).toStrictEqual(['created', 'updated', 'deleted'])
     expect(await changes.next()).toStrictEqual({ value: undefined, done: true })
   })
 
-  it('of changes are bounded, and tell a slow reader how many it lost', async () => {
+  it('of changes are buffered up to a limit, and report to a slow reader how many were lost', async () => {
     const changes = database.changes(Line, { everywhere: true })
     const first = changes.next()
     await database.records(Line).create({ text: 'first', place: 0 })
     expect((await first).value).toMatchObject({ event: 'created', record: Line })
-    const made = await database
+    const created = await database
       .records(Line)
       .createMany(Array.from({ length: 4500 }, (__, index) => ({ text: `${index}`, place: index })))
-    const last = made.at(-1)?.id
-    let told = 0
-    let lost = 0
+    const last = created.at(-1)?.id
+    let receivedCount = 0
+    let lostCount = 0
     for await (const change of changes) {
-      if (change.event === 'lost') lost += change.count ?? 0
-      else told++
+      if (change.event === 'lost') lostCount += change.count ?? 0
+      else receivedCount++
       if (change.event !== 'lost' && change.id === last) break
     }
-    expect(told).toBeLessThanOrEqual(1000)
-    expect(told + lost).toBe(4500)
+    expect(receivedCount).toBeLessThanOrEqual(1000)
+    expect(receivedCount + lostCount).toBe(4500)
   })
 
   it('of changes end with their signal, and with the database', async () => {
@@ -203,20 +203,20 @@ describe.each(engines)('streams on %s', (_, open) => {
     expect(await after.next()).toStrictEqual({ value: undefined, done: true })
     expect(() => database.changes(Line, { every: true } as never)).toThrow(/unknown option "every"/)
     const other = await connect('sqlite::memory:', { records: [Line] })
-    const left = other.changes(Line).next()
+    const pending = other.changes(Line).next()
     await other.close()
-    expect(await left).toStrictEqual({ value: undefined, done: true })
+    expect(await pending).toStrictEqual({ value: undefined, done: true })
   })
 
-  it('of CSV come in and go out as the documentation shows, with formulas defused', async () => {
+  it('of CSV are imported and exported as documented, with formulas escaped', async () => {
     const root = new URL('../../', import.meta.url)
     const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
     const code = read('test/records/csv-files.ts').replaceAll(/^export /gm, '')
     const blocks = [...read('docs/records/writes.md').matchAll(/^```ts\n([^]*?)^```/gm)].map(
       ([, b = '']) => b,
     )
-    const [shown = 'none'] = blocks.filter((block) => block.includes('readCells'))
-    expect(code).toContain(shown)
+    const [block = 'none'] = blocks.filter((block) => block.includes('readCells'))
+    expect(code).toContain(block)
     const wares = database.records(Ware)
     const text = 'name,price\r\n"A ""b"", c",1.5\n=1+1,2\n"two\nlines",3'
     expect(await importWares(wares, Readable.from([text.slice(0, 14), text.slice(14)]))).toBe(3)

@@ -1,4 +1,4 @@
-/** Additions, versions and changes of many rows are one statement, with the same errors as where each row is read. */
+/** Additions, version checks and bulk updates run as one statement, with the same errors as if each row were read first. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, Field, HttpError, Record as Table, type Database } from '../../src/index.js'
@@ -28,7 +28,7 @@ const row = {
 
 const engines = await startBothEngines()
 
-describe.each(engines)('sums: %s', (name, address) => {
+describe.each(engines)('additions in one statement: %s', (name, address) => {
   const isLocal = name === 'SQLite'
   let database: Database
   beforeAll(async () => {
@@ -42,27 +42,27 @@ describe.each(engines)('sums: %s', (name, address) => {
     await stocks().insertMany([1, 2, 3].map((id) => ({ ...row, id, version: 1 })))
   })
 
-  /** How many statements the work sends, besides the beginning and the end of a transaction. */
-  const sent = async (work: () => Promise<unknown>): Promise<number> => {
+/** @returns the number of statements that `work` sends, without begin and commit */
+  const countStatements = async (work: () => Promise<unknown>): Promise<number> => {
     let count = 0
-    const note = (event: unknown): void => {
+    const onStatement = (event: unknown): void => {
       if (/^(?:update|delete|select|with)/i.test((event as { sql: string }).sql)) count++
     }
-    subscribe('tracing:filigree:statement:start', note)
+    subscribe('tracing:filigree:statement:start', onStatement)
     try {
       await work()
     } finally {
-      unsubscribe('tracing:filigree:statement:start', note)
+      unsubscribe('tracing:filigree:statement:start', onStatement)
     }
     return count
   }
-  const refused = async (work: Promise<unknown>): Promise<[number, string | undefined]> => {
+  const rejectionOf = async (work: Promise<unknown>): Promise<[number, string | undefined]> => {
     const error: unknown = await work.catch((err: unknown) => err)
     return error instanceof HttpError ? [error.status, error.errors?.[0]?.path] : [0, String(error)]
   }
   const piecesOf = async () => (await stocks().list()).map(({ pieces }) => pieces)
 
-  it('adds to a number of each kind, exactly, with one statement', async () => {
+  it('add exactly to each numeric type', async () => {
     const changes = {
       pieces: { add: -3 },
       price: { add: '0.10' },
@@ -70,7 +70,7 @@ describe.each(engines)('sums: %s', (name, address) => {
       share: { add: 0.25 },
       name: 'b',
     }
-    expect(await sent(() => stocks().update(1, changes))).toBe(1)
+    expect(await countStatements(() => stocks().update(1, changes))).toBe(1)
     expect(await stocks().find(1)).toMatchObject({
       ...{ name: 'b', pieces: 7, price: '5.10', counted: '9223372036854775807', share: 0.75 },
       version: 2,
@@ -79,7 +79,7 @@ describe.each(engines)('sums: %s', (name, address) => {
     expect((await stocks().find(1))?.weight).toBe('123456789012345678901235.001')
   })
 
-  it('refuses sums that break a rule, and writes nothing', async () => {
+  it('are rejected if the result breaks a rule, and write nothing', async () => {
     const cases: [Parameters<ReturnType<typeof stocks>['update']>[1], string][] = [
       [{ pieces: { add: -11 } }, 'pieces'],
       [{ pieces: { add: 91 } }, 'pieces'],
@@ -90,10 +90,10 @@ describe.each(engines)('sums: %s', (name, address) => {
       [{ name: 'b', pieces: { add: 1000 } }, 'pieces'],
     ]
     for (const [changes, path] of cases) {
-      expect(await refused(stocks().update(1, changes))).toEqual([400, path])
-      expect(await refused(stocks().updateWhere({}, changes))).toEqual([400, path])
+      expect(await rejectionOf(stocks().update(1, changes))).toEqual([400, path])
+      expect(await rejectionOf(stocks().updateWhere({}, changes))).toEqual([400, path])
       const many = [1, 2].map((id) => ({ ...changes, id })) as never
-      expect(await refused(stocks().updateMany(many))).toEqual([400, `0.${path}`])
+      expect(await rejectionOf(stocks().updateMany(many))).toEqual([400, `0.${path}`])
     }
     expect(await stocks().list()).toEqual([1, 2, 3].map((id) => ({ ...row, id, version: 1 })))
     expect(await stocks().update(9, { pieces: { add: 1 } })).toBeNull()
@@ -102,43 +102,43 @@ describe.each(engines)('sums: %s', (name, address) => {
     expect(await stocks().update(1, { pieces: { add: 0 } }, { where })).toBeNull()
   })
 
-  it('checks a version with the statement that writes or deletes', async () => {
+  it('check the version in the update or delete statement', async () => {
     const change = { pieces: { add: 1 } }
-    expect(await sent(() => stocks().update(1, change, { expectedVersion: 1 }))).toBe(1)
-    expect(await refused(stocks().update(1, change, { expectedVersion: 1 }))).toEqual([
+    expect(await countStatements(() => stocks().update(1, change, { expectedVersion: 1 }))).toBe(1)
+    expect(await rejectionOf(stocks().update(1, change, { expectedVersion: 1 }))).toEqual([
       409,
       'version',
     ])
-    expect(await refused(stocks().delete(1, { expectedVersion: 1 }))).toEqual([409, 'version'])
-    expect(await sent(() => stocks().delete(1, { expectedVersion: 2 }))).toBe(1)
+    expect(await rejectionOf(stocks().delete(1, { expectedVersion: 1 }))).toEqual([409, 'version'])
+    expect(await countStatements(() => stocks().delete(1, { expectedVersion: 2 }))).toBe(1)
     expect(await stocks().delete(1, { expectedVersion: 2 })).toBe(false)
   })
 
-  it('changes all rows of a filter with one statement, and tells each to listeners', async () => {
+  it('update all rows of a filter, and report each to listeners', async () => {
     const where = { id: { lte: 2 } }
     const change = { pieces: { add: 5 } }
-    expect(await sent(() => stocks().updateWhere(where, change))).toBe(1)
-    const told: unknown[] = []
-    const stop = database.onChange(({ event, id }) => told.push([event, id]))
-    expect(await sent(() => stocks().updateWhere(where, change))).toBe(1)
+    expect(await countStatements(() => stocks().updateWhere(where, change))).toBe(1)
+    const events: unknown[] = []
+    const stop = database.onChange(({ event, id }) => events.push([event, id]))
+    expect(await countStatements(() => stocks().updateWhere(where, change))).toBe(1)
     expect(await stocks().updateWhere({ id: 3 }, { name: 'c' })).toBe(1)
     stop()
-    expect(told).toEqual([1, 2, 3].map((id) => ['updated', id]))
+    expect(events).toEqual([1, 2, 3].map((id) => ['updated', id]))
     expect(await piecesOf()).toEqual([20, 20, 10])
     expect(await stocks().find(1)).toMatchObject({ version: 3 })
   })
 
-  it('changes many rows by their keys and versions with one statement', async () => {
+  it('update many rows by id and version', async () => {
     const add = (id: number, version: number) => ({ id, version, pieces: { add: id } }) as never
-    expect(await sent(() => stocks().updateMany([add(1, 1), add(2, 1), add(3, 1)]))).toBe(
+    expect(await countStatements(() => stocks().updateMany([add(1, 1), add(2, 1), add(3, 1)]))).toBe(
       isLocal ? 3 : 1,
     )
     expect(await piecesOf()).toEqual([11, 12, 13])
-    expect(await refused(stocks().updateMany([add(1, 2), add(2, 1)]))).toEqual([409, '1.version'])
+    expect(await rejectionOf(stocks().updateMany([add(1, 2), add(2, 1)]))).toEqual([409, '1.version'])
     expect(await piecesOf()).toEqual([11, 12, 13])
   })
 
-  it('loses no addition of 40 at once, and goes below no bound', async () => {
+  it('lose no update under 40 concurrent calls, and respect the bounds', async () => {
     const work = Array.from({ length: 40 }, () =>
       stocks()
         .update(1, { pieces: { add: -1 } })

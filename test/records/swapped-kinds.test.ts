@@ -1,10 +1,10 @@
-/** Rows of one call may exchange unique values of every kind, within the rules of the field. */
+/** One updateMany may exchange unique values of every field kind. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record as Table, type Database, type FieldRules } from '../../src/index.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { startBothEngines } from './both-engines.js'
 
-/** Kind, rules, two values. */
+/** Field kind, rules, and two values to exchange. */
 const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
   ['string', { maxLength: 8 }, 'a', 'b'],
   ['text', {}, 'a', 'b'],
@@ -36,7 +36,7 @@ class Kinds {
 for (const [index, [kind, rules]] of cases.entries())
   Field(kind, { ...rules, unique: true })(Kinds.prototype, `f${index}`)
 
-describe.each(await startBothEngines())('unique values of a kind: %s', (_name, address) => {
+describe.each(await startBothEngines())('unique values of every kind: %s', (_name, address) => {
   let database: Database
   beforeAll(async () => {
     database = await connect(await address(), { records: [Kinds] })
@@ -44,7 +44,7 @@ describe.each(await startBothEngines())('unique values of a kind: %s', (_name, a
   })
   afterAll(() => database.close())
 
-  it('are exchanged, all kinds in one call', async () => {
+  it('can be exchanged in one call', async () => {
     const records = database.records(Kinds)
     const values = (at: 2 | 3): Record<string, unknown> =>
       Object.fromEntries(cases.map((one, index) => [`f${index}`, one[at]]))

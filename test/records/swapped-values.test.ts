@@ -1,4 +1,4 @@
-/** Rows of one call may exchange their unique values. */
+/** One call may exchange the unique values of its rows. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -37,7 +37,7 @@ class TodoModule {}
 
 const engines = await startBothEngines()
 
-describe.each(engines)('swapped values: %s', (_name, address) => {
+describe.each(engines)('exchanged unique values: %s', (_name, address) => {
   let app: Application
   beforeAll(async () => {
     app = await bootstrap(TodoModule, { port: 0, logger: false, database: await address() })
@@ -50,8 +50,8 @@ describe.each(engines)('swapped values: %s', (_name, address) => {
     const database = app.get(Database)
     await database.records(Entry).deleteWhere({})
     list = await database.records(TodoList).create({ name: 'all' })
-    const made = [1, 2, 3].map((position) => ({ listId: list.id, position, code: `c${position}` }))
-    ids = (await entries().createMany(made)).map(({ id }) => id)
+    const rows = [1, 2, 3].map((position) => ({ listId: list.id, position, code: `c${position}` }))
+    ids = (await entries().createMany(rows)).map(({ id }) => id)
   })
   const positions = async () => (await entries().list()).map(({ position }) => position)
   const graphql = async (query: string) => {
@@ -59,9 +59,9 @@ describe.each(engines)('swapped values: %s', (_name, address) => {
     return response.json() as { data: unknown; errors?: unknown }
   }
 
-  it('exchanges them in updateMany, and counts each version once', async () => {
-    const told: unknown[] = []
-    const stop = app.get(Database).onChange(({ event, id }) => told.push([event, id]))
+  it('work in updateMany, with one version increment per row', async () => {
+    const events: unknown[] = []
+    const stop = app.get(Database).onChange(({ event, id }) => events.push([event, id]))
     const rows = await entries().updateMany([
       { id: ids[0]!, position: 2, code: 'c3' },
       { id: ids[1]!, position: 3 },
@@ -75,10 +75,10 @@ describe.each(engines)('swapped values: %s', (_name, address) => {
     ])
     expect(await entries().list()).toEqual(rows)
     expect(rows).toMatchObject([{ version: 2 }, { version: 2 }, { version: 2 }])
-    expect(told).toEqual(ids.map((id) => ['updated', id]))
+    expect(events).toEqual(ids.map((id) => ['updated', id]))
   })
 
-  it('refuses values of other rows as before, and changes nothing', async () => {
+  it('still conflict with rows outside of the call, which changes nothing', async () => {
     await expect(
       entries().updateMany([
         { id: ids[0]!, position: 2 },
@@ -88,7 +88,7 @@ describe.each(engines)('swapped values: %s', (_name, address) => {
     expect(await positions()).toEqual([1, 2, 3])
   })
 
-  it('exchanges them in nested updates of the program', async () => {
+  it('work in nested updates of a repository', async () => {
     const update = [
       { id: ids[0]!, position: 3 },
       { id: ids[2]!, position: 1 },
@@ -97,7 +97,7 @@ describe.each(engines)('swapped values: %s', (_name, address) => {
     expect(await positions()).toEqual([3, 2, 1])
   })
 
-  it('exchanges them over GraphQL, in many and in nested changes', async () => {
+  it('work over GraphQL, in bulk and nested updates', async () => {
     const changes = `[{ id: ${ids[0]}, position: 2 }, { id: ${ids[1]}, position: 1 }]`
     expect(
       await graphql(`mutation { updateEntries(input: ${changes}) { position version } }`),

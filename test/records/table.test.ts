@@ -15,13 +15,13 @@ import { toIndexName, toSnakeCase } from '../../src/records/model/column-names.j
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
 
-function faults(...types: Class[]): string[] {
+function problemsOf(...types: Class[]): string[] {
   const problems: Problem[] = []
   readTables(types, problems)
   return problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`.trim())
 }
 
-/** A record with a key and these members. */
+/** @returns a record with a key and these members */
 function recordOf(
   members: Readonly<globalThis.Record<string, PropertyDecorator>>,
   name = 'Note',
@@ -42,18 +42,18 @@ describe('toSnakeCase', () => {
     ['address2', 'address2'],
     ['snake_case', 'snake_case'],
     ['ID', 'id'],
-  ])('makes %s %s', (name, expected) => {
+  ])('converts %s to %s', (name, expected) => {
     expect(toSnakeCase(name)).toBe(expected)
   })
 })
 
 describe('toIndexName', () => {
-  it('names an index for its table and columns', () => {
+  it('combines the table and the columns', () => {
     expect(toIndexName('product', ['name'], true)).toBe('product_name_key')
     expect(toIndexName('product', ['a', 'b'], false)).toBe('product_a_b_index')
   })
 
-  it('keeps long names within 63 bytes and apart', () => {
+  it('shortens long names to 63 bytes and keeps them distinct', () => {
     const [a, b] = [
       toIndexName('x'.repeat(60), ['a'], false),
       toIndexName('x'.repeat(60), ['b'], false),
@@ -66,7 +66,7 @@ describe('toIndexName', () => {
 describe('readTable', () => {
   const read = <T extends object>(type: Class<T>) => readTable(type, [])!
 
-  it('makes columns of the fields, and none of relations', () => {
+  it('creates columns for fields, but not for relations', () => {
     const table = read(Product)
     expect(table.name).toBe('product')
     expect(table.key.name).toBe('id')
@@ -91,14 +91,14 @@ describe('readTable', () => {
     ])
   })
 
-  it('makes indexes where they are asked for, and for foreign keys', () => {
+  it('creates requested indexes, and indexes of foreign keys', () => {
     const names = (type: Class): string[] => read(type).indexes.map(({ name }) => name)
     expect(names(Product)).toStrictEqual(['product_name_index', 'product_category_id_index'])
     expect(names(Category)).toStrictEqual(['category_name_key'])
     expect(names(Person)).toStrictEqual(['person_city_street_key'])
   })
 
-  it('makes an index for a foreign key that a common one does not begin with', () => {
+  it('creates an index for a foreign key that is not the first field of another index', () => {
     @Record
     class Stock {
       @Field('id') id!: number
@@ -118,7 +118,7 @@ describe('readTable', () => {
     ])
   })
 
-  it('ties both sides of a relation to the same columns', () => {
+  it('maps both sides of a relation to the same columns', () => {
     const category = read(Product).relations.get('category')
     expect(category).toMatchObject({ kind: 'belongsTo', onDelete: 'restrict' })
     expect(category?.target).toBe(read(Category))
@@ -135,7 +135,7 @@ describe('readTable', () => {
     expect(read(Author).relations.get('reviews')?.foreign.property).toBe('authorKey')
   })
 
-  it('finds one join table from both sides', () => {
+  it('derives one join table from both sides', () => {
     const join = { name: 'product_tag', from: 'product_id', to: 'tag_id' }
     expect(read(Product).relations.get('tags')?.join).toStrictEqual(join)
     expect(read(Tag).relations.get('products')?.join).toStrictEqual({
@@ -150,25 +150,25 @@ describe('readTable', () => {
     })
   })
 
-  it('knows fields that hold a UUID', () => {
+  it('recognizes fields that hold a UUID', () => {
     expect(read(Author).key).toMatchObject({ generated: 'uuid', isUuid: true, storage: 'text' })
     expect(read(Review).byProperty.get('authorKey')?.isUuid).toBe(true)
   })
 
-  it('is read once, and frozen', () => {
+  it('returns the same frozen table for the same record', () => {
     expect(read(Product)).toBe(read(Product))
     expect(Object.isFrozen(read(Product))).toBe(true)
     expect(Object.isFrozen(read(Product).columns)).toBe(true)
   })
 
-  it('finds every table that relations lead to', () => {
+  it('finds every table that relations reach', () => {
     const problems: Problem[] = []
     const found = readTables([Category], problems).map(({ type }) => type)
     expect(new Set(found)).toStrictEqual(new Set(shop.filter((type) => type !== Person)))
     expect(problems).toStrictEqual([])
   })
 
-  it('adds fields for timestamps and soft deletion, once', () => {
+  it('adds fields for timestamps and soft deletion once', () => {
     expect(read(Author).columns.map(({ name }) => name)).toStrictEqual([
       'id',
       'name',
@@ -180,17 +180,17 @@ describe('readTable', () => {
   })
 })
 
-describe('a faulty record', () => {
-  it('without @Record, also one that only its base has', () => {
+describe('an invalid record is reported', () => {
+  it('without @Record, even if its base class has it', () => {
     class Plain {}
     class Special extends Category {}
-    expect(faults(Plain)).toStrictEqual([
+    expect(problemsOf(Plain)).toStrictEqual([
       'NOT_A_RECORD Plain is used as a record but has no @Record. Add @Record to the class Plain.',
     ])
-    expect(faults(Special)[0]).toContain('NOT_A_RECORD Special')
+    expect(problemsOf(Special)[0]).toContain('NOT_A_RECORD Special')
   })
 
-  it('without a key, or with two', () => {
+  it('without a key, and with two keys', () => {
     @Record
     class None {
       @Field('string') name!: string
@@ -200,15 +200,15 @@ describe('a faulty record', () => {
       @Field('id') a!: number
       @Field('id') b!: number
     }
-    expect(faults(None)).toStrictEqual([
+    expect(problemsOf(None)).toStrictEqual([
       "RECORD_KEY_MISSING None has no primary key. Add @Field('id') id!: number to None.",
     ])
-    expect(faults(Two)).toStrictEqual([
+    expect(problemsOf(Two)).toStrictEqual([
       "RECORD_KEY_TWICE Two has two primary keys, a and b. Keep one @Field('id').",
     ])
   })
 
-  it('with names that collide or cannot be', () => {
+  it('with duplicate or invalid names', () => {
     @Record({ table: 'a b' })
     class Named {
       @Field('id') id!: number
@@ -217,7 +217,7 @@ describe('a faulty record', () => {
       @Field('string', { column: 'x"y' }) quoted!: string
       @Field('string') or!: string
     }
-    expect(faults(Named).map((text) => text.split('. ')[0])).toStrictEqual([
+    expect(problemsOf(Named).map((text) => text.split('. ')[0])).toStrictEqual([
       'RECORD_NAME Named: table cannot be called "a b"',
       'RECORD_NAME Named.quoted: column cannot be called "x"y"',
       'RECORD_FIELD_NAME Named.or: "or" is a word of filters and cannot be a field\'s name',
@@ -230,9 +230,9 @@ describe('a faulty record', () => {
     ['xmin', 'PostgreSQL'],
     ['tableoid', 'PostgreSQL'],
     ['rowid', 'SQLite'],
-  ])('with a column that an engine keeps for itself: %s', (name, engine) => {
+  ])('with a column name that an engine reserves: %s', (name, engine) => {
     const type = recordOf({ [name]: Field('string'), other: Field('string', { column: name }) })
-    const found = faults(type).filter((text) => text.startsWith('RECORD_NAME'))
+    const found = problemsOf(type).filter((text) => text.startsWith('RECORD_NAME'))
     expect(found).toStrictEqual(
       [name, 'other'].map(
         (field) =>
@@ -248,16 +248,16 @@ describe('a faulty record', () => {
     'hasOwnProperty',
     'isPrototypeOf',
     '__defineGetter__',
-  ])('with a field whose name every object has: %s', (name) => {
-    expect(faults(recordOf({ [name]: Field('string') }))).toStrictEqual([
+  ])('with a field named like a property of every object: %s', (name) => {
+    expect(problemsOf(recordOf({ [name]: Field('string') }))).toStrictEqual([
       `FIELD_NAME Note.${name}: every object already has a property "${name}". Rename it.`,
     ])
   })
 
-  it("with a join table that is a record's own, or another relation's", () => {
+  it("with a join table that belongs to a record or another relation", () => {
     const Place = recordOf({}, 'Place')
     const Visit = recordOf({ places: ManyToMany(() => Place, { through: 'Place' }) }, 'Visit')
-    expect(faults(Visit)).toStrictEqual([
+    expect(problemsOf(Visit)).toStrictEqual([
       'RELATION_JOIN Visit.places: "Place" cannot be its join table, because the record Place is stored in it. ' +
         "Name another table: { through: '…' }, or write @HasMany(() => Place) on both sides.",
     ])
@@ -265,39 +265,39 @@ describe('a faulty record', () => {
       { friends: ManyToMany(() => Person), rivals: ManyToMany(() => Person) },
       'Person',
     )
-    expect(faults(Person)).toStrictEqual([
+    expect(problemsOf(Person)).toStrictEqual([
       'RELATION_JOIN Person.rivals: "person_person" cannot be its join table, because Person.friends stores other links in it. ' +
         "Name another table: { through: '…' }.",
     ])
     const Other = recordOf({ x: ManyToMany(() => Place, { through: 'pg_x', to: 'ctid' }) }, 'Other')
-    expect(faults(Other)[0]).toContain('RELATION_JOIN Other.x: the join table cannot be pg_x')
+    expect(problemsOf(Other)[0]).toContain('RELATION_JOIN Other.x: the join table cannot be pg_x')
   })
 
-  it('whose table another has', () => {
+  it('with the table of another record', () => {
     @Record({ table: 'Product' })
     class Other {
       @Field('id') id!: number
     }
-    expect(faults(Product, Other)).toContain(
+    expect(problemsOf(Product, Other)).toContain(
       `RECORD_TABLE_TWICE Other and Product are both stored in the table "Product". Name another: @Record({ table: '…' }) before class Other.`,
     )
   })
 
-  it('with a misspelt option, a field without a kind, an index over JSON', () => {
+  it('with a misspelt option, a field without a kind, and an index over JSON', () => {
     @Record({ tabel: 'x' } as object)
     class Odd {
       @Field('id') id!: number
       @IsEmail() email!: string
       @Field('json', { index: true }) data!: unknown
     }
-    expect(faults(Odd)).toStrictEqual([
+    expect(problemsOf(Odd)).toStrictEqual([
       'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: constraints, indexes, isolation, name, plural, rows, shardBy, search, searchLimit, softDelete, subscriptions, table, timestamps, was, version, writes.',
       "RECORD_FIELD_UNDECLARED Odd.email has rules of class-validator but no @Field, so its column has no kind. Add @Field('string') or the kind that fits.",
       'RECORD_INDEX Odd.data: a list or JSON value cannot be indexed. Remove the rule.',
     ])
   })
 
-  it('whose relations lead nowhere', () => {
+  it('with relations to missing records or fields', () => {
     class Plain {}
     @Record
     class Lost {
@@ -311,7 +311,7 @@ describe('a faulty record', () => {
       @ManyToMany(() => Category, { through: 'a b' }) all!: Rel<Category[]>
       @BelongsTo(() => Category, { onDelet: 'x' } as object) other!: Rel<Category>
     }
-    const found = faults(Lost)
+    const found = problemsOf(Lost)
     for (const text of [
       'RELATION_TARGET Lost.plain: Plain is not a record.',
       'RELATION_TARGET Lost.nothing does not lead to a class.',
@@ -325,19 +325,19 @@ describe('a faulty record', () => {
     }
   })
 
-  it('that would be emptied where null is impossible', () => {
+  it('with setNull on a field that cannot be null', () => {
     @Record
     class Strict {
       @Field('id') id!: number
       @Field('integer') categoryId!: number
       @BelongsTo(() => Category, { onDelete: 'setNull' }) category!: Rel<Category>
     }
-    expect(faults(Strict)).toStrictEqual([
+    expect(problemsOf(Strict)).toStrictEqual([
       "RELATION_ON_DELETE Strict.category: onDelete 'setNull' needs a field that can be null, but categoryId cannot. Add nullable: true to categoryId.",
     ])
   })
 
-  it('is refused by connect and by database.records, all faults at once', async () => {
+  it('by connect and database.records, with all problems at once', async () => {
     class Plain {}
     @Record
     class None {}
@@ -348,7 +348,7 @@ describe('a faulty record', () => {
     expect(() => database.records(Plain)).toThrow('Plain is used as a record')
   })
 
-  it('is no fault of the decorators: they belong where they stand', () => {
+  it('when a decorator is used in the wrong place', () => {
     expect(() => {
       BelongsTo(() => Category)(class {})
     }).toThrow('it can only be used on a property of instances')

@@ -1,4 +1,4 @@
-/** ETags of rows by who asks and for what, and rules across fields that look at what no client sends. Source: decisions, Records: writes. */
+/** ETags per caller and selection, and cross-field rules that read hidden fields. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ValidateBy, ValidateIf } from 'class-validator'
 import {
@@ -19,7 +19,7 @@ import {
 import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
 
-const within = ValidateBy({
+const isWithinLimit = ValidateBy({
   name: 'within',
   validator: {
     validate: (total, args) => Number(total) <= (args?.object as Trip).limit,
@@ -38,7 +38,7 @@ class Town {
 @Record({ version: true })
 class Trip {
   @Field('id') id!: number
-  @within
+  @isWithinLimit
   @Field('integer')
   total!: number
   @Field('integer', { hidden: true, default: 5 }) limit!: number
@@ -62,76 +62,76 @@ class Agency {}
 
 const engines = await startBothEngines()
 
-describe.each(engines)('rows that callers see differently on %s', (_, open) => {
+describe.each(engines)('ETags of rows that callers see differently on %s', (_, open) => {
   let app: Application
   let id: number
-  const ask = (method: string, path: string, headers = {}, json?: object) =>
+  const send = (method: string, path: string, headers = {}, json?: object) =>
     app.inject({ method, url: `/trips${path}`, headers, ...(json && { json }) })
   const key = { Authorization: 'Bearer key' }
   beforeAll(async () => {
     const env = { APP_API_KEY: 'key' }
     app = await bootstrap(Agency, { listen: false, logger: false, database: await open(), env })
     await app.get(Database).records(Town).create({ name: 'Ulm' })
-    const made = await ask('POST', '', key, { total: 4, townId: 1, cost: 9 })
-    expect([made.status, made.headers.etag]).toStrictEqual([201, '"1"'])
-    expect(made.headers['access-control-expose-headers']).toContain('ETag')
-    id = (made.json() as Trip).id
+    const created = await send('POST', '', key, { total: 4, townId: 1, cost: 9 })
+    expect([created.status, created.headers.etag]).toStrictEqual([201, '"1"'])
+    expect(created.headers['access-control-expose-headers']).toContain('ETag')
+    id = (created.json() as Trip).id
   })
   afterAll(() => app.close())
 
-  it('have a strong tag for each body, and each is the version for If-Match', async () => {
-    const mine = await ask('GET', `/${id}`, key)
-    const anybodys = await ask('GET', `/${id}`)
-    expect(mine.json()).toMatchObject({ cost: 9 })
-    expect(anybodys.json()).not.toHaveProperty('cost')
-    const tags = [mine, anybodys].map(({ headers }) => String(headers.etag))
+  it('are strong, distinct per body, and valid for If-Match', async () => {
+    const forKey = await send('GET', `/${id}`, key)
+    const forAnonymous = await send('GET', `/${id}`)
+    expect(forKey.json()).toMatchObject({ cost: 9 })
+    expect(forAnonymous.json()).not.toHaveProperty('cost')
+    const tags = [forKey, forAnonymous].map(({ headers }) => String(headers.etag))
     expect(tags).toStrictEqual(['"1"', expect.stringMatching(/^"1-[\w-]+"$/)])
     for (const [index, headers] of [key, {}].entries()) {
-      const [own = '', other = ''] = index === 0 ? tags : [...tags].reverse()
-      expect((await ask('GET', `/${id}`, { ...headers, 'If-None-Match': own })).status).toBe(304)
-      expect((await ask('GET', `/${id}`, { ...headers, 'If-None-Match': other })).status).toBe(200)
+      const [ownTag = '', otherTag = ''] = index === 0 ? tags : [...tags].reverse()
+      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': ownTag })).status).toBe(304)
+      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': otherTag })).status).toBe(200)
     }
-    const changed = await ask('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 3 })
+    const changed = await send('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 3 })
     expect([changed.status, changed.headers.etag]).toStrictEqual([
       200,
       tags[1]?.replace('"1-', '"2-'),
     ])
     for (const old of tags)
-      expect((await ask('PATCH', `/${id}`, { 'If-Match': old }, { total: 3 })).status).toBe(412)
+      expect((await send('PATCH', `/${id}`, { 'If-Match': old }, { total: 3 })).status).toBe(412)
   })
 
-  it('have one for each shape, which tells of relations too', async () => {
+  it('are distinct per selection, and cover related rows', async () => {
     const tagOf = async (query: string): Promise<string> =>
-      String((await ask('GET', `/${id}${query}`)).headers.etag)
+      String((await send('GET', `/${id}${query}`)).headers.etag)
     const queries = ['', '?fields=id', '?fields=id,total', '?with=town']
     const tags = await Promise.all(queries.map(tagOf))
     expect(new Set(tags).size).toBe(queries.length)
-    const known = await ask('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
-    expect([known.status, known.headers.etag]).toStrictEqual([304, tags[3]])
+    const cached = await send('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
+    expect([cached.status, cached.headers.etag]).toStrictEqual([304, tags[3]])
     await app.get(Database).records(Town).update(1, { name: 'Köln' })
-    const renamed = await ask('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
+    const renamed = await send('GET', `/${id}?with=town`, { 'If-None-Match': tags[3] })
     expect(renamed.status).toBe(200)
-    const changed = await ask('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 2 })
+    const changed = await send('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 2 })
     expect(changed.status).toBe(200)
-    const old = await ask('PATCH', `/${id}`, { 'If-Match': tags[3] }, { total: 2 })
+    const old = await send('PATCH', `/${id}`, { 'If-Match': tags[3] }, { total: 2 })
     expect(old.status).toBe(412)
   })
 
-  it.each(['POST', 'PUT', 'PATCH'])('%s: rules see what no client sends', async (method) => {
+  it.each(['POST', 'PUT', 'PATCH'])('%s: cross-field rules read hidden and stored values', async (method) => {
     const path = method === 'POST' ? '' : `/${id}`
     const row = (total: number): object => ({ total, townId: 1 })
-    expect((await ask(method, path, {}, row(5))).status).toBeLessThan(300)
-    const wrong = await ask(method, path, {}, row(6))
+    expect((await send(method, path, {}, row(5))).status).toBeLessThan(300)
+    const wrong = await send(method, path, {}, row(6))
     expect([wrong.status, wrong.json()]).toMatchObject([
       400,
       { errors: [{ path: 'total', code: 'within' }] },
     ])
     const closed = { ...row(1), note: 'too long while closed' }
-    expect((await ask(method, path, {}, closed)).status).toBe(400)
+    expect((await send(method, path, {}, closed)).status).toBe(400)
   })
 })
 
-describe('a record that counts versions and declares the field', () => {
+describe('a record with versions that declares the version field', () => {
   const problemsOf = async (type: Class): Promise<string[]> => {
     try {
       await (await connect('sqlite::memory:', { records: [type] })).close()
@@ -141,7 +141,7 @@ describe('a record that counts versions and declares the field', () => {
       return error.problems.map(({ code }) => code)
     }
   }
-  it('is refused where no version can be counted in it', async () => {
+  it('is rejected unless the field can count versions', async () => {
     @Record({ version: true })
     class Text {
       @Field('id') id!: number
@@ -163,12 +163,12 @@ describe('a record that counts versions and declares the field', () => {
       @Field('integer', { readOnly: true, default: 1, description: 'How often.' }) version!: number
     }
     @Record
-    class Own {
+    class WithoutVersions {
       @Field('id') id!: number
       @Field('string') version!: string
     }
     for (const type of [Text, Writable, Absent])
       expect(await problemsOf(type)).toStrictEqual(['RECORD_VERSION'])
-    for (const type of [WithCounts, Own]) expect(await problemsOf(type)).toStrictEqual([])
+    for (const type of [WithCounts, WithoutVersions]) expect(await problemsOf(type)).toStrictEqual([])
   })
 })

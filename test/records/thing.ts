@@ -1,11 +1,11 @@
-/** A record whose fields the test says, as they stand before and after a change. */
+/** Builds the record `Thing` with the fields of a test, for example before and after a schema change. */
 import { Field, type FieldRules, Record } from '../../src/index.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 
-/** A record of the table `thing` as it stands after some change. */
+/** @returns a new class for the table `thing`. `more` can add relations before @Record runs. */
 export function thing(fields: Fields, more: (type: Class) => void = () => undefined): Class {
   const Thing = class {}
   Object.defineProperty(Thing, 'name', { value: 'Thing' })

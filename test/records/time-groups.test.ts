@@ -1,4 +1,4 @@
-/** Groups by local time, compared with what `Intl` says of each moment. Source: docs/records/search-and-aggregates.md, Groups of time. */
+/** Groups by local time, compared with `Intl`. Source: docs/records/search-and-aggregates.md, Groups of time. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
@@ -15,6 +15,7 @@ import {
   type TimeUnit,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from './random-numbers.js'
 
 @Record({ softDelete: true })
 @NoAuth
@@ -24,7 +25,7 @@ class Visit {
   @Field('date') day!: string
   @Field('string') place!: string
   @Field('integer') guests!: number
-  @Secured('boss') @Field('datetime', { optional: true, nullable: true }) left?: string | null
+  @Secured('boss') @Field('datetime', { optional: true, nullable: true }) leftAt?: string | null
 }
 
 @Controller('/visits', { crud: Visit })
@@ -47,18 +48,9 @@ const zones = [
 ]
 const units: readonly TimeUnit[] = ['hour', 'day', 'week', 'month', 'quarter', 'year']
 
-/** The same numbers at every run. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
-/** Moments around changes of the clocks, ends of years, and anywhere. */
-function moments(count: number): string[] {
-  const below = numbers(11)
+/** Timestamps around clock changes, at ends of years, and at random. */
+function timestamps(count: number): string[] {
+  const below = randomNumbers(11)
   const near = [
     '2026-03-29T01:00Z',
     '2026-10-25T01:00Z',
@@ -78,11 +70,11 @@ function moments(count: number): string[] {
   ].map((text) => Date.parse(text))
   return Array.from({ length: count }, (_, index) => {
     const base = near[index % near.length] ?? 0
-    const moment =
+    const timestamp =
       index % 3 === 0
         ? Date.UTC(1880) + below(6_900_000) * 1_000_000
         : base + (below(20_000) - 10_000) * (index % 3 === 1 ? 1000 : 60_000)
-    return new Date(moment).toISOString()
+    return new Date(timestamp).toISOString()
   })
 }
 
@@ -102,14 +94,14 @@ const clocks = new Map(
   ]),
 )
 
-/** The slow way: asks `Intl` about each moment. */
-function localOf(moment: string, by: TimeUnit, zone: string): string {
+/** The expected group of a timestamp, computed with `Intl`. */
+function localOf(timestamp: string, by: TimeUnit, zone: string): string {
   const [month = '', day = '', year = '', hour = '', minute = '', second = ''] =
-    clocks.get(zone)?.format(new Date(moment)).match(/\d+/g) ?? []
+    clocks.get(zone)?.format(new Date(timestamp)).match(/\d+/g) ?? []
   const date = `${year}-${month}-${day}`
   if (by === 'hour') {
     const local = Date.parse(`${date}T${hour}:${minute}:${second}Z`)
-    const seconds = (local - Math.floor(Date.parse(moment) / 1000) * 1000) / 1000
+    const seconds = (local - Math.floor(Date.parse(timestamp) / 1000) * 1000) / 1000
     const sign = seconds < 0 ? '-' : '+'
     const distance = new Date(Math.abs(seconds) * 1000).toISOString().slice(11, 19)
     return `${date}T${hour}:00:00${sign}${distance.replace(/:00$/, '')}`
@@ -127,7 +119,7 @@ const engines = await startBothEngines()
 describe.each(engines)('groups of time on %s', (_, open) => {
   let app: Application
   let visits: Repository<Visit>
-  const all = moments(300)
+  const all = timestamps(300)
   const rows = all.map((at, index) => ({
     at,
     day: at.slice(0, 10),
@@ -142,9 +134,9 @@ describe.each(engines)('groups of time on %s', (_, open) => {
   })
   afterAll(() => app.close())
 
-  const oracle = (by: TimeUnit, zone: string, of = rows): object[] => {
+  const expectedGroups = (by: TimeUnit, zone: string, source = rows): object[] => {
     const groups = new Map<string, { at: string; count: number; sumGuests: number }>()
-    for (const { at, guests } of [...of].sort((a, b) => (a.at < b.at ? -1 : 1))) {
+    for (const { at, guests } of [...source].sort((a, b) => (a.at < b.at ? -1 : 1))) {
       const name = localOf(at, by, zone)
       const group = groups.get(name) ?? { at: name, count: 0, sumGuests: 0 }
       groups.set(name, group)
@@ -163,38 +155,38 @@ describe.each(engines)('groups of time on %s', (_, open) => {
   }
 
   it.each(zones.flatMap((zone) => units.map((by) => [by, zone] as const)))(
-    'are those of the clock by %s in %s, by every door and in one statement',
+'follow local time by %s in %s, through every interface, in one statement',
     async (by, zone) => {
       const statements: string[] = []
-      const note = (message: unknown): void => {
+      const onStatement = (message: unknown): void => {
         const { sql } = message as { sql: string }
-        // The catalogue is looked at meanwhile.
+// Other statements may read the catalogue at the same time.
         if (sql.includes('"visit"')) statements.push(sql)
       }
-      subscribe('filigree:statement', note)
+      subscribe('filigree:statement', onStatement)
       const found = await visits.aggregate({
         groupBy: [{ field: 'at', by, zone }],
         count: true,
         sum: ['guests'],
       })
-      unsubscribe('filigree:statement', note)
-      const expected = oracle(by, zone)
+      unsubscribe('filigree:statement', onStatement)
+      const expected = expectedGroups(by, zone)
       expect(found).toStrictEqual(expected)
       expect(statements).toHaveLength(1)
-      const asked = `groupBy=at:${by}&zone=${encodeURIComponent(zone)}&count=true&sum=guests`
-      expect(await get(`/visits/aggregate?${asked}`)).toStrictEqual({ status: 200, body: expected })
+      const parameters = `groupBy=at:${by}&zone=${encodeURIComponent(zone)}&count=true&sum=guests`
+      expect(await get(`/visits/aggregate?${parameters}`)).toStrictEqual({ status: 200, body: expected })
       const groups = `[{ field: at, by: ${by.toUpperCase()}, zone: "${zone}" }]`
       const { data } = await query(
         `{ visitsAggregate(groupByTime: ${groups}) { at count sum { guests } } }`,
       )
-      const shown = (expected as { at: string; count: number; sumGuests: number }[]).map(
+      const graphqlRows = (expected as { at: string; count: number; sumGuests: number }[]).map(
         ({ at, count, sumGuests }) => ({ at, count, sum: { guests: sumGuests } }),
       )
-      expect(data).toStrictEqual({ visitsAggregate: shown })
+      expect(data).toStrictEqual({ visitsAggregate: graphqlRows })
     },
   )
 
-  it('are those of UTC where local time has no date: before the year 1 and after 9999', async () => {
+  it('use UTC if the local time has no date: before the year 1 and after 9999', async () => {
     const ends = [
       '0001-01-01T00:30:00.000Z',
       '0001-01-02T00:30:00.000Z',
@@ -228,7 +220,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     await visits.deleteMany(ids)
   })
 
-  it('stand beside other groups, conditions, orders and limits', async () => {
+  it('combine with other groups, conditions, orders and limits', async () => {
     const found = await visits.aggregate({
       where: { place: 'hall' },
       groupBy: ['place', { field: 'at', by: 'year' }],
@@ -236,7 +228,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
       orderBy: { at: 'desc' },
       limit: 4,
     })
-    const expected = oracle(
+    const expected = expectedGroups(
       'year',
       'UTC',
       rows.filter(({ place }) => place === 'hall'),
@@ -255,21 +247,21 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     expect((await get(url)).body).toStrictEqual(expected)
   })
 
-  describe('stand in the order of the group, whatever the order of its rows', () => {
+  describe('sort by the group, whatever the order of the rows', () => {
     const added: number[] = []
     beforeAll(async () => {
-      const own = [
+      const visitsInOrder = [
         ['2027-03-02T10:00:00.000Z', 'done', 1],
         ['2027-03-03T10:00:00.000Z', 'open', 5],
         ['2027-03-09T10:00:00.000Z', 'open', 2],
         ['2027-03-10T10:00:00.000Z', 'done', 3],
-        // Both are the hour 02:00 in Berlin, an hour apart.
+// These visits are all at 02:00 hours in Berlin, but in two different hours.
         ['2027-10-31T00:10:00.000Z', 'open', 4],
         ['2027-10-31T00:50:00.000Z', 'done', 4],
         ['2027-10-31T01:10:00.000Z', 'done', 4],
         ['2027-10-31T01:50:00.000Z', 'open', 4],
       ] as const
-      for (const [at, place, guests] of own)
+      for (const [at, place, guests] of visitsInOrder)
         added.push((await visits.create({ at, day: at.slice(0, 10), place, guests })).id)
     })
     afterAll(async () => {
@@ -301,7 +293,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
       expect(data).toStrictEqual({ visitsAggregate: expected })
     })
 
-    it('with figures as an order before and behind them, and with having', async () => {
+    it('together with aggregates and having', async () => {
       const groups = async (...orderBy: object[]): Promise<unknown[]> =>
         (
           await visits.aggregate({
@@ -316,7 +308,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
       expect(await groups({ sumGuests: 'asc' }, { at: 'desc' })).toEqual(['done 4', 'open 7'])
     })
 
-    it('for the hour that autumn has twice', async () => {
+    it('for the repeated hour in autumn', async () => {
       const found = await visits.aggregate({
         where: { at: { gte: '2027-10-31T00:00:00Z', lt: '2027-11-01T00:00:00Z' } },
         groupBy: [{ field: 'at', by: 'hour', zone: 'Europe/Berlin' }, 'place'],
@@ -331,7 +323,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     })
   })
 
-  it('are made of dates as they are, whatever the zone, and of nulls, which are last', async () => {
+  it('use dates unchanged in every zone, and sort null last', async () => {
     const [first] = await visits.aggregate({
       groupBy: [{ field: 'day', by: 'day', zone: 'Pacific/Apia' }],
       min: ['day'],
@@ -356,38 +348,38 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     [{ field: 'nothing', by: 'day' }, 'groupBy.0.field'],
     [{ field: 'day', by: 'hour' }, 'groupBy.0.by'],
     [{ field: 'at', by: 'day', zoned: 'UTC' }, 'groupBy.0.zoned'],
-  ])('are refused for %j', async (group, path) => {
+  ])('are rejected for %j', async (group, path) => {
     await expect(visits.aggregate({ groupBy: [group as never] })).rejects.toMatchObject({
       status: 400,
       errors: [{ path }],
     })
   })
 
-  it('are refused by both doors for what they are not of, and where two have one name', async () => {
+  it('are rejected over REST and GraphQL for wrong fields, zones and duplicate names', async () => {
     const bad = [
       'groupBy=at:week&zone=Nowhere',
       'groupBy=at:century',
       'groupBy=guests:day',
       'groupBy=at:day:x',
       'groupBy=place&zone=UTC',
-      'groupBy=left:day',
+      'groupBy=leftAt:day',
       'groupBy=at:day,at:week',
     ]
     for (const one of bad) {
       const { status } = await get(`/visits/aggregate?${one}`)
-      expect([one, status]).toStrictEqual([one, one.startsWith('groupBy=left') ? 401 : 400])
+      expect([one, status]).toStrictEqual([one, one.startsWith('groupBy=leftAt') ? 401 : 400])
     }
     for (const group of [
       '{ field: at, by: WEEK, zone: "Nowhere" }',
       '{ field: guests, by: DAY }',
-      '{ field: left, by: DAY }',
+      '{ field: leftAt, by: DAY }',
     ]) {
       const { errors } = await query(`{ visitsAggregate(groupByTime: [${group}]) { count } }`)
       expect(errors).toHaveLength(1)
     }
   })
 
-  it('are in the document and in the schema', async () => {
+  it('are described in the OpenAPI document and the GraphQL schema', async () => {
     const { body } = await get('/swagger/openapi.json')
     const text = JSON.stringify(body)
     expect(text).toContain('createdAt:week')

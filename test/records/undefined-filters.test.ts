@@ -1,4 +1,4 @@
-/** `undefined` in every place that a filter is taken, and `skip`, which says on purpose what it does not. */
+/** `undefined` in filters is an error everywhere. `skip` leaves out a condition on purpose. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -38,14 +38,14 @@ class Ticket {
   @BelongsTo(() => Org) org?: Rel<Org>
 }
 
-/** Shown to those of an owner. */
-@Record({ rows: (user) => answers.get(String(user?.sub)) as never })
+/** A record whose rows rule comes from the test. */
+@Record({ rows: (user) => rowsResults.get(String(user?.sub)) as never })
 class Note {
   @Field('id') id!: number
   @Field('string') owner!: string
 }
 
-const answers = new Map<string, unknown>()
+const rowsResults = new Map<string, unknown>()
 
 class TicketQuery {
   @Field('string', { optional: true }) subject?: string
@@ -83,10 +83,10 @@ class Notes {}
 @Module({ controllers: [Tickets, AllTickets, Notes], records: [Org, Ticket, Note] })
 class Desk {}
 
-/** `undefined` as a value that a program may hold without knowing. */
+/** `undefined`, typed as if it were a value. */
 const missing = undefined as never
 
-/** Filters with something undefined in them, and the place that the error names. */
+/** Filters with an undefined value, and the path that the error names. */
 const filters: [path: string, where: object][] = [
   ['where.orgId', { orgId: missing }],
   ['where.orgId', { subject: 'a', orgId: missing }],
@@ -117,7 +117,7 @@ const filters: [path: string, where: object][] = [
   ['where.price.between', { price: { between: missing } }],
   ['where.price.between.1', { price: { between: [1, missing] } }],
   ['where.meta.between.0', { meta: { path: ['a'], between: [missing, 1] } }],
-  // Each comparison of each kind of field.
+// Each operator of each kind of field.
   ...Object.entries({ price: 'order', subject: 'text', tags: 'list' } as const).flatMap(
     ([field, compares]) =>
       operatorsFor(compares).map((name): [string, object] => [
@@ -127,10 +127,10 @@ const filters: [path: string, where: object][] = [
   ),
 ]
 
-/** Every method that takes a filter. */
+/** Every repository method that takes a filter. */
 const methods: [
   name: string,
-  ask: (tickets: Repository<Ticket>, where: never) => Promise<unknown>,
+  call: (tickets: Repository<Ticket>, where: never) => Promise<unknown>,
 ][] = [
   ['list', (tickets, where) => tickets.list({ where })],
   ['list with relations', (tickets, where) => tickets.list({ where, with: ['org'], limit: 1 })],
@@ -144,8 +144,8 @@ const methods: [
   ['deleteWhere', (tickets, where) => tickets.deleteWhere(where)],
 ]
 
-/** What has no conditions of its own, and would match every row. */
-const hollow: [what: string, make: () => object][] = [
+/** Objects without own conditions, which would match every row. */
+const hollow: [label: string, make: () => object][] = [
   ['a promise', () => Promise.resolve({ orgId: 1 })],
   ['a map', () => new Map([['orgId', 1]])],
   ['a set', () => new Set([1])],
@@ -154,13 +154,13 @@ const hollow: [what: string, make: () => object][] = [
   ['inherited', () => Object.create({ orgId: 1 }) as object],
 ]
 
-/** The others, which take none. */
-const without = [
+/** The other methods, which take no filter. */
+const methodsWithoutFilter = [
   ...['find', 'create', 'createMany', 'insertMany', 'updateMany', 'upsert', 'delete', 'deleteMany'],
   ...['link', 'unlink', 'cursorOf'],
 ]
 
-/** Where `skip` would let a filter match more than is meant. */
+/** Filters in which `skip` would match more rows than intended. */
 const skipped: [path: string, where: object][] = [
   ['where.or', { or: skip }],
   ['where.or.0', { or: [skip] }],
@@ -183,9 +183,9 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
   let database: Database
   let application: Application
   let tickets: Repository<Ticket>
-  const logged: { readonly about: unknown; readonly message: string }[] = []
+  const logLines: { readonly about: unknown; readonly message: string }[] = []
   const log = (about: unknown, message?: string): void => {
-    logged.push({ about, message: message ?? '' })
+    logLines.push({ about, message: message ?? '' })
   }
 
   beforeAll(async () => {
@@ -211,10 +211,10 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     await database.close()
   })
 
-  it('is refused by every method in every place, by its path and with both remedies', async () => {
-    for (const [method, ask] of methods) {
+  it('is rejected by every method in every position, with its path and both fixes', async () => {
+    for (const [method, call] of methods) {
       for (const [path, where] of [...filters, ['where', missing] as const]) {
-        const error = await ask(tickets, where as never).then(
+        const error = await call(tickets, where as never).then(
           () => new Error(`${method} takes undefined at ${path}`),
           (thrown: unknown) => thrown as Error,
         )
@@ -231,8 +231,8 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.count({ subject: 'x' })).toBe(0)
   })
 
-  it('so is what has no conditions of its own, as a filter, a relation or a comparison', async () => {
-    const places: [path: string, where: (value: object) => object][] = [
+  it('so is an object without own conditions, as a filter, a relation or a comparison', async () => {
+    const positions: [path: string, where: (value: object) => object][] = [
       ['the filter', (value) => value],
       ['and.0', (value) => ({ and: [value] })],
       ['not', (value) => ({ not: value })],
@@ -240,15 +240,15 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       ['orgId', (value) => ({ orgId: value })],
       ['org.name', (value) => ({ org: { name: value } })],
     ]
-    for (const [method, ask] of methods)
-      for (const [what, make] of hollow)
-        for (const [path, where] of places) {
-          const error = await ask(tickets, where(make()) as never).then(
-            () => new Error('taken'),
+    for (const [method, call] of methods)
+      for (const [label, make] of hollow)
+        for (const [path, where] of positions) {
+          const error = await call(tickets, where(make()) as never).then(
+            () => new Error('accepted'),
             (thrown: unknown) => thrown as Error,
           )
-          const place = expect.stringMatching(`^(where\\.?)?(${path})?\\b`)
-          expect([method, what, error.message]).toEqual([method, what, place])
+          const messagePattern = expect.stringMatching(`^(where\\.?)?(${path})?\\b`)
+          expect([method, label, error.message]).toEqual([method, label, messagePattern])
           expect(error.message).toMatch(/conditions of its own|needs a comparison/)
         }
     await expect(tickets.deleteWhere({ orgId: {} })).rejects.toThrow('orgId needs a comparison')
@@ -257,7 +257,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.count({})).toBe(3)
   })
 
-  it('members of a group without a condition count too: each has its place in the statement', async () => {
+  it('empty members of and and or count towards the limit of conditions', async () => {
     const empty = (count: number): object[] => Array.from({ length: count }, () => ({}))
     for (const many of [
       { or: empty(201) },
@@ -268,33 +268,33 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.count({ or: empty(199).map((_one, id) => ({ id })) } as never)).toBe(3)
   })
 
-  it('flags are true or false: a text would read as true, or lock nothing', async () => {
+  it('flags must be booleans', async () => {
     for (const flag of ['false', 0, null] as never[]) {
-      for (const ask of [
+      for (const call of [
         () => tickets.list({ withDeleted: flag }),
         () => tickets.count({}, { withDeleted: flag }),
         () => tickets.find(1, { lock: flag }),
       ])
-        await expect(ask()).rejects.toThrow('must be true or false')
+        await expect(call()).rejects.toThrow('must be true or false')
     }
     await expect(tickets.list({ limit: NaN })).rejects.toThrow('limit must be an integer')
     await expect(tickets.list({ offset: NaN })).rejects.toThrow('offset must be an integer')
   })
 
-  it('is sent to every method of repositories that takes a filter', () => {
+  it('is tested with every repository method that takes a filter', () => {
     const names = new Set<string>()
     let type = Object.getPrototypeOf(tickets) as object
     for (; type !== Object.prototype; type = Object.getPrototypeOf(type) as object)
       for (const name of Object.getOwnPropertyNames(type)) names.add(name)
-    // Those are for the framework itself, which hands on what is read already.
-    const inner = ['constructor', 'on', 'source', 'ask', 'load', 'cursor']
-    const taken = methods.map(([name]) => name.split(/[ .]/, 1)[0] ?? '')
-    const known = [...taken, ...without, ...inner]
-    expect([...names].filter((name) => !known.includes(name) && !name.endsWith('Now'))).toEqual([])
+// These methods are internal. They take filters that are already checked.
+    const internalNames = ['constructor', 'on', 'source', 'ask', 'load', 'cursor']
+    const testedNames = methods.map(([name]) => name.split(/[ .]/, 1)[0] ?? '')
+    const expectedNames = [...testedNames, ...methodsWithoutFilter, ...internalNames]
+    expect([...names].filter((name) => !expectedNames.includes(name) && !name.endsWith('Now'))).toEqual([])
   })
 
-  it('is refused in orders, groups, searches and lists of relations', async () => {
-    const asks: [path: string, answer: () => Promise<unknown>][] = [
+  it('is rejected in orders, groups, searches and relation lists', async () => {
+    const calls: [path: string, run: () => Promise<unknown>][] = [
       ['orderBy.price', () => tickets.list({ orderBy: { price: missing } })],
       ['orderBy.1', () => tickets.list({ orderBy: [{ id: 'asc' }, missing] })],
       ['orderBy.price.nulls', () => tickets.list({ orderBy: { price: { nulls: missing } } })],
@@ -307,8 +307,8 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       ['with.1', () => tickets.list({ with: ['org', missing] })],
       ['with.0', () => tickets.find(1, { with: [missing] })],
     ]
-    for (const [path, answer] of asks) {
-      const error = await answer().then(
+    for (const [path, run] of calls) {
+      const error = await run().then(
         () => new Error(`undefined is taken at ${path}`),
         (thrown: unknown) => thrown as Error,
       )
@@ -317,8 +317,8 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     }
   })
 
-  it('and skip name no field', async () => {
-    const asks = (name: never): [path: string, answer: Promise<unknown>][] => [
+  it('and skip are rejected as field names', async () => {
+    const calls = (name: never): [path: string, answer: Promise<unknown>][] => [
       ['distinct.0', tickets.list({ distinct: [name] })],
       ['distinct.1', tickets.count({}, { distinct: ['price', name] })],
       ['groupBy.0', tickets.aggregate({ groupBy: [name] })],
@@ -326,7 +326,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       ['min.1', tickets.aggregate({ min: ['price', name] })],
       ['sum.0', tickets.aggregate({ sum: [name] })],
     ]
-    for (const [path, answer] of asks(missing))
+    for (const [path, answer] of calls(missing))
       await expect(answer).rejects.toMatchObject({
         name: 'DeclarationError',
         message: expect.stringMatching(
@@ -336,43 +336,43 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
           ),
         ),
       })
-    for (const [path, answer] of asks(skip as never))
+    for (const [path, answer] of calls(skip as never))
       await expect(answer).rejects.toThrow(`${path} is skip`)
   })
 
-  it('is a 500 for a client, and the log says where it stands', async () => {
-    logged.length = 0
+  it('responds with 500 to clients, and the log names the path', async () => {
+    logLines.length = 0
     const { status, body } = await application.inject({ url: '/tickets/mine' })
     expect([status, body]).toEqual([500, '{"error":"Internal server error"}'])
-    const errors = logged.map(({ about }) => String((about as { err?: Error }).err?.message))
+    const errors = logLines.map(({ about }) => String((about as { err?: Error }).err?.message))
     expect(errors).toContainEqual(expect.stringMatching(/^where\.orgId is undefined/))
   })
 
-  it('shows nothing in what rows answers, nor does skip, and the log names the record', async () => {
+  it('in a rows rule shows no rows, as does skip, and the log names the record', async () => {
     const token = await application.get(Auth).getToken({ sub: 'a' })
     const headers = { authorization: `Bearer ${token}` }
-    for (const [answer, path] of [
+    for (const [rowsResult, path] of [
       [{ owner: undefined }, 'owner is undefined'],
       [{ owner: skip }, 'owner is skip'],
       [{ owner: { in: ['a', undefined] } }, 'owner.in.1 is undefined'],
       [{ or: [{ owner: 'a' }, { owner: undefined }] }, 'or.1.owner is undefined'],
       [{ and: [{ owner: skip }] }, 'and.0.owner is skip'],
     ] as const) {
-      answers.set('a', answer)
-      logged.length = 0
+      rowsResults.set('a', rowsResult)
+      logLines.length = 0
       const { body } = await application.inject({ url: '/notes', headers })
       expect(JSON.parse(body)).toEqual([])
-      expect(logged).toContainEqual({
+      expect(logLines).toContainEqual({
         about: expect.objectContaining({ record: 'Note' }),
         message: expect.stringContaining(`Note: rows answered a filter whose ${path}`),
       })
     }
-    answers.set('a', { owner: 'a' })
+    rowsResults.set('a', { owner: 'a' })
     const { body } = await application.inject({ url: '/notes', headers })
     expect(JSON.parse(body)).toMatchObject([{ owner: 'a' }])
   })
 
-  it('is not in the checked query of a route, which may be handed on whole', async () => {
+  it('does not occur in the checked query of a route, which can be passed on directly', async () => {
     const found = async (url: string): Promise<unknown> =>
       JSON.parse((await application.inject({ url })).body)
     expect(await found('/tickets/found')).toHaveLength(3)
@@ -388,12 +388,12 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     ['query ($t: StringFilter) { tickets(where: { subject: $t }) { id } }', {}, 3],
     ['query ($p: [TicketOrder!]) { tickets(orderBy: $p, distinct: [price]) { id } }', {}, 3],
   ])(
-    'is not what GraphQL makes of variables that are not given: %s %j',
-    async (query, given, count) => {
+'does not arise from missing GraphQL variables: %s %j',
+    async (query, variables, count) => {
       const { body } = await application.inject({
         method: 'POST',
         url: '/graphql',
-        json: { query, variables: given },
+        json: { query, variables },
       })
       expect(JSON.parse(body)).toEqual({ data: { tickets: expect.any(Array) } })
       const { data } = JSON.parse(body) as { data: { tickets: object[] } }
@@ -401,7 +401,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     },
   )
 
-  it('is said on purpose by skip, as a value and as an operand', async () => {
+  it('can be replaced by skip, as a value and as an operand', async () => {
     const all = { subject: skip, price: { gte: skip, isNull: skip }, search: skip, org: skip }
     expect(await tickets.count(all)).toBe(3)
     expect(await tickets.count({ subject: skip, price: { gte: 2, lt: skip } })).toBe(1)
@@ -419,7 +419,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.updateWhere({ price: 2, subject: skip }, { tags: ['y'] })).toBe(1)
   })
 
-  it('is not said by skip in or, not and lists', async () => {
+  it('cannot be replaced by skip in or, not and lists', async () => {
     for (const [path, where] of [...skipped, ['where', skip] as const]) {
       const error = await tickets.count(where as never).then(
         () => new Error(`skip is taken at ${path}`),

@@ -1,4 +1,4 @@
-/** What the compiler refuses in filters: `undefined` where a value may be missing, and names that nothing has. */
+/** The compiler rejects possibly undefined values and misspelt names in filters. */
 import { describe, expect, it } from '@jest/globals'
 import { connect, Field, HasMany, BelongsTo, Record, skip } from '../../src/index.js'
 import type { ListOptions, Rel, Repository, Where } from '../../src/index.js'
@@ -27,8 +27,8 @@ interface TicketQuery {
 
 type Tickets = Repository<Ticket>
 
-/** Compiled, never called. */
-export function taken(tickets: Tickets, query: TicketQuery, where: Where<Ticket>): unknown[] {
+/** The compiler accepts all of these. The function is never called. */
+export function accepted(tickets: Tickets, query: TicketQuery, where: Where<Ticket>): unknown[] {
   const options: ListOptions<Ticket> = { where }
   const field: string = query.subject ?? 'price'
   return [
@@ -72,27 +72,27 @@ export function general<T extends object>(
   ]
 }
 
-/** Each of these is an error of the compiler. */
-export function refused(
+/** The compiler rejects each of these. The function is never called. */
+export function rejected(
   tickets: Tickets,
   claims: { org?: number; name: string | undefined; roles: (string | undefined)[] },
 ): unknown[] {
   return [
     // @ts-expect-error undefined or misspelt: the claim may be missing
     tickets.list({ where: { orgId: claims.org } }),
-    // @ts-expect-error undefined or misspelt: within an operator
+    // @ts-expect-error undefined or misspelt: inside an operator
     tickets.list({ where: { price: { gte: claims.org } } }),
-    // @ts-expect-error undefined or misspelt: within a list
+    // @ts-expect-error undefined or misspelt: inside a list
     tickets.list({ where: { subject: { in: claims.roles } } }),
-    // @ts-expect-error undefined or misspelt: behind a relation
+    // @ts-expect-error undefined or misspelt: through a relation
     tickets.list({ where: { org: { name: claims.name } } }),
-    // @ts-expect-error undefined or misspelt: behind two
+    // @ts-expect-error undefined or misspelt: through two relations
     tickets.list({ where: { org: { tickets: { subject: claims.name } } } }),
-    // @ts-expect-error undefined or misspelt: within or
+    // @ts-expect-error undefined or misspelt: inside or
     tickets.list({ where: { or: [{ price: 1 }, { subject: claims.name }] } }),
-    // @ts-expect-error undefined or misspelt: within not
+    // @ts-expect-error undefined or misspelt: inside not
     tickets.list({ where: { not: { subject: claims.name } } }),
-    // @ts-expect-error undefined or misspelt: the whole filter
+    // @ts-expect-error undefined or misspelt: the entire filter
     tickets.list({ where: undefined }),
     // @ts-expect-error undefined or misspelt: a search
     tickets.list({ search: claims.name }),
@@ -100,9 +100,9 @@ export function refused(
     tickets.list({ orderBy: { price: undefined } }),
     // @ts-expect-error undefined or misspelt: a part of an order
     tickets.list({ orderBy: [{ price: { direction: undefined } }] }),
-    // @ts-expect-error undefined or misspelt: a misspelt field beside another
+    // @ts-expect-error undefined or misspelt: a misspelt field next to another
     tickets.list({ where: { orgid: 1, price: 1 } }),
-    // @ts-expect-error undefined or misspelt: a misspelt operator beside another
+    // @ts-expect-error undefined or misspelt: a misspelt operator next to another
     tickets.list({ where: { price: { gtee: 1, lte: 2 } } }),
     // @ts-expect-error undefined or misspelt: a misspelt option
     tickets.list({ wher: { price: 1 }, limit: 1 }),
@@ -124,8 +124,8 @@ export function refused(
 }
 
 describe('types of filters', () => {
-  it('are tried by the compiler: this file has no error but those that it expects', () => {
-    expect([taken, general, refused].map(({ length }) => length)).toEqual([3, 3, 2])
+  it('are checked at compile time, by the @ts-expect-error comments of this file', () => {
+    expect([accepted, general, rejected].map(({ length }) => length)).toEqual([3, 3, 2])
     expect(typeof connect).toBe('function')
   })
 })

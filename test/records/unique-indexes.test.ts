@@ -1,4 +1,4 @@
-/** `@Record({ indexes: [{ unique: true }] })`: among the rows that the index has. */
+/** `@Record({ indexes: [{ unique: true }] })` with a condition. */
 import { expect, it } from '@jest/globals'
 import { connect, Field, Record } from 'filigree'
 
@@ -12,7 +12,7 @@ class Shift {
   @Field('boolean') open!: boolean
 }
 
-it('a unique index holds for the rows of its where, and not for deleted ones', async () => {
+it('a unique index applies only to rows that match its where and are not deleted', async () => {
   await using database = await connect('sqlite::memory:', { records: [Shift] })
   await database.sync()
   expect(await database.differences()).toEqual([])

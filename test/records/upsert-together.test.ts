@@ -38,20 +38,20 @@ describe.each(engines)('upsert by fields that are unique together: %s', (_name, 
   const favorites = () => app.get(Database).records(Favorite)
   const by = ['userId', 'articleId'] as const
 
-  it('creates the row, then changes it, whatever the order of the names', async () => {
-    const made = await favorites().upsert({ userId: 7, articleId: 3, stars: 1 }, { by })
+  it('creates the row, then updates it, in any order of the names', async () => {
+    const created = await favorites().upsert({ userId: 7, articleId: 3, stars: 1 }, { by })
     const changed = await favorites().upsert(
       { userId: 7, articleId: 3, stars: 2 },
       { by: ['articleId', 'userId'] },
     )
-    expect([made.stars, changed.stars, changed.id]).toEqual([1, 2, made.id])
+    expect([created.stars, changed.stars, changed.id]).toEqual([1, 2, created.id])
     await favorites().upsert({ userId: 7, articleId: 4 }, { by })
     expect(await favorites().count()).toBe(2)
   })
 
-  it('refuses fields that are not unique together, and missing values', async () => {
-    const wrong = favorites().upsert({ userId: 7, articleId: 3 }, { by: ['userId', 'stars'] })
-    await expect(wrong).rejects.toMatchObject({
+  it('rejects fields that are not unique together, and missing values', async () => {
+    const invalid = favorites().upsert({ userId: 7, articleId: 3 }, { by: ['userId', 'stars'] })
+    await expect(invalid).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining('userId with articleId'),
     })
@@ -63,7 +63,7 @@ describe.each(engines)('upsert by fields that are unique together: %s', (_name, 
     })
   })
 
-  it('makes one row where 30 come at once, from the program and over GraphQL', async () => {
+  it('creates one row from 30 concurrent calls, from the program and over GraphQL', async () => {
     const query = `mutation ($stars: Int) {
       upsertFavorite(by: ["userId", "articleId"], input: { userId: 9, articleId: 9, stars: $stars }) { id }
     }`

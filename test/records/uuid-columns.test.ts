@@ -1,4 +1,4 @@
-/** UUIDs in PostgreSQL: the columns, how tables that keep them as text become such, and the same answers by every door. */
+/** UUID columns in PostgreSQL, the conversion of text columns to UUID, and equal results on both engines through every interface. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const open = async (): Promise<Database> => {
 }
 const a = 'ab000000-0000-4000-8000-000000000002'
 
-/** What the column types are: all but the numbers and names. */
+/** @returns the types of all columns except numbers and names */
 const typesOf = async (database: Database): Promise<string[]> => {
   const columns = await sql<{ name: string; type: string }>`
     select table_name || '.' || column_name as name, data_type as type from information_schema.columns
@@ -46,7 +46,7 @@ const typesOf = async (database: Database): Promise<string[]> => {
   return columns.rows.map(({ name, type }) => `${name} ${type}`)
 }
 
-const kept = (type: string): string[] =>
+const columnsOfType = (type: string): string[] =>
   [
     'uuid_badge.form',
     'uuid_badge.id',
@@ -63,8 +63,8 @@ const kept = (type: string): string[] =>
 const check = (table: string, column: string, rule: string): string =>
   `${toCheckName(table, column, rule)} check (${rule.replace('{c}', column)})`
 
-/** The tables as earlier versions made them. */
-const asText = async ({ context: { engine } }: Database): Promise<void> => {
+/** Creates the tables with text columns instead of UUID columns. */
+const createTextTables = async ({ context: { engine } }: Database): Promise<void> => {
   await engine.run(
     frameworkScript(`
     create table uuid_badge (id text collate "C" primary key, form text collate "C" not null default 'aaaaaaaa-0000-4000-8000-000000000001',
@@ -92,67 +92,67 @@ const fill = async (database: Database): Promise<void> => {
   const [player] = await players.list({ where: { teamId: a } })
   await players.link(player?.id ?? '', 'badges', [badge?.id ?? ''])
 }
-const look = async (database: Database): Promise<unknown> => {
+const readEverything = async (database: Database): Promise<unknown> => {
   const players = database.records(Player)
   return {
     teams: await database.records(Team).list({ with: ['players'] }),
     players: await players.list({ with: ['team', 'badges'], orderBy: { name: 'asc' } }),
     some: await players.count({ teamId: { in: [a, 'x'] }, team: { badge: { gte: a } } }),
     like: await players.count({ teamId: { startsWith: 'ab' } }),
-    least: await players.aggregate({ min: ['teamId'] }),
+    minimum: await players.aggregate({ min: ['teamId'] }),
   }
 }
 
-describe('UUIDs in PostgreSQL', () => {
+describe('are the column type of keys, references and uuid fields', () => {
   it('have columns of their type: keys, what holds keys, and fields of the kind', async () => {
     const database = await open()
     await database.sync()
-    expect(await typesOf(database)).toEqual(kept('uuid'))
+    expect(await typesOf(database)).toEqual(columnsOfType('uuid'))
     expect(await database.differences()).toEqual([])
     await fill(database)
-    expect(await look(database)).toMatchObject({ some: 1, like: 1, least: [{ minTeamId: a }] })
+    expect(await readEverything(database)).toMatchObject({ some: 1, like: 1, minimum: [{ minTeamId: a }] })
   })
 
-  it('are read and written as text where they were, and made UUIDs by sync', async () => {
+  it('work in existing text columns, which sync converts', async () => {
     const database = await open()
-    await asText(database)
+    await createTextTables(database)
     await fill(database)
-    const before = await look(database)
-    expect(before).toMatchObject({ some: 1, like: 1, least: [{ minTeamId: a }] })
+    const before = await readEverything(database)
+    expect(before).toMatchObject({ some: 1, like: 1, minimum: [{ minTeamId: a }] })
     const different = (await database.differences()).filter(({ kind }) => kind === 'other type')
     expect(different).toHaveLength(8)
     expect(different.every(({ blocks, upgrades }) => !blocks && upgrades === true)).toBe(true)
     await database.sync()
-    expect(await typesOf(database)).toEqual(kept('uuid'))
+    expect(await typesOf(database)).toEqual(columnsOfType('uuid'))
     expect(await database.differences()).toEqual([])
-    expect(await look(database)).toEqual(before)
-    // The references hold as before.
+    expect(await readEverything(database)).toEqual(before)
+// The references still work.
     await database.records(Team).delete(a)
     expect(await database.records(Player).count()).toBe(1)
   })
 
-  it('are made UUIDs by a migration, and text again by its undoing', async () => {
+  it('are converted by a migration, and reverted by its down', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-uuid-'))
     try {
       const database = await open()
-      await asText(database)
+      await createTextTables(database)
       await fill(database)
-      const before = await look(database)
-      const made = await makeMigration(database, 'uuids', { folder, engines: ['postgres'] })
-      expect(made?.warnings.join()).toContain('wait while its rows are rewritten')
+      const before = await readEverything(database)
+      const migration = await makeMigration(database, 'uuids', { folder, engines: ['postgres'] })
+      expect(migration?.warnings.join()).toContain('wait while its rows are rewritten')
       const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.sql'))
       expect(await readFile(join(folder, file), 'utf8')).toContain(
         'alter table "uuid_player" alter column "team_id" type uuid using "team_id"::text::uuid',
       )
       await migrateUp(database, { folder })
-      expect(await typesOf(database)).toEqual(kept('uuid'))
+      expect(await typesOf(database)).toEqual(columnsOfType('uuid'))
       expect(await database.differences()).toEqual([])
-      expect(await look(database)).toEqual(before)
+      expect(await readEverything(database)).toEqual(before)
       await migrateDown(database, { folder })
-      expect(await typesOf(database)).toEqual(kept('text'))
-      expect(await look(database)).toEqual(before)
+      expect(await typesOf(database)).toEqual(columnsOfType('text'))
+      expect(await readEverything(database)).toEqual(before)
       await migrateUp(database, { folder })
-      expect(await look(database)).toEqual(before)
+      expect(await readEverything(database)).toEqual(before)
       await database.records(Team).delete(a)
       expect(await database.records(Player).count()).toBe(1)
     } finally {
@@ -160,9 +160,9 @@ describe('UUIDs in PostgreSQL', () => {
     }
   })
 
-  it('stay text where a table of another program refers to them', async () => {
+  it('remain text if a table of another program refers to them', async () => {
     const database = await open()
-    await asText(database)
+    await createTextTables(database)
     const { engine } = database.context
     await engine.run(
       frameworkScript('create table theirs (team text references uuid_team (id))'),
@@ -170,12 +170,12 @@ describe('UUIDs in PostgreSQL', () => {
       'nothing',
     )
     await database.sync()
-    expect(await typesOf(database)).toEqual(kept('text'))
+    expect(await typesOf(database)).toEqual(columnsOfType('text'))
     await fill(database)
-    expect(await look(database)).toMatchObject({ some: 1, like: 1 })
+    expect(await readEverything(database)).toMatchObject({ some: 1, like: 1 })
   })
 
-  it('that stay text can be referred to by no new column, which is said before anything runs', async () => {
+  it('that remain text cannot be referenced by new columns, which is reported before anything runs', async () => {
     @Record({ table: 'uuid_coach' })
     class Coach {
       @Field('id') id!: number
@@ -186,41 +186,41 @@ describe('UUIDs in PostgreSQL', () => {
       records: [...uuidRecords, Coach],
     })
     opened.push(database)
-    await asText(database)
+    await createTextTables(database)
     await sql`create table theirs (team text references uuid_team (id))`.execute(database.kysely)
-    const said =
+    const message =
       'uuid_coach.team_id cannot refer to uuid_team.id: uuid_team.id is text, because a table without a record refers to it, and uuid_coach.team_id is a UUID.'
     const remedy = 'Change uuid_team.id and what refers to it to uuid by hand, then run this again.'
     for (const start of [() => database.sync(), () => database.verify()])
       await expect(start()).rejects.toMatchObject({
         problems: expect.arrayContaining([
-          { code: 'SCHEMA_DIFFERS', message: `Database: ${said}`, remedy },
+          { code: 'SCHEMA_DIFFERS', message: `Database: ${message}`, remedy },
         ]),
       })
     const folder = await mkdtemp(join(tmpdir(), 'filigree-uuid-'))
     try {
       const making = makeMigration(database, 'coaches', { folder, engines: ['postgres'] })
       await expect(making).rejects.toMatchObject({
-        problems: [{ code: 'MIGRATION_FAILED', message: said, remedy }],
+        problems: [{ code: 'MIGRATION_FAILED', message, remedy }],
       })
       expect(await readdir(folder)).toEqual([])
     } finally {
       await rm(folder, { recursive: true })
     }
-    // What was by hand is done: a new table refers to it.
+// After the foreign table is dropped by hand, the new table can refer to it.
     await sql`drop table theirs`.execute(database.kysely)
     await database.sync()
     expect(await database.differences()).toEqual([])
   })
 
-  it('say which column holds what is none', async () => {
+  it('report the column whose values are not UUIDs', async () => {
     const database = await open()
-    await asText(database)
+    await createTextTables(database)
     await runSql(database, `insert into uuid_team values ('x', 'x', null)`)
     await expect(database.sync()).rejects.toThrow(
       'uuid_team.id is of type text and should be uuid (Team.id).',
     )
-    expect(await typesOf(database)).toEqual(kept('text'))
+    expect(await typesOf(database)).toEqual(columnsOfType('text'))
   })
 })
 
@@ -233,7 +233,7 @@ class Clubs {}
 
 const missing = 'bb000000-0000-4000-8000-000000000009'
 const odd = ['x', a.toUpperCase(), missing, `${a}0`, `{${a}}`]
-const questions: [method: string, url: string, json?: object][] = [
+const requests: [method: string, url: string, json?: object][] = [
   ...odd.flatMap((id): [string, string, object?][] => [
     ['GET', `/teams/${id}`],
     ['GET', `/players?teamId=${id}`],
@@ -277,8 +277,8 @@ const questions: [method: string, url: string, json?: object][] = [
   ['GET', '/players?groupBy=teamId&min=teamId&count=true'],
 ]
 
-/** Answers without the keys that chance made. */
-const asked = async (url: string): Promise<string[]> => {
+/** @returns the responses to all requests, without generated ids */
+const responsesOf = async (url: string): Promise<string[]> => {
   const app = await bootstrap(Clubs, { database: url, listen: false, logger: false })
   try {
     const database = app.get(Database)
@@ -288,7 +288,7 @@ const asked = async (url: string): Promise<string[]> => {
       { id: 'cb000000-0000-4000-8000-000000000002', name: 'q' },
     ])
     const answers: string[] = []
-    for (const [method, path, json] of questions) {
+    for (const [method, path, json] of requests) {
       const answer = await app.inject({ method, url: path, ...(json && { json }) })
       const text = answer.body.replace(/[0-9a-f]{8}-[0-9a-f]{4}-(?!4000)[0-9a-f-]{22}/g, '…')
       answers.push(`${method} ${path} ${JSON.stringify(json)}: ${answer.status} ${text}`)
@@ -299,11 +299,11 @@ const asked = async (url: string): Promise<string[]> => {
   }
 }
 
-describe('questions about UUIDs by every door', () => {
-  it('are answered alike by both engines, whatever they ask for', async () => {
+describe('requests with UUIDs, through every interface', () => {
+  it('get the same response on both engines', async () => {
     const [sqlite, postgres] = [
-      await asked('sqlite::memory:'),
-      await asked(await server.createDatabase()),
+      await responsesOf('sqlite::memory:'),
+      await responsesOf(await server.createDatabase()),
     ]
     expect(postgres).toEqual(sqlite)
     expect(sqlite.filter((answer) => / 50\d /.test(answer))).toEqual([])

@@ -1,4 +1,4 @@
-/** Versions and rules of the whole row by every door of a client. Source: decisions, Records: writes. */
+/** Versions and cross-field rules over REST and GraphQL. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ValidateBy } from 'class-validator'
 import {
@@ -14,11 +14,11 @@ import {
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
-const behind = ValidateBy({
-  name: 'behind',
+const isAfter = ValidateBy({
+name: 'isAfter',
   validator: {
     validate: (until, args) => String(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be behind from',
+    defaultMessage: () => 'until must be after from',
   },
 })
 
@@ -27,7 +27,7 @@ const behind = ValidateBy({
 class Stay {
   @Field('id') id!: number
   @Field('string', { trim: true, maxLength: 3 }) from!: string
-  @behind
+  @isAfter
   @Field('string')
   until!: string
   @Field('string', { hidden: true, optional: true, maxLength: 3 }) secret?: string
@@ -56,7 +56,7 @@ describe.each(engines)('versions on %s', (_, open) => {
   })
   afterAll(() => app.close())
 
-  const ask = (method: string, headers: { [name: string]: string } = {}, json?: object) =>
+  const send = (method: string, headers: { [name: string]: string } = {}, json?: object) =>
     app.inject({ method, url: `/stays/${id}`, headers, ...(json && { json }) })
   const run = async (query: string) => {
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
@@ -66,69 +66,69 @@ describe.each(engines)('versions on %s', (_, open) => {
   beforeEach(async () => {
     await app.get(Database).records(Stay).deleteWhere({})
     const json = { from: ' b ', until: 'd' }
-    const made = await app.inject({ method: 'POST', url: '/stays', json })
-    const body = made.json() as Stay
+    const created = await app.inject({ method: 'POST', url: '/stays', json })
+    const body = created.json() as Stay
     expect(body).toMatchObject({ from: 'b', version: 1 })
     id = body.id
-    etag = String(made.headers.etag)
+    etag = String(created.headers.etag)
     expect(etag).toBe('"1"')
   })
 
-  it('REST: ETag, If-None-Match and If-Match', async () => {
-    const found = await ask('GET')
+  it('work over REST with ETag, If-None-Match and If-Match', async () => {
+    const found = await send('GET')
     expect([found.status, found.headers.etag]).toStrictEqual([200, '"1"'])
-    expect((await ask('GET', { 'If-None-Match': 'W/"7", "1"' })).status).toBe(304)
-    expect((await ask('GET', { 'If-None-Match': '"2"' })).status).toBe(200)
-    const changed = await ask('PATCH', { 'If-Match': '"1"' }, { until: 'e' })
+    expect((await send('GET', { 'If-None-Match': 'W/"7", "1"' })).status).toBe(304)
+    expect((await send('GET', { 'If-None-Match': '"2"' })).status).toBe(200)
+    const changed = await send('PATCH', { 'If-Match': '"1"' }, { until: 'e' })
     expect([changed.status, changed.headers.etag]).toStrictEqual([200, '"2"'])
-    const whole = { from: 'b', until: 'f' }
+    const replacement = { from: 'b', until: 'f' }
     for (const old of ['"1"', 'W/"2"', '"x"', '"1", "3"']) {
-      expect((await ask('PATCH', { 'If-Match': old }, { until: 'f' })).status).toBe(412)
-      expect((await ask('PUT', { 'If-Match': old }, whole)).status).toBe(412)
-      expect((await ask('DELETE', { 'If-Match': old })).status).toBe(412)
+      expect((await send('PATCH', { 'If-Match': old }, { until: 'f' })).status).toBe(412)
+      expect((await send('PUT', { 'If-Match': old }, replacement)).status).toBe(412)
+      expect((await send('DELETE', { 'If-Match': old })).status).toBe(412)
     }
     for (const malformed of ['2', '"2', '"1" "2"', ''])
-      expect((await ask('PATCH', { 'If-Match': malformed }, { until: 'f' })).status).toBe(400)
-    expect((await ask('PUT', { 'If-Match': '"1", "2"' }, whole)).status).toBe(200)
-    expect((await ask('PATCH', { 'If-Match': '*' }, { until: 'g' })).status).toBe(200)
-    expect((await ask('PATCH', {}, { until: 'h' })).status).toBe(200)
-    expect((await ask('PATCH', {}, { version: 1 })).status).toBe(400)
-    expect((await ask('DELETE', { 'If-Match': '"5"' })).status).toBe(204)
-    expect((await ask('DELETE', { 'If-Match': '*' })).status).toBe(404)
+      expect((await send('PATCH', { 'If-Match': malformed }, { until: 'f' })).status).toBe(400)
+    expect((await send('PUT', { 'If-Match': '"1", "2"' }, replacement)).status).toBe(200)
+    expect((await send('PATCH', { 'If-Match': '*' }, { until: 'g' })).status).toBe(200)
+    expect((await send('PATCH', {}, { until: 'h' })).status).toBe(200)
+    expect((await send('PATCH', {}, { version: 1 })).status).toBe(400)
+    expect((await send('DELETE', { 'If-Match': '"5"' })).status).toBe(204)
+    expect((await send('DELETE', { 'If-Match': '*' })).status).toBe(404)
   })
 
-  it('GraphQL: expectedVersion', async () => {
+  it('work over GraphQL with expectedVersion', async () => {
     const update = (version: number) =>
       run(
         `mutation { updateStay(id: ${id}, input: { until: "e" }, expectedVersion: ${version}) { version } }`,
       )
     expect(await update(1)).toStrictEqual({ data: { updateStay: { version: 2 } } })
     expect((await update(1)).errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }])
-    const gone = (version: number) =>
+    const remove = (version: number) =>
       run(`mutation { deleteStay(id: ${id}, expectedVersion: ${version}) }`)
-    expect((await gone(1)).errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }])
-    expect(await gone(2)).toStrictEqual({ data: { deleteStay: true } })
+    expect((await remove(1)).errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }])
+    expect(await remove(2)).toStrictEqual({ data: { deleteStay: true } })
     const input = await run(
       `mutation { createStay(input: { from: "a", until: "b", version: 3 }) { id } }`,
     )
     expect(input.errors).toHaveLength(1)
   })
 
-  it('rules across fields see the row as it will be', async () => {
-    expect((await ask('PATCH', {}, { until: 'c' })).status).toBe(200)
-    const wrong = await ask('PATCH', {}, { from: 'x' })
+  it('do not bypass cross-field rules, which check the updated row', async () => {
+    expect((await send('PATCH', {}, { until: 'c' })).status).toBe(200)
+    const wrong = await send('PATCH', {}, { from: 'x' })
     expect([wrong.status, wrong.json()]).toMatchObject([
       400,
-      { errors: [{ path: 'until', code: 'behind' }] },
+      { errors: [{ path: 'until', code: 'isAfter' }] },
     ])
     const failed = await run(`mutation { updateStay(id: ${id}, input: { from: "x" }) { id } }`)
     expect(failed.errors).toMatchObject([
-      { extensions: { code: 'VALIDATION', errors: [{ path: 'input.until', code: 'behind' }] } },
+      { extensions: { code: 'VALIDATION', errors: [{ path: 'input.until', code: 'isAfter' }] } },
     ])
   })
 
-  it('a fault of a hidden field never names it', async () => {
-    const answer = await ask('PATCH', {}, { until: 'long' })
+  it('an error of a hidden field never names the field', async () => {
+    const answer = await send('PATCH', {}, { until: 'long' })
     expect(answer.status).toBe(400)
     expect(answer.body).not.toContain('secret')
     const failed = await run(`mutation { updateStay(id: ${id}, input: { until: "long" }) { id } }`)
@@ -136,18 +136,18 @@ describe.each(engines)('versions on %s', (_, open) => {
     expect(JSON.stringify(failed.errors)).not.toContain('secret')
   })
 
-  it('a hundred buyers who look at the version lose nothing', async () => {
+  it('let twenty concurrent clients retry without losing an update', async () => {
     const add = async (): Promise<void> => {
       for (;;) {
-        const found = await ask('GET')
+        const found = await send('GET')
         const { until } = found.json() as Stay
         const headers = { 'If-Match': String(found.headers.etag) }
-        const { status } = await ask('PATCH', headers, { until: `${until}+` })
+        const { status } = await send('PATCH', headers, { until: `${until}+` })
         if (status === 200) return
         expect(status).toBe(412)
       }
     }
     await Promise.all(Array.from({ length: 20 }, add))
-    expect((await ask('GET')).json()).toMatchObject({ until: `d${'+'.repeat(20)}`, version: 21 })
+    expect((await send('GET')).json()).toMatchObject({ until: `d${'+'.repeat(20)}`, version: 21 })
   })
 })

@@ -1,5 +1,6 @@
 /**
- * Who is told of a fault of a write: the client of what it has sent, the log of what the program does. Source: decisions, Records: writes.
+ * Validation errors of writes: values that the client sent are errors of the client (400), others are errors of the program
+ * (500 and a log line). Source: decisions, Records: writes.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -45,8 +46,8 @@ class Desk {
   @HasMany(() => Ticket) tickets!: Rel<Ticket[]>
 }
 
-/** Has a field more than the record. */
-class Wish {
+/** A body with a field that the record does not have. */
+class TicketBody {
   @Field('string') title!: string
   @Field('string', { optional: true }) kind?: string
   @Field('string', { optional: true }) color?: string
@@ -61,7 +62,7 @@ type Values = { readonly title: string; readonly kind: string }
 
 @Controller('/')
 @NoAuth
-class Doors {
+class SingleWrites {
   static readonly inject = [Database]
   constructor(private readonly database: Database) {}
 
@@ -84,7 +85,7 @@ class Doors {
   @Post('/query') byQuery(query: Values) {
     return this.#tickets.create({ title: query.title, kind: query.kind })
   }
-  @Post('/class', { body: Wish }) byClass(body: Wish) {
+  @Post('/class', { body: TicketBody }) byClass(body: TicketBody) {
     return this.#tickets.create(Object.assign({}, body) as never)
   }
   @Post('/part') part(body: { ticket: Values }) {
@@ -132,7 +133,7 @@ class Doors {
 
 @Controller('/many')
 @NoAuth
-class Many {
+class BulkWrites {
   static readonly inject = [Database]
   constructor(private readonly database: Database) {}
 
@@ -203,7 +204,7 @@ class Many {
 
 const graphql = new GraphQL()
 graphql.schema.fromOrm(Ticket).fromOrm(Desk).fromOrm(Label)
-const held: { database: Database } = { database: undefined as never }
+const current: { database: Database } = { database: undefined as never }
 for (const name of ['keeps', 'forgets'])
   graphql.schema.addMutation(name, {
     type: 'Ticket',
@@ -212,17 +213,17 @@ for (const name of ['keeps', 'forgets'])
     resolve: (_root, args) => {
       const { title, kind } = args as Values
       const values = name === 'keeps' ? { title, kind } : { title }
-      return held.database.records(Ticket).create(values as never)
+      return current.database.records(Ticket).create(values as never)
     },
   })
 graphql.registerRoute('/graphql')
 
-@Module({ controllers: [Crud, Doors, Many], records: [Ticket, Desk, Label], graphql: [graphql] })
+@Module({ controllers: [Crud, SingleWrites, BulkWrites], records: [Ticket, Desk, Label], graphql: [graphql] })
 class Office {}
 
 const long = 'too long for it'
 
-describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
+describe.each(await startBothEngines())('%s: validation errors of writes', (_name, open) => {
   let app: Application
   const logged: { message: string; record: string; handler: string; paths: string[] }[] = []
 
@@ -237,12 +238,12 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
       host: '127.0.0.1',
       logger: { error: error, warn: silent, info: silent, debug: silent },
     })
-    held.database = app.get(Database)
+    current.database = app.get(Database)
   })
   afterAll(() => app.close())
   beforeEach(async () => {
     logged.length = 0
-    const { database } = held
+    const { database } = current
     await database.kysely.deleteFrom('ticket').execute()
     await database.records(Ticket).create({ id: 1, title: 'one', kind: 'bug' })
   })
@@ -314,7 +315,7 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
     ],
     ['updateMany of a part', '/many/update-part', { rows: [{ id: 1, kind: 'x' }] }, '0.kind must'],
     ['link', '/many/link', { labels: ['x'] }, 'labels.0 must be an id'],
-  ])("is the client's where it sent the value: %s", async (_what, url, json, message) => {
+  ])('are errors of the client if it sent the value: %s', async (_what, url, json, message) => {
     const { status, error } = await post(url, json)
     expect([status, error]).toEqual([400, expect.stringContaining(message)])
     expect(logged).toEqual([])
@@ -322,34 +323,34 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
 
   const sent = { title: 'a', kind: 'bug' }
   it.each<[string, string, unknown, string, string[]]>([
-    ['create', '/forgets', { title: 'a' }, 'Doors.forgets', ['kind']],
-    ['a field that it dropped', '/forgets', sent, 'Doors.forgets', ['kind']],
-    ['a transaction', '/transaction', { title: 'a' }, 'Doors.inTransaction', ['kind']],
-    ['what the body did not have', '/create', { title: 'a' }, 'Doors.create', ['kind']],
+    ['create', '/forgets', { title: 'a' }, 'SingleWrites.forgets', ['kind']],
+    ['a field that it dropped', '/forgets', sent, 'SingleWrites.forgets', ['kind']],
+    ['a transaction', '/transaction', { title: 'a' }, 'SingleWrites.inTransaction', ['kind']],
+['a field missing in the body', '/create', { title: 'a' }, 'SingleWrites.create', ['kind']],
     [
       'a field that the record does not know',
       '/class',
       { ...sent, color: 'red', weight: 1 },
-      'Doors.byClass',
+      'SingleWrites.byClass',
       ['color'],
     ],
-    ["a default of the body's class", '/class', sent, 'Doors.byClass', ['weight']],
-    ['update', '/update-wrong/1', { title: 'a' }, 'Doors.updateWrong', ['weight']],
-    ['insertMany', '/insert-wrong', [{ title: 'a' }], 'Doors.insertWrong', ['0.kind']],
-    ['upsert', '/upsert-wrong', { title: 'a' }, 'Doors.upsertWrong', ['kind']],
-    ['updateWhere', '/update-where-wrong', { title: 'one' }, 'Doors.updateWhereWrong', ['kind']],
+    ["a default of the body's class", '/class', sent, 'SingleWrites.byClass', ['weight']],
+    ['update', '/update-wrong/1', { title: 'a' }, 'SingleWrites.updateWrong', ['weight']],
+    ['insertMany', '/insert-wrong', [{ title: 'a' }], 'SingleWrites.insertWrong', ['0.kind']],
+    ['upsert', '/upsert-wrong', { title: 'a' }, 'SingleWrites.upsertWrong', ['kind']],
+    ['updateWhere', '/update-where-wrong', { title: 'one' }, 'SingleWrites.updateWhereWrong', ['kind']],
     [
       'nested rows',
       '/nested-wrong',
       { name: 'd', title: 'a' },
-      'Doors.nestedWrong',
+      'SingleWrites.nestedWrong',
       ['tickets.create.0.kind'],
     ],
-    ['createMany', '/many/create-wrong', [sent], 'Many.createWrong', ['0.kind']],
-    ['createMany of two', '/many/create-wrong', [sent, sent], 'Many.createWrong', ['0.kind']],
-    ['createMany of a name', '/many/create-one', sent, 'Many.createOne', ['0.kind', '0.knd']],
-    ['createMany of no list', '/many/create-none', sent, 'Many.createNone', ['']],
-    ['updateMany', '/many/update-wrong', [{ id: 1, title: 'a' }], 'Many.updateWrong', ['0.weight']],
+    ['createMany', '/many/create-wrong', [sent], 'BulkWrites.createWrong', ['0.kind']],
+    ['createMany of two', '/many/create-wrong', [sent, sent], 'BulkWrites.createWrong', ['0.kind']],
+    ['createMany of a name', '/many/create-one', sent, 'BulkWrites.createOne', ['0.kind', '0.knd']],
+    ['createMany of no list', '/many/create-none', sent, 'BulkWrites.createNone', ['']],
+    ['updateMany', '/many/update-wrong', [{ id: 1, title: 'a' }], 'BulkWrites.updateWrong', ['0.weight']],
     [
       'updateMany of two',
       '/many/update-wrong',
@@ -357,66 +358,66 @@ describe.each(await startBothEngines())('%s: whose fault', (_name, open) => {
         { id: 1, title: 'a' },
         { id: 2, title: 'b' },
       ],
-      'Many.updateWrong',
+      'BulkWrites.updateWrong',
       ['0.weight'],
     ],
     [
       'updateMany without a key',
       '/many/update-whom',
       [{ title: 'a' }],
-      'Many.updateWhom',
+      'BulkWrites.updateWhom',
       ['0.id'],
     ],
     [
       'updateMany of a name',
       '/many/update-names',
       [{ id: 1, title: 'a' }],
-      'Many.updateNames',
+      'BulkWrites.updateNames',
       ['0.titel'],
     ],
-    ['updateWhere of a key', '/many/update-key', { title: 'one' }, 'Many.updateKey', ['id']],
-    ['link', '/many/link-wrong', { label: 'x' }, 'Many.linkWrong', ['labels.0']],
-    ['link of no list', '/many/link-none', { label: 'x' }, 'Many.linkNone', ['labels']],
-    ['unlink', '/many/unlink-wrong', { label: 'x' }, 'Many.unlinkWrong', ['labels.0']],
+    ['updateWhere of a key', '/many/update-key', { title: 'one' }, 'BulkWrites.updateKey', ['id']],
+    ['link', '/many/link-wrong', { label: 'x' }, 'BulkWrites.linkWrong', ['labels.0']],
+    ['link of no list', '/many/link-none', { label: 'x' }, 'BulkWrites.linkNone', ['labels']],
+    ['unlink', '/many/unlink-wrong', { label: 'x' }, 'BulkWrites.unlinkWrong', ['labels.0']],
     [
-      'upsert without what it goes by',
+'upsert without its unique field',
       '/many/upsert-wrong',
       { title: '' },
-      'Many.upsertWrong',
+      'BulkWrites.upsertWrong',
       ['title'],
     ],
-    ['deleteMany of no list', '/many/delete-wrong', { id: 1 }, 'Many.deleteWrong', ['']],
-  ])("is the program's where the client did not: %s", async (_what, url, json, handler, paths) => {
+    ['deleteMany of no list', '/many/delete-wrong', { id: 1 }, 'BulkWrites.deleteWrong', ['']],
+  ])('are errors of the program if the client did not send the value: %s', async (_what, url, json, handler, paths) => {
     expect(await post(url, json)).toEqual({ status: 500, error: 'Internal server error' })
     expect(logged).toMatchObject([{ record: 'Ticket', handler, paths }])
     expect(logged[0]?.message).toContain(handler)
   })
 
-  it("is the program's where what it nests is none", async () => {
+  it("are errors of the program if it nests rows of its own", async () => {
     expect((await post('/many/nested', { name: 'd', rows: [{}] })).status).toBe(500)
-    expect(logged).toMatchObject([{ record: 'Desk', handler: 'Many.nested', paths: ['tickets'] }])
+    expect(logged).toMatchObject([{ record: 'Desk', handler: 'BulkWrites.nested', paths: ['tickets'] }])
   })
 
-  it("is the program's where a name is wrong", async () => {
+  it("are errors of the program if it misspells a field", async () => {
     expect((await post('/renamed', sent)).status).toBe(500)
     expect(logged[0]?.paths).toContain('knd')
   })
 
-  it('of a mutation written by hand goes by its arguments', async () => {
-    const ask = async (query: string) => {
+  it('depend on the arguments in a handwritten mutation', async () => {
+    const graphqlErrors = async (query: string) => {
       const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
       const { errors } = answer.json() as { errors: { message: string }[] }
       return errors.map(({ message }) => message)
     }
-    expect(await ask(`mutation { keeps(title: "${long}", kind: "bug") { id } }`)).toEqual([
+    expect(await graphqlErrors(`mutation { keeps(title: "${long}", kind: "bug") { id } }`)).toEqual([
       expect.stringContaining('title must have'),
     ])
     expect(logged).toEqual([])
-    expect(await ask('mutation { forgets(title: "a") { id } }')).toEqual([
+    expect(await graphqlErrors('mutation { forgets(title: "a") { id } }')).toEqual([
       expect.stringContaining('Mutation.forgets'),
     ])
     expect(logged).toMatchObject([{ record: 'Ticket', handler: 'Mutation.forgets' }])
-    expect(await ask('mutation { createTicket(input: { title: "a" }) { id } }')).toEqual([
+    expect(await graphqlErrors('mutation { createTicket(input: { title: "a" }) { id } }')).toEqual([
       expect.stringContaining('kind is required'),
     ])
   })

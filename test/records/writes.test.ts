@@ -1,4 +1,4 @@
-/** `writes` of records and fields, beyond who is admitted: responses, documents and commands. Source: docs/records/access.md. */
+/** The option `writes` of records and fields: responses, API documents and start checks. Source: docs/records/access.md. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -95,7 +95,7 @@ describe.each(engines)('writes on %s', (_engine, open) => {
 
   const as = (...roles: string[]) => app.as({ sub: 'ann', roles })
 
-  it('405 for an operation that no client may do, the static key included', async () => {
+  it('405 for an operation that no client may perform, even with the static key', async () => {
     for (const caller of [app.anonymous, as('desk'), app.operator]) {
       const { status, headers } = await caller.delete('/visits/1')
       expect([status, headers.allow]).toEqual([405, 'GET, HEAD, PUT, PATCH, OPTIONS'])
@@ -104,7 +104,7 @@ describe.each(engines)('writes on %s', (_engine, open) => {
     expect((await as('desk').patch('/entries/1', { text: 'x' })).status).toBe(405)
   })
 
-  it('403 names a field to callers who may read it', async () => {
+  it('403 names the field to callers who may read it', async () => {
     expect(await as('patient').post('/visits', { code: 'B', status: 'done' })).toMatchObject({
       status: 403,
       body: {
@@ -124,28 +124,28 @@ describe.each(engines)('writes on %s', (_engine, open) => {
     expect(await app.records(Visit).count()).toBe(1)
   })
 
-  it('a field with null is written, and a field that is not named is left', async () => {
+  it('a field with null is written, and a missing field is left unchanged', async () => {
     expect((await as('patient').post('/visits', { code: 'B', status: null })).status).toBe(403)
     const put = await as('desk').put('/visits/1', { code: 'C' })
     expect(put).toMatchObject({ status: 200, body: { code: 'C', status: 'planned' } })
-    const made = await as('patient').post('/visits', { code: 'D' })
-    expect(made).toMatchObject({ status: 201, body: { status: 'open', origin: 'house' } })
+    const created = await as('patient').post('/visits', { code: 'D' })
+    expect(created).toMatchObject({ status: 201, body: { status: 'open', origin: 'house' } })
   })
 
-  it('writes: false of a field is unknown to inputs', async () => {
+  it('a field with writes: false is unknown in inputs', async () => {
     const { status } = await as('desk').patch('/visits/1', { origin: 'x' })
     expect(status).toBe(400)
     await app.records(Visit).update(1, { origin: 'program' })
     expect((await app.records(Visit).find(1))?.origin).toBe('program')
   })
 
-  it('a decorator of a controller does not open what the record closes', async () => {
+  it('a decorator of a controller does not allow what the record forbids', async () => {
     expect((await app.anonymous.post('/open-visits', { code: 'B' })).status).toBe(401)
     expect((await as('guest').post('/open-visits', { code: 'B' })).status).toBe(403)
     expect((await as('patient').post('/open-visits', { code: 'B' })).status).toBe(201)
   })
 
-  it('an upsert needs the right for what it does', async () => {
+  it('an upsert requires the right for its effect', async () => {
     const upsert = (code: string) =>
       `mutation { upsertVisit(by: code, input: { code: "${code}" }) { id } }`
     expect((await as('patient').graphql(upsert('B'))).errors).toBeUndefined()
@@ -166,7 +166,7 @@ describe.each(engines)('writes on %s', (_engine, open) => {
     expect(byPatient.status).toBe(201)
   })
 
-  it('the admin page shows and takes what its user may write', async () => {
+  it('the admin page offers and accepts what its user may write', async () => {
     const schemaOf = async (role: string) => {
       const { body } = await as(role).get('/admin/api/schema')
       const { records, fields } = body as {
@@ -174,8 +174,8 @@ describe.each(engines)('writes on %s', (_engine, open) => {
         fields: { readOnly?: boolean }[]
       }
       const visit = records.find(({ name }) => name === 'Visit')
-      const place = visit?.fields.find(([name]) => name === 'status')?.[1] ?? -1
-      return [visit?.can, fields[place]?.readOnly === true]
+      const index = visit?.fields.find(([name]) => name === 'status')?.[1] ?? -1
+      return [visit?.can, fields[index]?.readOnly === true]
     }
     expect(await schemaOf('patient')).toEqual(['c', true])
     expect(await schemaOf('desk')).toEqual(['cu', false])
@@ -194,7 +194,7 @@ describe.each(engines)('writes on %s', (_engine, open) => {
 })
 
 describe('writes in descriptions', () => {
-  it('the document has no operation and no input for what no client may write', async () => {
+  it('the OpenAPI document has no operation and no input that no client may use', async () => {
     const app = await testApplication(Clinic)
     const { body } = await app.anonymous.get('/swagger/openapi.json')
     await app.close()
@@ -251,7 +251,7 @@ describe('writes in descriptions', () => {
     await expect(testApplication(App)).rejects.toThrow(message)
   })
 
-  it('a rule of a field that is no rule stops the start', async () => {
+  it('an invalid rule of a field stops the start', async () => {
     @Row
     class Odd {
       @Field('id') id!: number
@@ -264,7 +264,7 @@ describe('writes in descriptions', () => {
     )
   })
 
-  it('a crud that names what no client may do stops the start', async () => {
+  it('a crud option that names a forbidden operation stops the start', async () => {
     @Controller('/visits', { crud: Visit, only: ['list', 'delete'] })
     class Odd {}
     @Module({ controllers: [Odd] })

@@ -1,4 +1,4 @@
-/** What TypeScript asks of new rows, and that what it lets one leave out may be left out. Source: docs/records/writes.md. */
+/** The TypeScript types of new rows match the validation at run time. Source: docs/records/writes.md. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BeforeWrite,
@@ -57,7 +57,7 @@ class Body {
 describe('the types of new rows', () => {
   let database: Database
   let tickets: Repository<Ticket>
-  const whole = { title: 'Lamp', note: null, deskId: 1 }
+  const newTicket = { title: 'Lamp', note: null, deskId: 1 }
   beforeAll(async () => {
     database = await connect('sqlite::memory:', { records: [Ticket, Desk] })
     await database.sync()
@@ -66,19 +66,19 @@ describe('the types of new rows', () => {
   })
   afterAll(() => database.close())
 
-  it('want what is neither optional nor filled, and nothing else', async () => {
-    const ticket = await tickets.create(whole)
+  it('require only fields that are neither optional nor generated', async () => {
+    const ticket = await tickets.create(newTicket)
     expect(ticket).toMatchObject({ status: 'open', urgent: false, words: [], slug: 'the-Lamp' })
-    expect(await tickets.insertMany([whole, { ...whole, status: 'closed' }])).toBe(2)
-    expect(await tickets.createMany([whole])).toHaveLength(1)
-    await tickets.create(Object.assign(new Body(), whole))
+    expect(await tickets.insertMany([newTicket, { ...newTicket, status: 'closed' }])).toBe(2)
+    expect(await tickets.createMany([newTicket])).toHaveLength(1)
+    await tickets.create(Object.assign(new Body(), newTicket))
     const desks = database.records(Desk)
     await desks.create({ name: 'second', tickets: { create: [{ title: 'Nested', note: null }] } })
     await tickets.create({ title: 'With', note: null, desk: { create: { name: 'third' } } })
     expect(await tickets.count()).toBe(7)
   })
 
-  it('are read and compared as the type itself', async () => {
+  it('do not appear in rows and filters, which use the plain type', async () => {
     const [ticket] = await tickets.list({ where: { status: 'open', words: { has: 'x' } } })
     const status: 'open' | 'closed' = ticket?.status ?? 'closed'
     const words: readonly string[] = ticket?.words ?? []
@@ -90,20 +90,20 @@ describe('the types of new rows', () => {
     expect(one).toBe('closed')
   })
 
-  it('refuse what is missing, misspelt or renamed, at run time too', async () => {
+  it('reject missing, misspelt and renamed fields, at run time too', async () => {
     const refused = async (writing: Promise<unknown>, path: string): Promise<void> => {
       await expect(writing).rejects.toMatchObject({ status: 400, errors: [{ path }] })
     }
     // @ts-expect-error -- no title
     await refused(tickets.create({ note: null, deskId: 1 }), 'title')
-    // @ts-expect-error -- a nullable field is no optional one
+// @ts-expect-error -- a nullable field is still required
     await refused(tickets.create({ title: 'Lamp', deskId: 1 }), 'note')
     // @ts-expect-error -- neither the desk nor its key
     await refused(tickets.create({ title: 'Lamp', note: null }), 'deskId')
     // @ts-expect-error -- misspelt
-    await tickets.create({ ...whole, titel: 'Lamp' }).catch(() => undefined)
+    await tickets.create({ ...newTicket, titel: 'Lamp' }).catch(() => undefined)
     // @ts-expect-error -- no title
-    await refused(tickets.insertMany([whole, { note: null, deskId: 1 }]), '1.title')
+    await refused(tickets.insertMany([newTicket, { note: null, deskId: 1 }]), '1.title')
     // @ts-expect-error -- no title
     await refused(tickets.createMany([{ note: null, deskId: 1 }]), '0.title')
     const unnamed = {}
@@ -111,9 +111,9 @@ describe('the types of new rows', () => {
     const nested: NewValues<Ticket> = { title: 'x', note: null, desk: { create: unnamed } }
     await refused(tickets.create(nested), 'desk.create.name')
     // @ts-expect-error -- another type
-    await refused(tickets.create({ ...whole, urgent: 'yes' }), 'urgent')
-    // @ts-expect-error -- none of these words
-    const row: NewRow<Ticket> = { ...whole, status: 'lost' }
+    await refused(tickets.create({ ...newTicket, urgent: 'yes' }), 'urgent')
+// @ts-expect-error -- not an allowed value
+    const row: NewRow<Ticket> = { ...newTicket, status: 'lost' }
     expect(row).toBeDefined()
   })
 })

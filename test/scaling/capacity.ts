@@ -1,15 +1,15 @@
-/** What a load needs: processes, connections, servers and room, by figures of one's own. Source: docs/scaling.md. */
+/** Capacity planning: the processes, connections, servers and memory that a load needs. Source: docs/scaling.md. */
 
 export interface Load {
-  /** A second, at the busiest time. */
+/** Requests per second at the busiest time. */
   readonly requests: number
-  /** The share of them that only read, from 0 to 1. */
+/** The share of requests that only read, from 0 to 1. */
   readonly reads: number
   /** Rows of all tables together. */
   readonly rows: number
   /** Bytes of a row with its indexes. */
   readonly rowBytes: number
-  /** The share of the rows that are asked for again and again, from 0 to 1: they should fit into memory. */
+/** The share of frequently read rows, from 0 to 1. They should fit into memory. */
   readonly hot: number
 }
 
@@ -33,36 +33,36 @@ export interface Machines {
   readonly walRate: number
   /** Connections that a database server may have. */
   readonly dbConnections: number
-  /** Of each process, to each server. */
+/** Connections of each process to each server. */
   readonly poolSize: number
-  /** How busy cores may be, from 0 to 1: the rest is for bursts, and for a machine that is gone. */
+/** The allowed load of cores, from 0 to 1. The rest is for bursts and failed machines. */
   readonly busy: number
-  /** Microseconds of a core that replaying a write costs a replica, of one core: replaying is not done by several. */
+/** Microseconds for replaying a write on a replica. Replay uses a single core. */
   readonly replay: number
 }
 
 export interface Plan {
   readonly processes: number
   readonly machines: number
-  /** Servers that take writes, each with a part of the rows. */
+/** Servers that accept writes, each with a part of the rows. */
   readonly shards: number
-  /** Replicas of each of them. */
+/** Replicas of each shard. */
   readonly replicas: number
-  /** To one primary, from all processes, without a pooler. */
+/** Connections of all processes to one primary, without a pooler. */
   readonly connections: number
   readonly needsPooler: boolean
   /** Bytes. */
   readonly data: number
   readonly hotData: number
-  /** Bytes a second, of all shards. */
+/** Bytes per second of all shards. */
   readonly wal: number
-  /** What made the number of shards, the tightest first. */
+/** The limits that determine the number of shards, the tightest first. */
   readonly limits: readonly Limit[]
 }
 
 export interface Limit {
-  readonly what: string
-  /** How many servers it alone would take. */
+  readonly resource: string
+/** The number of servers that this resource alone would require. */
   readonly servers: number
 }
 
@@ -81,11 +81,11 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
     limit('replaying on replicas', (writes * machines.replay) / 1e6 / machines.busy),
   ].sort((a, b) => b.servers - a.servers)
   const shards = Math.max(1, ...limits.map(({ servers }) => Math.ceil(servers)))
-  // A replica replays all writes of its shard on one core beside its reads.
+// A replica replays all writes of its shard on one core, in addition to its reads.
   const forReads = machines.dbCores * machines.busy - (writes * machines.replay) / 1e6 / shards
   const readCores = (reads * costs.dbRead) / 1e6 / shards
-  const primarysLeft = machines.dbCores * machines.busy - (writes * costs.dbWrite) / 1e6 / shards
-  const replicas = readCores <= primarysLeft ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
+  const primaryReadCores = machines.dbCores * machines.busy - (writes * costs.dbWrite) / 1e6 / shards
+  const replicas = readCores <= primaryReadCores ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
   const connections = processes * machines.poolSize
   return {
     processes,
@@ -101,11 +101,11 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
   }
 }
 
-function limit(what: string, servers: number): Limit {
-  return { what, servers }
+function limit(resource: string, servers: number): Limit {
+  return { resource, servers }
 }
 
-/** What saturates first when the load grows, with one process, one server and no replica. */
+/** The order in which resources saturate as the load grows, with one process, one server and no replica. */
 export function firstLimits(load: Load, costs: Costs, machines: Machines): readonly Limit[] {
   const { reads } = load
   const app = reads * costs.appRead + (1 - reads) * costs.appWrite

@@ -1,65 +1,65 @@
-/** A plan in words: what is needed, what is full first, and how long requests wait. */
+/** Describes a plan as text: required machines, limits and latencies. */
 import { firstLimits, planFor, type Plan } from './capacity.js'
-import type { Figures } from './read-figures.js'
-import { simulate, type Latency } from './waiting.js'
+import type { Settings } from './settings.js'
+import { simulate, type Latency } from './queue-simulation.js'
 
-export function describePlan(figures: Figures): string {
-  const plan = planFor(figures, figures, figures)
+export function describePlan(settings: Settings): string {
+  const plan = planFor(settings, settings, settings)
   return [
-    `${count(figures.requests)} requests a second, ${percent(figures.reads)} of them reads; ${count(figures.rows)} rows.`,
+    `${count(settings.requests)} requests a second, ${percent(settings.reads)} reads, ${count(settings.rows)} rows.`,
     '',
-    'One process and one database server are full, in this order, at',
-    ...firstLimits(figures, figures, figures).map(
-      ({ what, servers }) => `  ${count(servers).padStart(12)} requests a second: ${what}`,
+'One process and one database server saturate, in this order, at',
+    ...firstLimits(settings, settings, settings).map(
+      ({ resource, servers }) => `  ${count(servers).padStart(12)} requests a second: ${resource}`,
     ),
     '',
-    `Of the whole load, cores at most ${percent(figures.busy)} busy, it takes`,
+`With cores at most ${percent(settings.busy)} busy, the load requires`,
     `  application   ${plan.processes} processes on ${plan.machines} machines`,
     `  database      ${plan.shards} ${plan.shards === 1 ? 'primary' : 'shards'}, ${plan.replicas} replicas each`,
-    `  connections   ${plan.connections} to each primary${plan.needsPooler ? ': more than it may have, a pooler stands between' : ''}`,
+    `  connections   ${plan.connections} to each primary${plan.needsPooler ? ', which exceeds its limit: use a pooler' : ''}`,
     `  rows          ${bytes(plan.data)}, of which ${bytes(plan.hotData)} should be in memory`,
-    `  log           ${bytes(plan.wal)} a second, of all shards`,
+`  log           ${bytes(plan.wal)} a second for all shards`,
     '',
-    'What makes the number of shards:',
-    ...plan.limits.map(({ what, servers }) => `  ${servers.toFixed(2).padStart(8)}  ${what}`),
+'Limits that determine the number of shards:',
+    ...plan.limits.map(({ resource, servers }) => `  ${servers.toFixed(2).padStart(8)}  ${resource}`),
     '',
-    'How long requests take with that, without the network between:',
-    ...latencies(figures, plan).map(
-      ([what, { p50, p99, overloaded }]) =>
-        `  ${what}  ${overloaded ? 'without end: more comes than is done' : `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`}`,
+'Latency of requests, without the network:',
+    ...latencies(settings, plan).map(
+      ([kind, { p50, p99, overloaded }]) =>
+        `  ${kind}  ${overloaded ? 'overloaded: more requests arrive than finish' : `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`}`,
     ),
   ].join('\n')
 }
 
-function latencies(figures: Figures, plan: Plan): [string, Latency][] {
-  const reads = figures.requests * figures.reads
-  const writes = figures.requests - reads
+function latencies(settings: Settings, plan: Plan): [string, Latency][] {
+  const reads = settings.requests * settings.reads
+  const writes = settings.requests - reads
   const process = {
-    arrivals: figures.requests / plan.processes,
-    service: mean(figures, figures.appRead, figures.appWrite) / 1000,
+    arrivals: settings.requests / plan.processes,
+    service: mean(settings, settings.appRead, settings.appWrite) / 1000,
     servers: 1,
   }
-  const servers = figures.dbCores
-  // Without replicas the primaries answer all.
+  const servers = settings.dbCores
+// Without replicas, the primaries serve all requests.
   const isOne = plan.replicas === 0
   const all = {
-    arrivals: figures.requests / plan.shards,
-    service: mean(figures, figures.dbRead, figures.dbWrite) / 1000,
+    arrivals: settings.requests / plan.shards,
+    service: mean(settings, settings.dbRead, settings.dbWrite) / 1000,
     servers,
   }
   const reading = {
     arrivals: reads / plan.shards / plan.replicas,
-    service: figures.dbRead / 1000,
+    service: settings.dbRead / 1000,
     servers,
   }
-  const writing = { arrivals: writes / plan.shards, service: figures.dbWrite / 1000, servers }
+  const writing = { arrivals: writes / plan.shards, service: settings.dbWrite / 1000, servers }
   const found: [string, Latency][] = []
   if (reads > 0) found.push(['reads ', simulate([process, isOne ? all : reading])])
   if (writes > 0) found.push(['writes', simulate([process, isOne ? all : writing], 50_000, 2)])
   return found
 }
 
-function mean({ reads }: Figures, read: number, write: number): number {
+function mean({ reads }: Settings, read: number, write: number): number {
   return reads * read + (1 - reads) * write
 }
 
@@ -73,10 +73,10 @@ function percent(share: number): string {
 
 function bytes(value: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
-  let [left, unit] = [value, 0]
-  while (left >= 1000 && unit < units.length - 1) {
-    left /= 1000
+  let [size, unit] = [value, 0]
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000
     unit++
   }
-  return `${left < 10 ? left.toFixed(1) : Math.round(left)} ${units[unit] ?? ''}`
+  return `${size < 10 ? size.toFixed(1) : Math.round(size)} ${units[unit] ?? ''}`
 }

@@ -1,6 +1,6 @@
 /**
- * What a read and a write cost this machine, for `npm run simulate`: microseconds of cores, by records of the tests without
- * HTTP. `npm run measure` on a machine that does nothing else. Linux only: the server's time is read of /proc.
+ * Measures the CPU time of reads and writes without HTTP, as input for `npm run simulate`. Run `npm run measure` on an idle
+ * machine. Linux only, because the server's CPU time is read from /proc.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,9 +11,9 @@ import { Category, Product, shop } from '../records/shop.js'
 
 const rows = 50_000
 const clients = 32
-/** Milliseconds. */
-const lasts = 3000
-/** Microseconds of a tick of the kernel's count. */
+/** Milliseconds per measurement. */
+const duration = 3000
+/** Microseconds per tick of the kernel's CPU accounting. */
 const tick = 10_000
 
 async function main(): Promise<void> {
@@ -53,7 +53,7 @@ async function measureOne(
 ): Promise<void> {
   for (let index = 0; index < 500; index++) await work(index)
   const before = { app: process.cpuUsage(), db: serverTime(server), wal: await walOf(database) }
-  const end = performance.now() + lasts
+  const end = performance.now() + duration
   let count = 0
   const client = async (): Promise<void> => {
     while (performance.now() < end) await work(count++)
@@ -63,18 +63,18 @@ async function measureOne(
   const db = serverTime(server) - before.db
   const wal = (await walOf(database)) - before.wal
   console.log(
-    `${name}: ${Math.round((count * 1000) / lasts)} a second, application ${((user + system) / count).toFixed(1)} µs, database ${(db / count).toFixed(1)} µs, log ${Math.round(wal / count)} bytes`,
+    `${name}: ${Math.round((count * 1000) / duration)} a second, application ${((user + system) / count).toFixed(1)} µs, database ${(db / count).toFixed(1)} µs, log ${Math.round(wal / count)} bytes`,
   )
 }
 
 async function walOf(database: Database): Promise<number> {
-  const asked = sql<{
+  const position = sql<{
     at: string
   }>`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as at`
-  return Number((await asked.execute(database.kysely)).rows[0]?.at)
+  return Number((await position.execute(database.kysely)).rows[0]?.at)
 }
 
-/** Microseconds that the server's processes have used. */
+/** @returns the CPU time of the server's processes, in microseconds */
 function serverTime({ folder }: OwnPostgres): number {
   const root = Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])
   let ticks = 0
@@ -86,7 +86,7 @@ function serverTime({ folder }: OwnPostgres): number {
   return ticks * tick
 }
 
-/** What stands behind the name, which may hold blanks; empty for a process that has ended. */
+/** @returns the fields after the process name, which may contain blanks. Empty if the process has ended. */
 function readStat(pid: string): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')

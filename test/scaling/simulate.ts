@@ -1,14 +1,14 @@
 /**
- * What a load needs, by figures of one's own: `npm run simulate -- --requests 100000 --reads 0.9 --rows 1e9`.
+ * Prints the capacity plan of a load: `npm run simulate -- --requests 100000 --reads 0.9 --rows 1e9`.
  * Source: docs/scaling.md.
  */
 import { describePlan } from './describe-plan.js'
-import { readFigures } from './read-figures.js'
+import { readSettings } from './settings.js'
 
-const read = readFigures(process.argv.slice(2))
-if ('text' in read) {
-  console.log(read.text)
-  process.exitCode = read.failed ? 1 : 0
+const settings = readSettings(process.argv.slice(2))
+if ('text' in settings) {
+  console.log(settings.text)
+  process.exitCode = settings.failed ? 1 : 0
 } else {
-  console.log(describePlan(read))
+  console.log(describePlan(settings))
 }

@@ -4,19 +4,19 @@ import { HttpError } from '../../src/index.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
 import { createMemoryStore, errorLog, makeKeeper, setUser, visit } from './visits.js'
 
-describe('a failing store', () => {
+describe('a failing session store', () => {
   const fail = (): never => {
     throw new Error('the disk is gone')
   }
-  const failLater = () => Promise.reject(new Error('the disk is gone'))
+  const failAsync = () => Promise.reject(new Error('the disk is gone'))
   const working = createMemoryStore()
 
   const unavailable = { status: 503, code: 'SESSIONS_UNAVAILABLE', headers: { 'retry-after': '1' } }
 
   it.each([
-    { when: 'at once', read: fail },
-    { when: 'later', read: failLater },
-  ])('that cannot read, failing $when, is 503 and no empty session', async ({ read }) => {
+    { when: 'synchronously', read: fail },
+    { when: 'asynchronously', read: failAsync },
+])('that fails to read $when causes a 503, not an empty session', async ({ read }) => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
     const visitor = visit(makeKeeper({ ...inner, read }), { cookie })
@@ -24,7 +24,7 @@ describe('a failing store', () => {
     expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
   })
 
-  it('may say with an HttpError what a visitor is told', async () => {
+  it('may choose the response with an HttpError', async () => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
     const read = () => Promise.reject(new HttpError(507, 'Full'))
@@ -35,7 +35,7 @@ describe('a failing store', () => {
 
   const broken = { read: () => '{"user":' }
 
-  it('with text that is no JSON gives an empty session and leaves the stored one', async () => {
+  it('with invalid JSON starts an empty session, and keeps the stored one', async () => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
     const log = errorLog()
@@ -48,7 +48,7 @@ describe('a failing store', () => {
     expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
   })
 
-  it('with such a text lets a login and a logout take effect', async () => {
+  it('with invalid JSON still allows login and logout', async () => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
     const flaky = makeKeeper({ ...inner, ...broken })
@@ -65,33 +65,33 @@ describe('a failing store', () => {
   })
 
   it.each([
-    { when: 'at once', write: fail },
-    { when: 'later', write: failLater },
-  ])('that cannot write, failing $when, is 503 and sets no cookie', async ({ write }) => {
-    const seen: ServerRequest[] = []
+    { when: 'synchronously', write: fail },
+    { when: 'asynchronously', write: failAsync },
+])('that fails to write $when causes a 503 and sets no cookie', async ({ write }) => {
+    const requests: ServerRequest[] = []
     const visitor = visit(makeKeeper({ ...working, write }), {}, (request) => {
-      seen.push(request)
+      requests.push(request)
       setUser(request)
     })
     await expect(visitor).rejects.toMatchObject(unavailable)
-    expect(seen[0]?.responseHeaders).toBeUndefined()
+    expect(requests[0]?.responseHeaders).toBeUndefined()
   })
 
   it.each([
-    { when: 'at once', remove: fail },
-    { when: 'later', remove: failLater },
+    { when: 'synchronously', remove: fail },
+    { when: 'asynchronously', remove: failAsync },
   ])(
-    'that cannot remove, failing $when, is 503 and still clears the cookie',
+'that fails to remove $when causes a 503 and still clears the cookie',
     async ({ remove }) => {
       const inner = createMemoryStore()
       const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-      const seen: ServerRequest[] = []
+      const requests: ServerRequest[] = []
       const visitor = visit(makeKeeper({ ...inner, remove }), { cookie }, (request) => {
-        seen.push(request)
+        requests.push(request)
         request.session.destroy()
       })
       await expect(visitor).rejects.toMatchObject(unavailable)
-      expect(seen[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
+      expect(requests[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
     },
   )
 })

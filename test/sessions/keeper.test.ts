@@ -3,13 +3,13 @@ import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
-import { countingStore, errorLog, laterStore, makeKeeper, setUser, visit } from './visits.js'
+import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe.each([
-  { kind: 'at once', open: createMemoryStore },
-  { kind: 'later', open: laterStore },
-])('a session in a store that answers $kind', ({ open }) => {
-  it('comes back with its cookie', async () => {
+{ kind: 'synchronous', open: createMemoryStore },
+{ kind: 'asynchronous', open: asyncStore },
+])('a session in a store with $kind methods', ({ open }) => {
+  it('is restored by its cookie', async () => {
     const keeper = makeKeeper(open())
     const { setCookie, cookie, before } = await visit(keeper, {}, setUser)
     expect(before).toEqual({})
@@ -18,7 +18,7 @@ describe.each([
     expect(second).toEqual({ before: { user: { id: 7, name: 'Ada' } }, setCookie: undefined })
   })
 
-  it('is saved when something deep inside has changed', async () => {
+  it('is saved after a nested value has changed', async () => {
     const keeper = makeKeeper(open())
     const { cookie } = await visit(keeper, {}, ({ session }) => {
       session.cart = { lines: [{ qty: 1 }] }
@@ -30,7 +30,7 @@ describe.each([
     expect((await visit(keeper, { cookie })).before).toEqual({ cart: { lines: [{ qty: 2 }] } })
   })
 
-  it('moves under a new id and keeps its data', async () => {
+  it('keeps its data under a new id after regenerate', async () => {
     const keeper = makeKeeper(open())
     const { cookie } = await visit(keeper, {}, setUser)
     const moved = await visit(keeper, { cookie }, ({ session }) => {
@@ -43,7 +43,7 @@ describe.each([
     expect((await visit(keeper, { cookie: moved.cookie })).before).toMatchObject({ n: 1 })
   })
 
-  it('is gone when it is destroyed, in the store and in the browser', async () => {
+  it('is removed from the store and the browser by destroy', async () => {
     const keeper = makeKeeper(open())
     const { cookie } = await visit(keeper, {}, setUser)
     const { setCookie } = await visit(keeper, { cookie }, ({ session }) => {
@@ -54,7 +54,7 @@ describe.each([
     expect((await visit(keeper, { cookie })).before).toEqual({})
   })
 
-  it('starts anew when something is written after it was destroyed', async () => {
+  it('starts a new session when data is written after destroy', async () => {
     const keeper = makeKeeper(open())
     const { cookie } = await visit(keeper, {}, setUser)
     const next = await visit(keeper, { cookie }, ({ session }) => {
@@ -66,7 +66,7 @@ describe.each([
     expect((await visit(keeper, { cookie: next.cookie })).before).toEqual({ notice: 'goodbye' })
   })
 
-  it('does not come back when another request destroys it meanwhile', async () => {
+  it('is not restored when a concurrent request destroys it', async () => {
     const keeper = makeKeeper(open())
     const { cookie } = await visit(keeper, {}, setUser)
     await visit(keeper, { cookie }, async ({ session }) => {
@@ -79,14 +79,14 @@ describe.each([
   })
 })
 
-describe('laziness', () => {
-  it('sets no cookie and asks nothing of the store for an untouched session', async () => {
+describe('sessions are lazy', () => {
+  it('an untouched session sets no cookie and does not access the store', async () => {
     const store = countingStore()
     expect((await visit(makeKeeper(store), {})).setCookie).toBeUndefined()
     expect(store.calls).toEqual([])
   })
 
-  it('creates nothing by reading, regenerating or destroying what is empty', async () => {
+  it('reading, regenerating or destroying an empty session creates nothing', async () => {
     const store = countingStore()
     const { setCookie } = await visit(makeKeeper(store), {}, ({ session }) => {
       expect(session.user).toBeUndefined()
@@ -97,7 +97,7 @@ describe('laziness', () => {
     expect(store.calls).toEqual([])
   })
 
-  it('writes nothing when the data is what it was', async () => {
+  it('unchanged data is not written', async () => {
     const store = countingStore()
     const keeper = makeKeeper(store)
     const { cookie } = await visit(keeper, {}, setUser)
@@ -106,7 +106,7 @@ describe('laziness', () => {
     expect(store.calls).toEqual(['read'])
   })
 
-  it('is synchronous with a store that is', () => {
+  it('a synchronous store keeps the request synchronous', () => {
     const keeper = makeKeeper()
     const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
     const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
@@ -117,7 +117,7 @@ describe('laziness', () => {
   })
 })
 
-describe('idle life', () => {
+describe('the idle time', () => {
   it.each([
     { idle: undefined, seconds: 7200 },
     { idle: 60, seconds: 60 },
@@ -131,7 +131,7 @@ describe('idle life', () => {
     expect((await visit(keeper, { cookie })).before).toEqual({})
   })
 
-  it('is extended by a change and not by reading', async () => {
+  it('is extended by a change, but not by reading', async () => {
     let now = Date.UTC(2026, 10, 20)
     const keeper = makeKeeper(createMemoryStore(), { now: () => now })
     const { cookie } = await visit(keeper, {}, setUser)
@@ -145,7 +145,7 @@ describe('idle life', () => {
     expect((await visit(keeper, { cookie })).before).toEqual({})
   })
 
-  it('lets the store drop what is over, every few minutes', async () => {
+  it('makes the store sweep expired sessions every few minutes', async () => {
     let now = Date.UTC(2026, 10, 20)
     const swept: number[] = []
     const log = errorLog()

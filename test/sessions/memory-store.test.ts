@@ -5,7 +5,7 @@ import { describeSessionStore } from '../contracts/session-store.contract.js'
 describeSessionStore('memory', () => ({ store: createMemoryStore() }))
 
 describe('createMemoryStore', () => {
-  it('forgets the session written longest ago when it is full', async () => {
+  it('drops the least recently written session when it is full', async () => {
     const store = createMemoryStore(2)
     await store.write('a', '{"n":1}', 1000, false)
     await store.write('b', '{"n":2}', 1000, false)

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { countingStore, createMemoryStore, makeKeeper, setUser, visit } from './visits.js'
 
-describe('the cookie', () => {
+describe('the session cookie', () => {
   it('is Secure over https, also when it is cleared', async () => {
     const keeper = makeKeeper()
     const { setCookie, cookie } = await visit(keeper, { https: true }, setUser)
@@ -14,7 +14,7 @@ describe('the cookie', () => {
     expect(cleared.setCookie).toMatch(/^app_session=; .*Secure/)
   })
 
-  it('holds 256 random bits, and the store only their hash', async () => {
+  it('contains 256 random bits, and the store contains only their hash', async () => {
     const names: string[] = []
     const inner = createMemoryStore()
     const keeper = makeKeeper({
@@ -35,49 +35,49 @@ describe('the cookie', () => {
   })
 
   it.each([
-    { id: 'unknown', cookie: `app_session=${'A'.repeat(43)}`, asks: true },
-    { id: 'empty', cookie: 'app_session=', asks: false },
-    { id: 'short', cookie: 'app_session=abc', asks: false },
-    { id: 'too long by one', cookie: `app_session=${'A'.repeat(44)}`, asks: false },
-    { id: 'oversized', cookie: `app_session=${'A'.repeat(8000)}`, asks: false },
-    { id: 'path-like', cookie: `app_session=../${'A'.repeat(40)}`, asks: false },
-    { id: 'path-like and escaped', cookie: `app_session=..%2F${'A'.repeat(40)}`, asks: false },
-    { id: 'with NUL', cookie: `app_session=%00${'A'.repeat(42)}`, asks: false },
-    { id: 'with quotes', cookie: `app_session="${'A'.repeat(43)}' OR 1=1"`, asks: false },
-    { id: 'badly escaped', cookie: `app_session=%ZZ${'A'.repeat(40)}`, asks: false },
-    { id: 'named __proto__', cookie: 'app_session=__proto__; __proto__=x', asks: false },
-    { id: 'of another name', cookie: `App_Session=${'A'.repeat(43)}`, asks: false },
-  ])('that is $id gives a fresh empty session, and is never adopted', async ({ cookie, asks }) => {
+    { id: 'unknown', cookie: `app_session=${'A'.repeat(43)}`, isRead: true },
+    { id: 'empty', cookie: 'app_session=', isRead: false },
+    { id: 'short', cookie: 'app_session=abc', isRead: false },
+    { id: 'too long by one', cookie: `app_session=${'A'.repeat(44)}`, isRead: false },
+    { id: 'oversized', cookie: `app_session=${'A'.repeat(8000)}`, isRead: false },
+    { id: 'path-like', cookie: `app_session=../${'A'.repeat(40)}`, isRead: false },
+    { id: 'path-like and escaped', cookie: `app_session=..%2F${'A'.repeat(40)}`, isRead: false },
+    { id: 'with NUL', cookie: `app_session=%00${'A'.repeat(42)}`, isRead: false },
+    { id: 'with quotes', cookie: `app_session="${'A'.repeat(43)}' OR 1=1"`, isRead: false },
+    { id: 'badly escaped', cookie: `app_session=%ZZ${'A'.repeat(40)}`, isRead: false },
+    { id: 'named __proto__', cookie: 'app_session=__proto__; __proto__=x', isRead: false },
+    { id: 'of another name', cookie: `App_Session=${'A'.repeat(43)}`, isRead: false },
+])('with an $id value starts a new empty session, and is never adopted', async ({ cookie, isRead }) => {
     const store = countingStore()
     const keeper = makeKeeper(store)
     const visitor = await visit(keeper, { cookie })
     expect(visitor).toEqual({ before: {}, setCookie: undefined, cookie: undefined })
-    expect(store.calls).toEqual(asks ? ['read'] : [])
+    expect(store.calls).toEqual(isRead ? ['read'] : [])
     const written = await visit(keeper, { cookie }, setUser)
     expect(written.cookie).toMatch(/^app_session=[\w-]{43}$/)
     expect(cookie).not.toContain(written.cookie)
     expect((await visit(keeper, { cookie })).before).toEqual({})
   })
 
-  it('that comes twice, of which one was planted, names no session', async () => {
+  it('that occurs twice, once planted, identifies no session', async () => {
     const keeper = makeKeeper()
-    const { cookie: own = '' } = await visit(keeper, {}, setUser)
+    const { cookie: genuine = '' } = await visit(keeper, {}, setUser)
     const { cookie: planted = '' } = await visit(keeper, {}, setUser)
-    for (const cookie of [`${planted}; ${own}`, `${own}; theme=dark; ${planted}`])
+    for (const cookie of [`${planted}; ${genuine}`, `${genuine}; theme=dark; ${planted}`])
       expect((await visit(keeper, { cookie })).before).toEqual({})
-    expect((await visit(keeper, { cookie: `${own}; ${own}` })).before).toMatchObject({
+    expect((await visit(keeper, { cookie: `${genuine}; ${genuine}` })).before).toMatchObject({
       user: { id: 7 },
     })
   })
 
-  it('that was altered gives a fresh session', async () => {
+  it('that was altered starts a new session', async () => {
     const keeper = makeKeeper()
     const { cookie = '' } = await visit(keeper, {}, setUser)
     const altered = cookie.slice(0, -2) + (cookie.at(-2) === 'A' ? 'B' : 'A') + cookie.slice(-1)
     expect((await visit(keeper, { cookie: altered })).before).toEqual({})
   })
 
-  it('that holds the stored hash is no way in', async () => {
+  it('with the stored hash does not grant access', async () => {
     const keeper = makeKeeper()
     const { cookie = '' } = await visit(keeper, {}, setUser)
     const stolen = `app_session=${hash('sha256', cookie.split('=')[1] ?? '', 'base64url')}`

@@ -4,7 +4,7 @@ import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import { countingStore, makeKeeper, visit } from './visits.js'
 
-describe('the mapping', () => {
+describe('the session object', () => {
   const opened = async (): Promise<ServerRequest> => {
     const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
     const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
@@ -12,7 +12,7 @@ describe('the mapping', () => {
     return request
   }
 
-  it('has no data to begin with: its methods are none', async () => {
+  it('has no data initially, and its methods are not enumerable', async () => {
     const { session } = await opened()
     expect(Object.keys(session)).toEqual([])
     expect({ ...session }).toEqual({})
@@ -22,14 +22,14 @@ describe('the mapping', () => {
     expect(names).toEqual([])
   })
 
-  it('has nothing under the names of prototypes', async () => {
+  it('has no inherited properties', async () => {
     const { session } = await opened()
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect(session[name]).toBeUndefined()
     }
   })
 
-  it('keeps any key as data', async () => {
+  it('stores any key as data', async () => {
     const keeper = makeKeeper()
     const { cookie } = await visit(keeper, {}, ({ session }) => {
       session.__proto__ = { admin: true }
@@ -43,14 +43,14 @@ describe('the mapping', () => {
     })
   })
 
-  it('does not let its methods be replaced', async () => {
+  it('does not allow its methods to be replaced', async () => {
     const { session } = await opened()
     expect(() => {
       session.destroy = () => undefined
     }).toThrow(TypeError)
   })
 
-  it('says so when its data cannot be kept', async () => {
+  it('throws when its data cannot be serialized', async () => {
     await expect(
       visit(makeKeeper(), {}, ({ session }) => {
         session.total = 10n
@@ -58,7 +58,7 @@ describe('the mapping', () => {
     ).rejects.toThrow('BigInt')
   })
 
-  it('leaves an object alone that somebody put in its place', async () => {
+  it('can be replaced with a custom object, which is not saved', async () => {
     const store = countingStore()
     const { setCookie } = await visit(makeKeeper(store), {}, (request) => {
       request.openSession({ user: 1, regenerate: () => undefined, destroy: () => undefined }, false)

@@ -1,4 +1,4 @@
-/** Visitors of a session keeper, and stores and logs that can be looked at. */
+/** Helpers for session tests: a simulated request, and stores and logs that record their calls. */
 import { expect } from '@jest/globals'
 import type { Log } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
@@ -13,7 +13,7 @@ interface Visit {
   readonly https?: boolean
 }
 
-/** One visitor's way: opens the session, lets `use` handle it, saves. */
+/** Simulates one request: opens the session, runs `use`, saves the session. */
 export async function visit(
   keeper: SessionKeeper,
   { cookie, https = false }: Visit,
@@ -35,7 +35,7 @@ export async function visit(
 
 export { createMemoryStore }
 
-/** A store that counts what it is asked. */
+/** A store that records its calls. */
 export function countingStore(
   inner = createMemoryStore(),
 ): SessionStore & { readonly calls: string[] } {
@@ -46,9 +46,9 @@ export function countingStore(
       calls.push('read')
       return inner.read(name, now)
     },
-    write: (name, data, expiresAt, known) => {
+    write: (name, data, expiresAt, exists) => {
       calls.push('write')
-      return inner.write(name, data, expiresAt, known)
+      return inner.write(name, data, expiresAt, exists)
     },
     remove: (name) => {
       calls.push('remove')
@@ -57,11 +57,11 @@ export function countingStore(
   }
 }
 
-/** A store that answers later. */
-export function laterStore(inner = createMemoryStore()): SessionStore {
+/** A store with asynchronous methods. */
+export function asyncStore(inner = createMemoryStore()): SessionStore {
   return {
     read: async (name, now) => inner.read(name, now),
-    write: async (name, data, expiresAt, known) => inner.write(name, data, expiresAt, known),
+    write: async (name, data, expiresAt, exists) => inner.write(name, data, expiresAt, exists),
     remove: async (name) => inner.remove(name),
   }
 }
@@ -73,7 +73,7 @@ export function makeKeeper(
   return createSessionKeeper({ store, log: silentLog, ...settings })
 }
 
-/** A log that keeps its error messages. */
+/** A log that records its error messages. */
 export function errorLog(): Log & { readonly errors: string[] } {
   const errors: string[] = []
   return { ...silentLog, errors, error: (_details, message) => errors.push(message) }

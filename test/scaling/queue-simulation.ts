@@ -1,15 +1,15 @@
 /**
- * How long requests wait where cores are busy: two queues, a process of one core and a database server of several, run with
- * random arrivals. The same seed gives the same figures. Sources: Lindley's recursion; Kiefer and Wolfowitz.
+ * Simulates the latency of requests through queues with random arrivals: a process with one core and a database server with
+ * several. The same seed returns the same result. Sources: Lindley's recursion; Kiefer and Wolfowitz.
  */
 import { createRandom } from '../random.js'
 
 export interface Stage {
-  /** A second. */
+/** Arrivals per second. */
   readonly arrivals: number
-  /** Milliseconds of one request, in the mean. */
+/** Mean service time of one request, in milliseconds. */
   readonly service: number
-  /** That serve at once. */
+/** Parallel servers. */
   readonly servers: number
 }
 
@@ -17,13 +17,13 @@ export interface Latency {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** More comes than is done: what waits grows without end. */
+/** True if more requests arrive than the servers can handle, so that the queue grows forever. */
   readonly overloaded: boolean
 }
 
 const warmUp = 2000
 
-/** @param count requests that are looked at */
+/** @param count the number of measured requests */
 export function simulate(stages: readonly Stage[], count = 50_000, seed = 1): Latency {
   const random = createRandom(seed)
   const overloaded = stages.some(
@@ -36,16 +36,16 @@ export function simulate(stages: readonly Stage[], count = 50_000, seed = 1): La
   return { p50: at(0.5), p99: at(0.99), overloaded }
 }
 
-/** Adds to each request its wait and its service. */
+/** Adds the wait and the service time of a stage to each request. */
 function addStage(times: Float64Array, stage: Stage, random: () => number): void {
   const { arrivals, service, servers } = stage
-  // When each server is free, the soonest first.
+// The times at which the servers become free, the earliest first.
   const free = new Float64Array(servers)
   let now = 0
   for (let index = -warmUp; index < times.length; index++) {
     now += (-Math.log(1 - random()) * 1000) / arrivals
     const begin = Math.max(now, free[0] as number)
-    // Half of it always, half by chance: requests are less alike than clockwork and more than dice.
+// Half of the service time is constant and half is random, which is typical for requests.
     const time = service * (0.5 - 0.5 * Math.log(1 - random()))
     free[0] = begin + time
     free.sort()

@@ -1,15 +1,15 @@
-/** The figures of a simulation: what is known of one machine, and what one says oneself. */
+/** The settings of a capacity simulation, with their defaults and the command line parser. */
 import type { Costs, Load, Machines } from './capacity.js'
 
-export type Figures = Load & Costs & Machines
+export type Settings = Load & Costs & Machines
 
-interface Figure {
+interface Setting {
   readonly value: number
   readonly about: string
 }
 
-/** Costs as `npm run measure` told on 4 cores that others used too (docs/scaling.md): bring your own. */
-export const figures: Readonly<Record<keyof Figures, Figure>> = {
+/** The default costs were measured with `npm run measure` on 4 shared cores (docs/scaling.md). Measure your own. */
+export const defaults: Readonly<Record<keyof Settings, Setting>> = {
   requests: { value: 100_000, about: 'requests a second at the busiest time' },
   reads: { value: 0.9, about: 'share of them that only read, 0 to 1' },
   rows: { value: 1e9, about: 'rows of all tables' },
@@ -32,35 +32,35 @@ export const figures: Readonly<Record<keyof Figures, Figure>> = {
 
 const shares: ReadonlySet<string> = new Set(['reads', 'hot', 'busy'])
 
-/** @returns the figures; or a text: the help, or what is wrong */
-export function readFigures(
-  words: readonly string[],
-): Figures | { readonly text: string; readonly failed: boolean } {
-  if (words.includes('--help')) return { text: help(), failed: false }
-  const given = Object.fromEntries(
-    Object.entries(figures).map(([name, { value }]) => [name, value]),
-  ) as unknown as { -readonly [K in keyof Figures]: number }
-  for (let index = 0; index < words.length; index += 2) {
-    const word = words[index] ?? ''
-    const name = word.slice(2)
-    if (!word.startsWith('--') || !Object.hasOwn(figures, name)) {
-      return { text: `There is no figure "${word}".\n\n${help()}`, failed: true }
+/** @returns the settings, or the help or an error message as text */
+export function readSettings(
+  args: readonly string[],
+): Settings | { readonly text: string; readonly failed: boolean } {
+  if (args.includes('--help')) return { text: help(), failed: false }
+  const settings = Object.fromEntries(
+    Object.entries(defaults).map(([name, { value }]) => [name, value]),
+  ) as unknown as { -readonly [K in keyof Settings]: number }
+  for (let index = 0; index < args.length; index += 2) {
+    const arg = args[index] ?? ''
+    const name = arg.slice(2)
+    if (!arg.startsWith('--') || !Object.hasOwn(defaults, name)) {
+      return { text: `Unknown option "${arg}".\n\n${help()}`, failed: true }
     }
-    const text = (words[index + 1] ?? '').replaceAll('_', '')
+    const text = (args[index + 1] ?? '').replaceAll('_', '')
     const value = text === '' ? NaN : Number(text)
-    const most = shares.has(name) ? 1 : Infinity
-    if (!(value >= 0) || value > most || (value === 0 && name === 'busy')) {
-      const range = most === 1 ? 'from 0 to 1' : 'of 0 or more'
+    const maximum = shares.has(name) ? 1 : Infinity
+    if (!(value >= 0) || value > maximum || (value === 0 && name === 'busy')) {
+      const range = maximum === 1 ? 'from 0 to 1' : 'of 0 or more'
       return { text: `--${name} needs a number ${range}.`, failed: true }
     }
-    given[name as keyof Figures] = value
+    settings[name as keyof Settings] = value
   }
-  return given
+  return settings
 }
 
 function help(): string {
-  const lines = Object.entries(figures).map(
+  const lines = Object.entries(defaults).map(
     ([name, { value, about }]) => `  --${name.padEnd(14)} ${about} (${value})`,
   )
-  return ['npm run simulate -- [--figure value]…', ...lines].join('\n')
+  return ['npm run simulate -- [--option value]…', ...lines].join('\n')
 }
