@@ -7,13 +7,13 @@ import BySize from '@jest/test-sequencer'
 const longest = [
   'records/rights.test.ts',
   'graphql/planner/differential.test.ts',
-  'records/buyers.test.ts',
+  'records/concurrent-buyers.test.ts',
   'graphql/records/subscriptions.test.ts',
   'records/pglite.test.ts',
-  'records/joined-reads.test.ts',
+  'records/batched-reads.test.ts',
   'behaviour/stand-in-streams.test.ts',
   'records/postgres.test.ts',
-  'records/replica-alone.test.ts',
+  'records/read-only-replica.test.ts',
   'records/changes.test.ts',
 ]
 

@@ -136,7 +136,7 @@ const current: { app: Application } = { app: undefined as never }
 
 const routes = ['/route', '/database', '/nested', '/kysely', '/kysely-within', '/graphql']
 
-describe.each(await startBothEngines())('%s: what is stored in an open transaction', (_n, open) => {
+describe.each(await startBothEngines())('%s: framework data in an open transaction', (_n, open) => {
   let app: Application
   let count = 0
 

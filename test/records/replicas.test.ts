@@ -3,48 +3,48 @@ import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'
 import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/request-context.js'
-import { Note, open, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
+import { Note, open, startReplicas, Shelf, until, writeElsewhere } from './replica-setup.js'
 
-const ground = replicaGround()
+const cluster = startReplicas()
 
 describe('Replicas', () => {
   it('serve reads outside of transactions', async () => {
-    const database = await open(ground, { replicas: [ground.replica] })
+    const database = await open(cluster, { replicas: [cluster.replica] })
     const notes = database.records(Note)
-    await ground.standby.pause()
-    const id = await writeElsewhere(ground, 'new')
+    await cluster.standby.pause()
+    const id = await writeElsewhere(cluster, 'new')
     expect(await notes.find(id)).toBeNull()
     expect(await notes.count()).toBe(0)
     expect(await database.kysely.selectFrom('note').selectAll().execute()).toEqual([])
     expect(await database.transaction((tx) => tx.records(Note).count())).toBe(1)
-    await ground.standby.resume()
+    await cluster.standby.resume()
     await until(async () => (await notes.count()) === 1)
   })
 
   it('can be set in the database URL', async () => {
     const database = await connect(
-      `${ground.url}?replicas=${encodeURIComponent(ground.replica)}&replicaLag=3600000`,
+      `${cluster.url}?replicas=${encodeURIComponent(cluster.replica)}&replicaLag=3600000`,
       { records: [Note, Shelf] },
     )
-    ground.ends.push(() => database.close())
-    await ground.standby.pause()
-    await writeElsewhere(ground, 'new')
+    cluster.cleanups.push(() => database.close())
+    await cluster.standby.pause()
+    await writeElsewhere(cluster, 'new')
     expect(await database.records(Note).count()).toBe(0)
   })
 
   it('are skipped when they lag behind the limit', async () => {
-    const database = await open(ground, { replicas: [ground.replica], replicaLag: 200 })
-    await ground.standby.pause()
-    await writeElsewhere(ground, 'new')
+    const database = await open(cluster, { replicas: [cluster.replica], replicaLag: 200 })
+    await cluster.standby.pause()
+    await writeElsewhere(cluster, 'new')
     await until(async () => (await database.records(Note).count()) === 1)
-    const second = await writeElsewhere(ground, 'second')
+    const second = await writeElsewhere(cluster, 'second')
     expect(await database.records(Note).find(second)).toMatchObject({ text: 'second' })
   })
 
   it('are not read by a caller until they have its writes', async () => {
-    const database = await open(ground, { replicas: [ground.replica] })
+    const database = await open(cluster, { replicas: [cluster.replica] })
     const notes = database.records(Note)
-    await ground.standby.pause()
+    await cluster.standby.pause()
     const { id } = await notes.create({ text: 'mine' })
     expect(await notes.find(id)).toMatchObject({ text: 'mine' })
     await database.transaction((tx) => tx.records(Note).update(id, { text: 'changed' }))
@@ -53,10 +53,10 @@ describe('Replicas', () => {
   })
 
   it('are not read by a caller until they have its batched writes', async () => {
-    const database = await open(ground, { replicas: [ground.replica] })
+    const database = await open(cluster, { replicas: [cluster.replica] })
     const notes = database.records(Note)
-    await ground.standby.caughtUp()
-    await ground.standby.pause()
+    await cluster.standby.caughtUp()
+    await cluster.standby.pause()
     const batch = await database.line.open()
     const creating = ['one', 'two'].map(async (text) => batch?.run(() => notes.create({ text })))
     batch?.end()
@@ -84,11 +84,11 @@ describe('Replicas', () => {
       ownNames: [name],
       hasWritten: false,
     })
-    const writing = await open(ground, { replicas: [ground.replica] })
-    const reading = await open(ground, { replicas: [ground.replica] })
+    const writing = await open(cluster, { replicas: [cluster.replica] })
+    const reading = await open(cluster, { replicas: [cluster.replica] })
     writing.context.engine.followCallers?.(callerOf('a'), otherProcesses)
     reading.context.engine.followCallers?.(callerOf('a'), otherProcesses)
-    await ground.standby.pause()
+    await cluster.standby.pause()
     const { id } = await writing.records(Note).create({ text: 'mine' })
     expect(notifications).toEqual([['a']])
     expect(await reading.records(Note).find(id)).toMatchObject({ text: 'mine' })
@@ -100,10 +100,10 @@ describe('Replicas', () => {
     const messages: string[] = []
     const record = (_: object, message: string): unknown => messages.push(message)
     const log = { ...silentLog, warn: record, info: record }
-    const database = await open(ground, { replicas: [ground.replica], log, replicaLag: 500 })
+    const database = await open(cluster, { replicas: [cluster.replica], log, replicaLag: 500 })
     const notes = database.records(Note)
     await notes.create({ text: 'one' })
-    await ground.standby.stop()
+    await cluster.standby.stop()
     try {
       for (let index = 0; index < 20; index++) expect(await notes.count()).toBe(1)
       await until(async () => {
@@ -111,7 +111,7 @@ describe('Replicas', () => {
         return messages.includes('a replica of the database was lost; reads go elsewhere')
       })
     } finally {
-      await ground.standby.start()
+      await cluster.standby.start()
     }
     await until(async () => {
       expect(await notes.count()).toBe(1)
@@ -120,9 +120,9 @@ describe('Replicas', () => {
   })
 
   it('may be down at the start', async () => {
-    await ground.standby.stop()
-    const database = await open(ground, { replicas: [ground.replica] }).finally(() =>
-      ground.standby.start(),
+    await cluster.standby.stop()
+    const database = await open(cluster, { replicas: [cluster.replica] }).finally(() =>
+      cluster.standby.start(),
     )
     await database.records(Note).create({ text: 'one' })
     expect(await database.records(Note).count()).toBe(1)
@@ -131,9 +131,9 @@ describe('Replicas', () => {
 
 it('a replica URL that is not PostgreSQL is rejected', async () => {
   const refused = { problems: [{ code: 'DATABASE_URL' }] }
-  await expect(connect('sqlite::memory:', { replicas: [ground.replica] })).rejects.toMatchObject(
+  await expect(connect('sqlite::memory:', { replicas: [cluster.replica] })).rejects.toMatchObject(
     refused,
   )
-  await expect(connect(ground.url, { replicas: ['mysql://a/b'] })).rejects.toMatchObject(refused)
-  await expect(connect(ground.url, { replicas: ['nowhere'] })).rejects.toMatchObject(refused)
+  await expect(connect(cluster.url, { replicas: ['mysql://a/b'] })).rejects.toMatchObject(refused)
+  await expect(connect(cluster.url, { replicas: ['nowhere'] })).rejects.toMatchObject(refused)
 })

@@ -103,8 +103,8 @@ const readEverything = async (database: Database): Promise<unknown> => {
   }
 }
 
-describe('are the column type of keys, references and uuid fields', () => {
-  it('have columns of their type: keys, what holds keys, and fields of the kind', async () => {
+describe('UUIDs in PostgreSQL', () => {
+  it('are the column type of keys, references and uuid fields', async () => {
     const database = await open()
     await database.sync()
     expect(await typesOf(database)).toEqual(columnsOfType('uuid'))

@@ -14,7 +14,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 export const contractSuites = [
   'test/records/sqlite.test.ts',
   'test/records/drivers.test.ts',
-  'test/records/readers.test.ts',
+  'test/records/reader-threads.test.ts',
 ]
 
 /**

@@ -11,13 +11,13 @@ import {
 import { metrics } from '../../src/modules/metrics/metrics.js'
 import {
   NoteModule,
-  replicaGround,
+  startReplicas,
   until,
   writeElsewhere,
   NoteController,
-} from './replica-ground.js'
+} from './replica-setup.js'
 
-const ground = replicaGround()
+const cluster = startReplicas()
 
 @Module({ imports: [NoteModule, metrics()] })
 class MeteredModule {}
@@ -26,16 +26,16 @@ type Headers = { [name: string]: string }
 
 describe('An application with replicas', () => {
   const start = async (options: BootstrapOptions = {}): Promise<Application> => {
-    process.env.DATABASE_REPLICAS = ground.replica
+    process.env.DATABASE_REPLICAS = cluster.replica
     try {
       const app = await bootstrap(NoteModule, {
-        database: `${ground.url}?replicaLag=3600000`,
+        database: `${cluster.url}?replicaLag=3600000`,
         listen: false,
         logger: false,
         trustProxy: true,
         ...options,
       })
-      ground.ends.push(() => app.close())
+      cluster.cleanups.push(() => app.close())
       return app
     } finally {
       delete process.env.DATABASE_REPLICAS
@@ -45,13 +45,13 @@ describe('An application with replicas', () => {
     (await app.inject({ url: '/notes', headers })).json()
 
   it('reports the pools of all servers', async () => {
-    const replicas = [ground.replica, 'postgres://127.0.0.1:1/nobody'].map(encodeURIComponent)
-    const database = await connect(`${ground.url}?replicaLag=3600000&replicas=${replicas.join()}`)
-    ground.ends.push(() => database.close())
+    const replicas = [cluster.replica, 'postgres://127.0.0.1:1/nobody'].map(encodeURIComponent)
+    const database = await connect(`${cluster.url}?replicaLag=3600000&replicas=${replicas.join()}`)
+    cluster.cleanups.push(() => database.close())
     const app = await bootstrap(MeteredModule, { database, listen: false, logger: false })
-    ground.ends.push(() => app.close())
+    cluster.cleanups.push(() => app.close())
     expect(await textsOf(app, {})).toEqual([])
-    const { host } = new URL(ground.replica)
+    const { host } = new URL(cluster.replica)
     const [replica, unreachable] = database.pool?.replicas ?? []
     expect(replica).toMatchObject({ name: host, isUp: true, most: 10 })
     expect(replica?.open).toBeGreaterThan(0)
@@ -82,7 +82,7 @@ describe('An application with replicas', () => {
 ])('lets %s read its own writes, while other callers read the replica', async (_who, signIn) => {
     const app = await start()
     const headers = await signIn(app)
-    await ground.standby.pause()
+    await cluster.standby.pause()
     const json = { text: 'mine' }
     const written = await app.inject({ method: 'POST', url: '/notes/guarded', json, headers })
     expect(written.status).toBe(headers.authorization === undefined ? 401 : 200)
@@ -92,7 +92,7 @@ describe('An application with replicas', () => {
     expect(await textsOf(app, headers)).toEqual(['mine'])
     const otherCaller = { 'x-forwarded-for': '10.0.0.9' }
     expect(await textsOf(app, otherCaller)).toEqual([])
-    await ground.standby.resume()
+    await cluster.standby.resume()
     await until(async () => ((await textsOf(app, otherCaller)) as string[]).length === 1)
   })
 
@@ -100,8 +100,8 @@ describe('An application with replicas', () => {
     const app = await start()
     const first = await app.inject({ method: 'POST', url: '/notes/session', json: { text: 'one' } })
     const cookie = String(first.headers['set-cookie']).split(';')[0] as string
-    await ground.standby.caughtUp()
-    await ground.standby.pause()
+    await cluster.standby.caughtUp()
+    await cluster.standby.pause()
     const json = { text: 'two' }
     const write = { method: 'POST', url: '/notes/session', json } as const
     await app.inject({ ...write, headers: { cookie, 'x-forwarded-for': '10.0.0.1' } })
@@ -115,8 +115,8 @@ describe('An application with replicas', () => {
 
   it('reads from the primary for requests that may write, and for cached responses', async () => {
     const app = await start()
-    await ground.standby.pause()
-    await writeElsewhere(ground, 'new')
+    await cluster.standby.pause()
+    await writeElsewhere(cluster, 'new')
     const headers = { 'x-forwarded-for': '10.0.0.1' }
     expect(await textsOf(app, headers)).toEqual([])
     const countResponse = await app.inject({ method: 'POST', url: '/notes/count', headers })
@@ -136,8 +136,8 @@ describe('An application with replicas', () => {
         await app.inject({ method: 'POST', url: '/graphql', json: { query }, headers })
       ).json()
     }
-    await ground.standby.pause()
-    const id = await writeElsewhere(ground, 'new')
+    await cluster.standby.pause()
+    const id = await writeElsewhere(cluster, 'new')
     const mutation = `mutation { createShelf(input: { name: "s", notes: [{ text: "a" }] }) { name notes { text shelf { name } } }
       updateNote(id: ${id}, input: { text: "seen" }) { text } }`
     expect(await graphql(mutation, '10.0.0.1')).toEqual({
@@ -154,7 +154,7 @@ describe('An application with replicas', () => {
   })
 
   it('serves reads from replicas while the primary is down, and rejects writes', async () => {
-    const app = await start({ database: `${ground.url}?replicaLag=200` })
+    const app = await start({ database: `${cluster.url}?replicaLag=200` })
     const writer = { 'x-forwarded-for': '10.0.0.1' }
     const json = { text: 'one' }
     const write = { method: 'POST', url: '/notes', json, headers: writer } as const
@@ -162,8 +162,8 @@ describe('An application with replicas', () => {
     const first = await app.inject({ ...write, url: '/notes/session', json: { text: 'two' } })
     const cookie = String(first.headers['set-cookie']).split(';')[0] as string
     const reader = { 'x-forwarded-for': '10.0.0.2' }
-    await ground.standby.caughtUp()
-    await ground.primary.stop()
+    await cluster.standby.caughtUp()
+    await cluster.primary.stop()
     try {
       await until(async () => (await app.inject(write)).status === 503)
 // The pool notices the outage shortly after the first failure.
@@ -182,7 +182,7 @@ describe('An application with replicas', () => {
       await expect(database.check()).rejects.toMatchObject({ status: 503 })
       await database.check('reads')
     } finally {
-      await ground.primary.start()
+      await cluster.primary.start()
     }
     await until(async () => (await app.inject(write)).status === 200)
   })

@@ -92,7 +92,7 @@ export class NoteController {
 @Module({ controllers: [NoteController], records: [Note, Shelf] })
 export class NoteModule {}
 
-export interface ReplicaGround {
+export interface ReplicaSetup {
   readonly primary: OwnPostgres
   readonly standby: Standby
 /** The URL of the primary's database, with the tables of the records. */
@@ -100,39 +100,39 @@ export interface ReplicaGround {
 /** The URL of the same database on the standby. */
   readonly replica: string
 /** Cleanup functions that run after the test. */
-  readonly ends: (() => Promise<unknown>)[]
+  readonly cleanups: (() => Promise<unknown>)[]
 }
 
 /** Starts the servers once per suite, with a new database for each test. */
-export function replicaGround(): ReplicaGround {
-  const ground = { ends: [] as ReplicaGround['ends'] } as {
-    -readonly [K in keyof ReplicaGround]: ReplicaGround[K]
+export function startReplicas(): ReplicaSetup {
+  const cluster = { cleanups: [] as ReplicaSetup['cleanups'] } as {
+    -readonly [K in keyof ReplicaSetup]: ReplicaSetup[K]
   }
   beforeAll(async () => {
-    ground.primary = await startOwnPostgres()
-    ground.standby = await startStandby(ground.primary)
+    cluster.primary = await startOwnPostgres()
+    cluster.standby = await startStandby(cluster.primary)
   })
   afterAll(async () => {
-    await ground.standby.close()
-    await ground.primary.close()
+    await cluster.standby.close()
+    await cluster.primary.close()
   })
   beforeEach(async () => {
-    ground.url = await ground.primary.createDatabase()
-    ground.replica = ground.standby.at(ground.url)
-    const database = await open(ground, {})
+    cluster.url = await cluster.primary.createDatabase()
+    cluster.replica = cluster.standby.at(cluster.url)
+    const database = await open(cluster, {})
     await database.sync()
-    await ground.standby.caughtUp()
+    await cluster.standby.caughtUp()
   })
   afterEach(async () => {
-    await ground.standby.resume()
-    await Promise.all(ground.ends.splice(0).map((end) => end()))
+    await cluster.standby.resume()
+    await Promise.all(cluster.cleanups.splice(0).map((end) => end()))
   })
-  return ground
+  return cluster
 }
 
 /** Connects with a replica lag limit of one hour by default. */
 export async function open(
-  { url, ends }: ReplicaGround,
+  { url, cleanups }: ReplicaSetup,
   options: Partial<DatabaseOptions>,
 ): Promise<Database> {
   const database = await connect(url, {
@@ -140,12 +140,12 @@ export async function open(
     replicaLag: 3_600_000,
     ...options,
   })
-  ends.push(() => database.close())
+  cleanups.push(() => database.close())
   return database
 }
 
 /** Creates a note through a separate connection. @returns its id */
-export async function writeElsewhere({ url }: ReplicaGround, text: string): Promise<number> {
+export async function writeElsewhere({ url }: ReplicaSetup, text: string): Promise<number> {
   const database = await connect(url, { records: [Note, Shelf] })
   try {
     return (await database.records(Note).create({ text })).id

@@ -1,27 +1,27 @@
 /** An application whose only database is a replica. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { type Application, Auth, bootstrap, connect } from '../../src/index.js'
-import { Note, NoteModule, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
+import { Note, NoteModule, startReplicas, Shelf, until, writeElsewhere } from './replica-setup.js'
 
-const ground = replicaGround()
+const cluster = startReplicas()
 
 const start = async (): Promise<{ app: Application; warnings: string[] }> => {
   const warnings: string[] = []
   const recordWarning = (_: object, message: string): unknown => warnings.push(message)
   const silent = (): undefined => undefined
   const app = await bootstrap(NoteModule, {
-    database: ground.replica,
+    database: cluster.replica,
     listen: false,
     logger: { debug: silent, info: silent, warn: recordWarning, error: silent } as never,
   })
-  ground.ends.push(() => app.close())
+  cluster.cleanups.push(() => app.close())
   return { app, warnings }
 }
 
 describe('An application on a replica only', () => {
   it('serves reads, rejects writes with 503 and a reason, and warns at the start', async () => {
-    await writeElsewhere(ground, 'one')
-    await ground.standby.caughtUp()
+    await writeElsewhere(cluster, 'one')
+    await cluster.standby.caughtUp()
     const { app, warnings } = await start()
     expect(warnings).toContainEqual(expect.stringContaining('the database is a replica or read-only'))
     expect((await app.inject({ url: '/notes' })).json()).toEqual(['one'])
@@ -50,11 +50,11 @@ describe('An application on a replica only', () => {
     const { app } = await start()
     const token = await app.get(Auth).getToken({ sub: '9' })
     const primary = await bootstrap(NoteModule, {
-      database: ground.url,
+      database: cluster.url,
       listen: false,
       logger: false,
     })
-    ground.ends.push(() => primary.close())
+    cluster.cleanups.push(() => primary.close())
     await primary.get(Auth).revokeAll('9')
     await until(async () => (await app.get(Auth).verify(token)) === null)
   })
@@ -62,13 +62,13 @@ describe('An application on a replica only', () => {
   it('caches no responses, because it receives no changes', async () => {
     const { app } = await start()
     expect((await app.inject({ url: '/notes/cached' })).json()).toBe(0)
-    await writeElsewhere(ground, 'one')
+    await writeElsewhere(cluster, 'one')
     await until(async () => (await app.inject({ url: '/notes/cached' })).json() === 1)
   })
 
   it('reads in transactions of every isolation level', async () => {
-    const database = await connect(ground.replica, { records: [Note, Shelf] })
-    ground.ends.push(() => database.close())
+    const database = await connect(cluster.replica, { records: [Note, Shelf] })
+    cluster.cleanups.push(() => database.close())
     for (const isolation of ['repeatable read', 'serializable'] as const) {
       expect(await database.transaction((tx) => tx.records(Note).count(), { isolation })).toBe(0)
     }
@@ -78,8 +78,8 @@ describe('An application on a replica only', () => {
   })
 
   it('does not start if the schema differs', async () => {
-    const empty = ground.standby.at(await ground.primary.createDatabase())
-    await ground.standby.caughtUp()
+    const empty = cluster.standby.at(await cluster.primary.createDatabase())
+    await cluster.standby.caughtUp()
     await expect(
       bootstrap(NoteModule, { database: empty, listen: false, logger: false }),
     ).rejects.toThrow('Table note is missing.')
@@ -87,21 +87,21 @@ describe('An application on a replica only', () => {
 })
 
 it('An application starts read-only on its replicas while the primary is down, and writes when the primary is back', async () => {
-  await writeElsewhere(ground, 'one')
-  await ground.standby.caughtUp()
-  await ground.primary.stop()
+  await writeElsewhere(cluster, 'one')
+  await cluster.standby.caughtUp()
+  await cluster.primary.stop()
   let isBack = false
   try {
     const app = await bootstrap(NoteModule, {
-      database: `${ground.url}?replicas=${encodeURIComponent(ground.replica)}`,
+      database: `${cluster.url}?replicas=${encodeURIComponent(cluster.replica)}`,
       listen: false,
       logger: false,
     })
-    ground.ends.push(() => app.close())
+    cluster.cleanups.push(() => app.close())
     expect((await app.inject({ url: '/notes' })).json()).toEqual(['one'])
     const write = { method: 'POST', url: '/notes', json: { text: 'two' } } as const
     expect((await app.inject(write)).status).toBe(503)
-    await ground.primary.start()
+    await cluster.primary.start()
     isBack = true
     await until(async () => (await app.inject(write)).status === 200)
     await until(async () => {
@@ -111,14 +111,14 @@ it('An application starts read-only on its replicas while the primary is down, a
       )
     })
   } finally {
-    if (!isBack) await ground.primary.start()
+    if (!isBack) await cluster.primary.start()
   }
 })
 
 it('An application does not start if the primary is up and rejects the connection', async () => {
-  const wrong = new URL(ground.url)
+  const wrong = new URL(cluster.url)
   wrong.pathname = '/no_such_database'
   await expect(
-    connect(wrong.href, { records: [Note, Shelf], replicas: [ground.replica] }),
+    connect(wrong.href, { records: [Note, Shelf], replicas: [cluster.replica] }),
   ).rejects.toMatchObject({ problems: [{ code: 'DATABASE_UNREACHABLE' }] })
 })

@@ -140,7 +140,7 @@ describe('the pool of PostgreSQL connections', () => {
     await app.close()
   })
 
-// test/engines/slow-reads.test.ts proves that these reads do not count as slow.
+// test/engines/slow-read-detector.test.ts proves that these reads do not count as slow.
   it('still serves quick queries while the whole server is slow', async () => {
     const proxy = await startStallingProxy(url)
     const app = await open(10, proxy.through(url))
