@@ -223,8 +223,8 @@ describe('access rules of records', () => {
   it('do not reveal the hidden rows that block a deletion', async () => {
     await database.records(Note).create({ text: 'c', owner: 'bob', parentId: 1 })
     const token = await tokenOf({ sub: 'ann' })
-    const answer = await app.inject({ method: 'DELETE', url: '/notes/1', token })
-    expect([answer.status, answer.json()]).toEqual([
+    const response = await app.inject({ method: 'DELETE', url: '/notes/1', token })
+    expect([response.status, response.json()]).toEqual([
       409,
       { error: 'This Note is still referred to by other records.' },
     ])

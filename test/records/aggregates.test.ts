@@ -115,17 +115,17 @@ function reference(all: readonly Row[], options: globalThis.Record<string, unkno
     groups.set(key, [...(groups.get(key) ?? []), row])
   }
   return [...groups.values()].map((rows) => {
-    const answer: Row = {}
-    for (const name of groupBy) answer[name] = rows[0]?.[name] ?? null
-    if (options.count === true) answer.count = rows.length
+    const groupRow: Row = {}
+    for (const name of groupBy) groupRow[name] = rows[0]?.[name] ?? null
+    if (options.count === true) groupRow.count = rows.length
     for (const operation of ['sum', 'avg', 'min', 'max'])
       for (const name of (options[operation] ?? []) as string[])
-        answer[`${operation}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = computeAggregate(
+        response[`${operation}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = computeAggregate(
           operation,
           name,
           rows,
         )
-    return answer
+    return response
   })
 }
 
@@ -136,8 +136,8 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
   let storedRows: Row[]
   let app: Application
   const url = async (path: string): Promise<{ status: number; body: Row[] }> => {
-    const answer = await app.inject({ method: 'GET', url: path })
-    return { status: answer.status, body: JSON.parse(answer.body) as Row[] }
+    const response = await app.inject({ method: 'GET', url: path })
+    return { status: response.status, body: JSON.parse(response.body) as Row[] }
   }
 
   beforeAll(async () => {
@@ -314,8 +314,8 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
   const graphql = async (query: string): Promise<Row> => {
     const body = JSON.stringify({ query })
     const headers = { 'content-type': 'application/json' }
-    const answer = await app.inject({ method: 'POST', url: '/graphql', headers, body })
-    return JSON.parse(answer.body) as Row
+    const response = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return JSON.parse(response.body) as Row
   }
 
   it('returns aggregates over GraphQL, nested by field', async () => {
@@ -378,7 +378,7 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     ['having.maxMargin.gte=1', 401],
     ['orderBy=avgMargin', 401],
     ['margin=1', 401],
-  ])('answers ?%s with %i', async (query, status) => {
+])('responds to ?%s with %i', async (query, status) => {
     expect((await url(`/sales/aggregate?${query}`)).status).toBe(status)
   })
 

@@ -89,14 +89,14 @@ describe('batched reads of many clients', () => {
     )
     const canSee = ({ sub, id }: { sub: string; id: number }): boolean =>
       id <= 90 && people[id % 3] === sub
-    for (const [n, answer] of (await Promise.all(rest)).entries()) {
+    for (const [n, response] of (await Promise.all(rest)).entries()) {
       const { sub, id } = requests[n] as (typeof requests)[number]
-      expect(answer.status).toBe(canSee({ sub, id }) ? 200 : 404)
-      if (canSee({ sub, id })) expect(answer.json()).toEqual({ id, owner: sub, text: `of ${id}` })
+      expect(response.status).toBe(canSee({ sub, id }) ? 200 : 404)
+      if (canSee({ sub, id })) expect(response.json()).toEqual({ id, owner: sub, text: `of ${id}` })
     }
-    for (const [n, answer] of (await Promise.all(graphql)).entries()) {
+    for (const [n, response] of (await Promise.all(graphql)).entries()) {
       const { sub, id } = requests[n] as (typeof requests)[number]
-      expect(answer.json()).toEqual({
+      expect(response.json()).toEqual({
         data: {
           diary: canSee({ sub, id }) ? { id: String(id), owner: sub, text: `of ${id}` } : null,
           page: id <= 90 ? { text: `page ${id}` } : null,
@@ -112,21 +112,21 @@ describe('batched reads of many clients', () => {
     const pages = requests.map((sub) => sendAs(sub, '/pages?limit=20'))
     const idsOf = (sub: string): number[] =>
       Array.from({ length: 90 }, (_, n) => n + 1).filter((id) => people[id % 3] === sub)
-    for (const [n, answer] of (await Promise.all(lists)).entries()) {
-      const rows = answer.json() as Diary[]
-      expect(answer.headers['x-total-count']).toBe('30')
+    for (const [n, response] of (await Promise.all(lists)).entries()) {
+      const rows = response.json() as Diary[]
+      expect(response.headers['x-total-count']).toBe('30')
       expect(rows.map(({ owner }) => owner)).toEqual(Array(30).fill(requests[n]))
       expect(rows.map(({ id }) => id).sort((a, b) => a - b)).toEqual(idsOf(requests[n] ?? ''))
     }
-    for (const [n, answer] of (await Promise.all(queries)).entries()) {
+    for (const [n, response] of (await Promise.all(queries)).entries()) {
       const rows = idsOf(requests[n] ?? '').map((id) => ({ id: String(id), owner: requests[n] }))
-      expect(answer.json()).toEqual({ data: { diaries: rows } })
+      expect(response.json()).toEqual({ data: { diaries: rows } })
     }
-    for (const answer of await Promise.all(pages)) {
+    for (const response of await Promise.all(pages)) {
       const rows = Array.from({ length: 20 }, (_, n) => ({ id: n + 1, text: `page ${n + 1}` }))
-      expect(answer.json()).toEqual(rows)
-      expect(answer.headers['x-total-count']).toBe('90')
-      expect(answer.headers['etag']).toMatch(/^"[\w-]{27}"$/)
+      expect(response.json()).toEqual(rows)
+      expect(response.headers['x-total-count']).toBe('90')
+      expect(response.headers['etag']).toMatch(/^"[\w-]{27}"$/)
     }
   })
 })

@@ -119,7 +119,7 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
     const statements = await testTable.watch.during(async () => {
       results = await testTable.concurrently(() => ids.map((id) => rename(id, `now ${id}`)))
     })
-    expect(results.map((answer) => (answer as PromiseFulfilledResult<Box | null>).value)).toEqual(
+    expect(results.map((result) => (result as PromiseFulfilledResult<Box | null>).value)).toEqual(
       ids.map((id) => (id > count ? null : expect.objectContaining({ id, name: `now ${id}` }))),
     )
     const missing = ids.filter((id) => id > count)
@@ -179,7 +179,7 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
     await testTable.warmUp(rename)
     const names = Array.from({ length: 12 }, (_, n) => `name ${n}`)
     const results = await testTable.concurrently(() => names.map((name) => rename(150, name)))
-    const records = results.map((answer) => (answer as PromiseFulfilledResult<Box>).value)
+    const records = results.map((result) => (result as PromiseFulfilledResult<Box>).value)
     expect(records.map(({ name }) => name)).toEqual(names)
     expect(records.map(({ version }) => version).sort((a, b) => a - b)).toEqual(
       names.map((_, n) => n + 2),
@@ -472,8 +472,8 @@ describe('updates next to locked rows', () => {
       ...names.map((name, n) => rename(21 + n, name)),
     ])
     expect(results[0]?.status).toBe('fulfilled')
-    for (const answer of results.slice(1))
-      expect(answer).toMatchObject({ reason: { status: 503, code: 'DATABASE_UNAVAILABLE' } })
+    for (const result of results.slice(1))
+      expect(result).toMatchObject({ reason: { status: 503, code: 'DATABASE_UNAVAILABLE' } })
     const stored = await testTable.boxes.list({ where: { id: { gte: 21, lte: 23 } } })
     expect(stored.map(({ name }) => name)).toEqual(['Box 21', 'Box 22', 'Box 23'])
   })
@@ -605,8 +605,8 @@ describe('updates in one GraphQL operation', () => {
       ([id, name], n) => `m${n}: updateLedger(id: ${id}, input: { name: "${name}" }) { id name }`,
     )
     const json = { query: `mutation { ${fields.join(' ')} }` }
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json })
-    return answer.json() as {
+    const response = await app.inject({ method: 'POST', url: '/graphql', json })
+    return response.json() as {
       data: globalThis.Record<string, unknown>
       errors?: readonly { path: readonly string[] }[]
     }
@@ -625,11 +625,11 @@ describe('updates in one GraphQL operation', () => {
   it('are one statement when they set the same fields of different rows', async () => {
     await warmUp()
     const changes = four(10, 'together').toReversed()
-    let answer: unknown
+    let response: unknown
     const statements = await watch.during(async () => {
-      answer = await rename(changes)
+      response = await rename(changes)
     })
-    expect(answer).toEqual({ data: named(changes) })
+    expect(response).toEqual({ data: named(changes) })
     expect(statements.filter(isUpdate).map(isBatched)).toEqual([true])
   })
 
@@ -688,12 +688,12 @@ describe('updates in one GraphQL operation', () => {
   it('keep their order while a row is locked: no later update becomes visible first', async () => {
     await warmUp()
     const other = await connect(url, { records: [Ledger] })
-    let answer: ReturnType<typeof rename> | undefined
+    let response: ReturnType<typeof rename> | undefined
     await other.transaction(
       async (tx) => {
         const ledgers = tx.records(Ledger)
         await ledgers.find(71, { lock: true })
-        answer = rename([
+        response = rename([
           [70, 'before'],
           [71, 'held'],
           [72, 'behind'],
@@ -704,7 +704,7 @@ describe('updates in one GraphQL operation', () => {
       },
       { isolation: 'read committed' },
     )
-    expect((await answer)?.data).toMatchObject({ m1: { name: 'held' }, m2: { name: 'behind' } })
+    expect((await response)?.data).toMatchObject({ m1: { name: 'held' }, m2: { name: 'behind' } })
     expect(await database.records(Ledger).find(71)).toMatchObject({ name: 'held', worth: '7.00' })
     await other.close()
   })

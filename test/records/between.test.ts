@@ -152,7 +152,7 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
       expect(parameters).toContain(`"${field}.between"`)
     expect(parameters).not.toContain('"visible.between"')
     const type = '{ __type(name: "IntFilter") { inputFields { name description } } }'
-    const answer = JSON.stringify(await graphql(type))
-    expect(answer).toContain('From the first of two values to the second, both included.')
+    const response = JSON.stringify(await graphql(type))
+    expect(response).toContain('From the first of two values to the second, both included.')
   })
 })

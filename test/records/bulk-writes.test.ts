@@ -44,8 +44,8 @@ describe.each(engines)('%s: bulk writes', (_name, open) => {
   const graphql = async (query: string): Promise<{ data: Row; errors?: Row[] }> => {
     const body = JSON.stringify({ query })
     const headers = { 'content-type': 'application/json' }
-    const answer = await app.inject({ method: 'POST', url: '/graphql', headers, body })
-    return JSON.parse(answer.body) as { data: Row; errors?: Row[] }
+    const response = await app.inject({ method: 'POST', url: '/graphql', headers, body })
+    return JSON.parse(response.body) as { data: Row; errors?: Row[] }
   }
   const skus = async (): Promise<string[]> => (await wares.list()).map(({ sku }) => sku)
 

@@ -306,7 +306,7 @@ describe('bulk inserts on PostgreSQL', () => {
     const repository = database.records(Parcel)
     const results = await database.transaction(async () => {
       const before = await repository.create({ code: 'before', weight: 1 })
-      const answers = await Promise.all([
+      const results = await Promise.all([
         repository.find(before.id),
         repository.insertMany(parcels(2500)),
         repository.count(),
@@ -316,7 +316,7 @@ describe('bulk inserts on PostgreSQL', () => {
         repository.find(before.id),
         repository.list({ where: { code: 'beside' } }),
       ])
-      return [...answers, await repository.count()]
+      return [...results, await repository.count()]
     })
     expect(results[0]).toMatchObject({ code: 'before' })
     expect([results[1], results[3], results[5]]).toStrictEqual([2500, 2500, 300])
@@ -336,7 +336,7 @@ describe('bulk inserts on PostgreSQL', () => {
     const nowhere = { ...copy, sql: 'copy no_such_table from stdin' }
     const one = frameworkQuery('select 1')
     const outcomes = async (work: readonly unknown[]): Promise<string[]> =>
-      (await Promise.allSettled(work.map((answer) => Promise.resolve(answer)))).map(
+      (await Promise.allSettled(work.map((result) => Promise.resolve(result)))).map(
         ({ status }) => status,
       )
     const good = 'a\t1\t\\N\n'

@@ -71,8 +71,8 @@ describe.each(engines)('pages of crud lists on %s', (_name, open) => {
 
   it('use the same cursor as pages of GraphQL', async () => {
     const query = `{ productsPage(first: 3, orderBy: [{ price: desc }]) { pageInfo { endCursor } } }`
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-    const { data } = answer.json() as {
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const { data } = response.json() as {
       data: { productsPage: { pageInfo: { endCursor: string } } }
     }
     const { endCursor } = data.productsPage.pageInfo

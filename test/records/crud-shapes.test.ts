@@ -101,8 +101,8 @@ describe.each(engines)('%s: response shapes of crud', (_name, open) => {
   const send = async (method: string, url: string, body?: object) => {
     const headers = { 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) }
-    const answer = await app.inject({ method, url, ...sent })
-    return { status: answer.status, body: JSON.parse(answer.body || 'null') as unknown }
+    const response = await app.inject({ method, url, ...sent })
+    return { status: response.status, body: JSON.parse(response.body || 'null') as unknown }
   }
 
   beforeAll(async () => {
@@ -169,9 +169,9 @@ describe.each(engines)('%s: response shapes of crud', (_name, open) => {
       statements.push((message as { sql: string }).sql)
     }
     subscribe('filigree:statement', onStatement)
-    const answer = await send('GET', url)
+    const response = await send('GET', url)
     unsubscribe('filigree:statement', onStatement)
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     expect(statements).toHaveLength(1)
   })
 

@@ -140,17 +140,17 @@ describe('crud', () => {
     [{ ...lamp, createdAt: '2026-01-01' }, 'createdAt unknown'],
     [{ ...lamp, category: { name: 'x' } }, 'category unknown'],
   ])('refuses %j with 400', async (json, expected) => {
-    const answer = await app.inject({ method: 'POST', url: '/products', json })
-    expect(answer.status).toBe(400)
-    const { errors } = answer.json() as { errors: { path: string; code: string }[] }
+    const response = await app.inject({ method: 'POST', url: '/products', json })
+    expect(response.status).toBe(400)
+    const { errors } = response.json() as { errors: { path: string; code: string }[] }
     expect(errors.map(({ path, code }) => `${path} ${code}`)).toContain(expected)
   })
 
   it('responds with 409 to a missing reference', async () => {
     const json = { ...lamp, categoryId: 9 }
-    const answer = await app.inject({ method: 'POST', url: '/products', json })
-    expect(answer.status).toBe(409)
-    expect(answer.json()).toMatchObject({ error: 'categoryId names no Category' })
+    const response = await app.inject({ method: 'POST', url: '/products', json })
+    expect(response.status).toBe(409)
+    expect(response.json()).toMatchObject({ error: 'categoryId names no Category' })
   })
 
   it('never sends hidden fields', async () => {
@@ -184,12 +184,12 @@ describe('crud', () => {
       ['?stock.isNull=true', 'Lantern', '1'],
       ['?active=true', 'Lamp Lantern a,b', '3'],
       ['?category.name=Light&price=10', 'Lantern', '1'],
-    ])('answers %p', async (query, expected, total) => {
-      const answer = await app.inject({ url: `/products${query}` })
-      expect(answer.status).toBe(200)
-      const names = (answer.json() as { name: string }[]).map(({ name }) => name)
+])('returns the matching rows for %p', async (query, expected, total) => {
+      const response = await app.inject({ url: `/products${query}` })
+      expect(response.status).toBe(200)
+      const names = (response.json() as { name: string }[]).map(({ name }) => name)
       expect(names.join(' ')).toBe(expected)
-      expect(answer.headers['x-total-count']).toBe(total)
+      expect(response.headers['x-total-count']).toBe(total)
     })
 
     it('exposes the total, the tag and the fresh token to pages of other origins', async () => {
@@ -228,8 +228,8 @@ describe('crud', () => {
     const json = { name: 'Dark' }
     expect((await app.inject({ method: 'POST', url: '/gated', json })).status).toBe(401)
     expect((await app.inject({ method: 'DELETE', url: '/gated/1' })).status).toBe(401)
-    const answer = await app.inject({ method: 'POST', url: '/gated', json, token: 'key' })
-    expect(answer.status).toBe(201)
+    const response = await app.inject({ method: 'POST', url: '/gated', json, token: 'key' })
+    expect(response.status).toBe(201)
   })
 
   it('keeps a route that the class declares itself', async () => {
@@ -261,12 +261,12 @@ describe('crud', () => {
     ['null', null],
     ['a filter with an undefined value', { owner: undefined }],
     ['a filter with a nested undefined value', { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] }],
-  ])('shows and writes no rows when the rows rule returns %s', async (_what, answer) => {
+  ])('shows and writes no rows when the rows rule returns %s', async (_what, rowsResult) => {
     const diaries = database.records(Diary)
     const { id } = await diaries.create({ owner: 'ann' })
     diaryRows = { owner: 'ann' }
     expect((await app.inject({ url: `/diaries/${id}` })).status).toBe(200)
-    diaryRows = answer
+    diaryRows = rowsResult
     const list = await app.inject({ url: '/diaries' })
     expect([list.json(), list.headers['x-total-count']]).toEqual([[], '0'])
     expect((await app.inject({ url: `/diaries/${id}` })).status).toBe(404)

@@ -229,10 +229,10 @@ describe.each(engines)('domain rules in hooks on %s', (_, open) => {
   const sendAs = async (user: string, [method, url, json]: ClientRequest): Promise<unknown> => {
     const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
-    const answer = await app.inject({ method, url: encodeURI(url), headers, ...(json && { json }) })
-    expect(answer.status).toBeLessThan(300)
-    expect(answer.body).not.toContain('"errors"')
-    return answer.body
+    const response = await app.inject({ method, url: encodeURI(url), headers, ...(json && { json }) })
+    expect(response.status).toBeLessThan(300)
+    expect(response.body).not.toContain('"errors"')
+    return response.body
   }
   const logTexts = async (): Promise<string[]> =>
     (await database.records(Log).list()).map(({ text }) => text)
@@ -280,8 +280,8 @@ describe.each(engines)('domain rules in hooks on %s', (_, open) => {
     expect(hookCalls).toMatchObject([{ caller: undefined, by: 'key' }])
     await sendAs('key', ['POST', '/books/way/updateWhere'])
     expect(hookCalls).toMatchObject([{ by: 'key' }, { by: 'key' }])
-    const answer = await app.inject({ method: 'POST', url: '/books/open/create' })
-    expect(answer.status).toBe(409)
+    const response = await app.inject({ method: 'POST', url: '/books/open/create' })
+    expect(response.status).toBe(409)
     expect(hookCalls[2]).toMatchObject({ caller: undefined, by: 'token' })
   })
 

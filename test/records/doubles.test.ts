@@ -61,8 +61,8 @@ describe.each(engines)('doubles on %s', (_, open) => {
   })
 
   const query = async (text: string): Promise<unknown> => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query: text } })
-    return (JSON.parse(answer.body) as { data: unknown }).data
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query: text } })
+    return (JSON.parse(response.body) as { data: unknown }).data
   }
 
   it('keep all digits in GraphQL, in related rows too', async () => {

@@ -51,7 +51,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
 
   it("keeps JSON from a subquery as JSON, with the driver's SQL and the portable SQL", async () => {
     const engine = await openEngine(url, { log: silentLog })
-    const answers = [engine.dialect, sqliteDialect].map(
+    const results = [engine.dialect, sqliteDialect].map(
       async ({ jsonOfSubquery: [before, after] }) =>
         engine.run(
           frameworkQuery(`select json_object('a', ${before}(select json_group_array(1))${after})`),
@@ -59,7 +59,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
           'first',
         ),
     )
-    expect(await Promise.all(answers)).toEqual([['{"a":[1]}'], ['{"a":[1]}']])
+    expect(await Promise.all(results)).toEqual([['{"a":[1]}'], ['{"a":[1]}']])
     await engine.close()
   })
 
@@ -70,9 +70,9 @@ describe.each(drivers)('SQLite by %s', (driver) => {
       categories { name products(orderBy: { name: asc }) { name colors reviews { stars author { name } } } }
       productsPage(first: 1) { edges { node { name reviews { stars } } } }
     }`
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
     const reviews = [{ stars: 5, author: { name: 'Ann' } }]
-    expect(answer.json()).toEqual({
+    expect(response.json()).toEqual({
       data: {
         categories: [
           {

@@ -191,8 +191,8 @@ for (const [name, url] of await startBothEngines()) {
       const query = async (role?: string) => {
         const token = role === undefined ? undefined : tokens[role]
         const json = { query: '{ chief { id name salary bonus } }' }
-        const answer = await app.inject({ method: 'POST', url: '/graphql', json, token })
-        const { data, errors = [] } = answer.json() as {
+        const response = await app.inject({ method: 'POST', url: '/graphql', json, token })
+        const { data, errors = [] } = response.json() as {
           readonly data: unknown
           readonly errors?: readonly { readonly path: readonly string[] }[]
         }

@@ -101,9 +101,9 @@ describe.each(engines)('hooks on %s', (_, open) => {
   const sendAs = async (user: string, method: string, url: string, json?: object): Promise<unknown> => {
     const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
-    const answer = await app.inject({ method, url, headers, ...(json && { json }) })
-    expect(answer.status).toBeLessThan(300)
-    return answer.json()
+    const response = await app.inject({ method, url, headers, ...(json && { json }) })
+    expect(response.status).toBeLessThan(300)
+    return response.json()
   }
   const signed = async (): Promise<string | undefined> =>
     (await database.records(Note).list({ where: { text: 'a' } }))[0]?.by

@@ -241,8 +241,8 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     ).toBe(400)
     const text = 'mutation ($input: MeetingInput!) { createMeeting(input: $input) { id } }'
     const variables = { input: { ...wrong, place: undefined } }
-    const answer = await send('POST', '/graphql', { query: text, variables })
-    expect(answer.body).toContain('It ends before it begins.')
+    const response = await send('POST', '/graphql', { query: text, variables })
+    expect(response.body).toContain('It ends before it begins.')
     for (const create of Object.values(creations))
       await expect(create(database, wrong)).rejects.toMatchObject({ status: 400 })
     await database.records(Meeting).create({ ...old, id: 1, dayId: 1 })

@@ -124,8 +124,8 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
 
   const crud = async (id: number | undefined, input: object): Promise<WriteResult> => {
     const [method, url] = id === undefined ? ['POST', '/shops'] : ['PATCH', `/shops/${id}`]
-    const answer = await app.inject({ method, url, json: input })
-    return { status: answer.status, body: answer.json() }
+    const response = await app.inject({ method, url, json: input })
+    return { status: response.status, body: response.json() }
   }
   const graphql = async (id: number | undefined, input: object): Promise<WriteResult> => {
     const query =
@@ -133,8 +133,8 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
         ? 'mutation ($input: ShopInput) { done: createShop(input: $input) { id } }'
         : 'mutation ($input: ShopInput, $id: ID!) { done: updateShop(id: $id, input: $input) { id } }'
     const json = { query, variables: { id, input } }
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json })
-    const { data, errors } = answer.json() as {
+    const response = await app.inject({ method: 'POST', url: '/graphql', json })
+    const { data, errors } = response.json() as {
       data: { done?: unknown } | null
       errors?: { extensions: { code: string } }[]
     }

@@ -166,8 +166,8 @@ describe.each(engines)('lists ordered by a nullable column on %s', (name, open) 
             edges { node { id } } pageInfo { endCursor hasNextPage }
           }
         }`
-        const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-        const { data } = answer.json() as { data: Answer }
+        const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+        const { data } = response.json() as { data: ListResponse }
         const ids = all.slice(offset, offset + 20).map(({ id }) => id)
         expect(data.parcels.map(({ id }) => Number(id))).toEqual(ids)
         expect(data.parcelsPage.edges.map(({ node }) => Number(node.id))).toEqual(ids)
@@ -190,8 +190,8 @@ describe.each(engines)('lists ordered by a nullable column on %s', (name, open) 
     const explain = isLite ? 'explain query plan ' : 'explain '
     const sql = isLite ? statement.sql : statement.sql.replace(/\$\d+/g, '5')
     const values = isLite ? (statement.sql.match(/\?/g) ?? []).map(() => 5) : []
-    const answer = await context.engine.run(frameworkQuery(explain + sql), values, 'all')
-    const plan = answer.rows.flat().join('\n')
+    const explained = await context.engine.run(frameworkQuery(explain + sql), values, 'all')
+    const plan = explained.rows.flat().join('\n')
     expect(plan).toMatch(new RegExp(`index.*parcel_${by}_(desc_)?index`, 'i'))
   })
 })
@@ -203,7 +203,7 @@ interface Term {
   readonly nulls: Nulls
 }
 
-interface Answer {
+interface ListResponse {
   parcels: { id: string }[]
   parcelsPage: { edges: { node: { id: string } }[]; pageInfo: { endCursor: string } }
 }

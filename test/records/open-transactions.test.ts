@@ -123,8 +123,8 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true }).addMutat
   args: { jti: 'String', sub: 'String', token: 'String', fails: 'Boolean' },
   resolve: async (_parent, args) => {
     const job: TokenJob = args
-    const answer = await current.app.get(Database).transaction(() => current.app.get(Tokens).run(job))
-    return JSON.stringify(answer)
+    const response = await current.app.get(Database).transaction(() => current.app.get(Tokens).run(job))
+    return JSON.stringify(response)
   },
 })
 graphql.registerRoute('/graphql')
@@ -164,9 +164,9 @@ describe.each(await startBothEngines())('%s: framework data in an open transacti
     const query =
       'mutation ($jti: String, $sub: String, $token: String, $fails: Boolean) { job(jti: $jti, sub: $sub, token: $token, fails: $fails) }'
     const json = route === '/graphql' ? { query, variables: job } : job
-    const answer = await app.inject({ method: 'POST', url: route, json })
-    if (route !== '/graphql') return { status: answer.status, body: answer.json() }
-    const { data, errors } = answer.json() as { data: { job: string } | null; errors?: unknown[] }
+    const response = await app.inject({ method: 'POST', url: route, json })
+    if (route !== '/graphql') return { status: response.status, body: response.json() }
+    const { data, errors } = response.json() as { data: { job: string } | null; errors?: unknown[] }
     return errors === undefined
       ? { status: 200, body: JSON.parse(data?.job ?? 'null') as unknown }
       : { status: 418, body: undefined }
@@ -202,8 +202,8 @@ describe.each(await startBothEngines())('%s: framework data in an open transacti
 
     it('more requests than connections do not block each other', async () => {
       const jobs = await Promise.all(Array.from({ length: 24 }, signIn))
-      const answers = await Promise.all(jobs.map(({ jti, token }) => send(route, { jti, token })))
-      expect(answers.map(({ status }) => status)).toEqual(jobs.map(() => 200))
+      const responses = await Promise.all(jobs.map(({ jti, token }) => send(route, { jti, token })))
+      expect(responses.map(({ status }) => status)).toEqual(jobs.map(() => 200))
     })
   })
 

@@ -28,8 +28,8 @@ describe('PGlite', () => {
     const app = await bootstrap(LampModule, { database, listen: false, logger: false })
     try {
       const query = '{ lamps { id name } }'
-      const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-      expect(answer.json()).toEqual({ data: { lamps: [] } })
+      const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      expect(response.json()).toEqual({ data: { lamps: [] } })
     } finally {
       await app.close()
     }

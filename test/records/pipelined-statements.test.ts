@@ -54,8 +54,8 @@ describe('pipelined statements on PostgreSQL', () => {
 /** A short read that may share a connection. */
   const batchable = (sql: string) => frameworkQuery(sql, { together: 'calls' })
   const sleepRead = batchable('select $1::int, pg_sleep($2)')
-  const settleAll = (answers: readonly unknown[]) =>
-    Promise.allSettled(answers.map((answer) => Promise.resolve(answer)))
+  const settleAll = (results: readonly unknown[]) =>
+    Promise.allSettled(results.map((returned) => Promise.resolve(returned)))
 
   it('return each caller its own row, for random and missing ids', async () => {
     const separate = await connect(url, { records: [Item] })
@@ -77,7 +77,7 @@ describe('pipelined statements on PostgreSQL', () => {
     const broken = batchable('select * from no_such_table where id = $1')
     const circle: { self?: unknown } = {}
     circle.self = circle
-    const answers = await settleAll([
+    const results = await settleAll([
       engine.run(divide, [3], 'first'),
       engine.run(divide, [0], 'first'),
       engine.run(broken, [1], 'first'),
@@ -85,7 +85,7 @@ describe('pipelined statements on PostgreSQL', () => {
       engine.run(broken, [2], 'first'),
       engine.run(divide, [4], 'first'),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([
+    expect(results.map(({ status }) => status)).toEqual([
       'fulfilled',
       'rejected',
       'rejected',
@@ -93,7 +93,7 @@ describe('pipelined statements on PostgreSQL', () => {
       'rejected',
       'fulfilled',
     ])
-    expect([answers[0], answers[5]]).toMatchObject([{ value: [4] }, { value: [3] }])
+    expect([results[0], results[5]]).toMatchObject([{ value: [4] }, { value: [3] }])
 // A statement that could not be prepared works as soon as its table exists.
     await query('create table no_such_table (id int)')
     expect(await engine.run(broken, [1], 'rows')).toEqual([])
@@ -116,8 +116,8 @@ describe('pipelined statements on PostgreSQL', () => {
       ['text', null],
     ] as const
     for (const [type, value] of kinds) {
-      const [answer] = (await engine.run(batchable(`select $1::${type}`), [value], 'first')) ?? []
-      expect(answer).toEqual(value)
+      const [returned] = (await engine.run(batchable(`select $1::${type}`), [value], 'first')) ?? []
+      expect(returned).toEqual(value)
     }
     expect(await engine.run(batchable('select $1::int[]'), [[1, 2]], 'first')).toEqual([[1, 2]])
     expect(
@@ -236,14 +236,14 @@ describe('pipelined statements on PostgreSQL', () => {
   it.each([1, 2, 10])('concurrent writes over %i connections fail individually', async (connections) => {
     const separate = await connect(`${url}?connections=${connections}`, { records: [Item] })
     const items = separate.records(Item)
-    const answers = await Promise.allSettled(
+    const results = await Promise.allSettled(
       Array.from({ length: 60 }, (_, index) =>
         items.update(index + 1, index % 10 === 7 ? { name: 'Item 500' } : { stock: 10_000 + index }),
       ),
     )
-    const failed = answers.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
+    const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
     expect(failed).toEqual([7, 17, 27, 37, 47, 57])
-    expect(answers[7]).toMatchObject({ reason: { status: 409 } })
+    expect(results[7]).toMatchObject({ reason: { status: 409 } })
     const rows = await items.list({ where: { stock: { gte: 10_000 } } })
     expect(rows).toHaveLength(54)
     await items.updateWhere({ stock: { gte: 10_000 } }, { stock: 1 })

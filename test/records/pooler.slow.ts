@@ -172,8 +172,8 @@ const where =
       const holder = await open(direct)
       await holder.transaction(async () => {
         await sql`lock table entry in access exclusive mode`.execute(holder.kysely)
-        const answer = await fetch(`${app.url}/entries?number=7`)
-        expect(answer.status).toBe(503)
+        const response = await fetch(`${app.url}/entries?number=7`)
+        expect(response.status).toBe(503)
         while ((await running()) > 0) await new Promise((resolve) => setImmediate(resolve))
       })
       expect((await fetch(`${app.url}/entries?number=7`)).status).toBe(200)

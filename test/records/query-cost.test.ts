@@ -130,12 +130,12 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
         return { status, body }
       },
       graphql: async (query: string, variables?: object) => {
-        const answer = await app.inject({
+        const response = await app.inject({
           method: 'POST',
           url: '/graphql',
           json: { query, variables },
         })
-        const { data, errors } = answer.json() as {
+        const { data, errors } = response.json() as {
           data: unknown
           errors?: { extensions: { code: string } }[]
         }

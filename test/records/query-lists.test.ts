@@ -50,9 +50,9 @@ describe.each(await startBothEngines())('lists in query strings on %s', (_, open
   afterAll(() => app.close())
 
   async function find(query: string): Promise<unknown> {
-    const answer = await app.inject(`/notes?${query}&orderBy=id`)
-    if (answer.status !== 200) return answer.status
-    return (answer.json() as Note[]).map(({ text }) => text)
+    const response = await app.inject(`/notes?${query}&orderBy=id`)
+    if (response.status !== 200) return response.status
+    return (response.json() as Note[]).map(({ text }) => text)
   }
 
   it.each([
@@ -75,8 +75,8 @@ describe.each(await startBothEngines())('lists in query strings on %s', (_, open
   })
 
   it('filter aggregates', async () => {
-    const answer = await app.inject('/notes/aggregate?count=true&text.in=0%2C00')
-    expect(answer.json()).toEqual([{ count: 1 }])
+    const response = await app.inject('/notes/aggregate?count=true&text.in=0%2C00')
+    expect(response.json()).toEqual([{ count: 1 }])
   })
 
   it('are sent correctly by the browser client', async () => {

@@ -130,8 +130,8 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
   }
 
   const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return answer.json() as GraphqlResponse
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
+    return response.json() as GraphqlResponse
   }
 
   async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
@@ -242,9 +242,9 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
       shop: { productsCount: 3, products: [{ reviewsCount: 1, shop: { productsCount: 3 } }] },
       productsPage: { edges: [{ node: { reviewsCount: 1 } }] },
     }
-    const answer = await graphql(query)
-    expect(answer.errors).toBeUndefined()
-    expect(answer.data).toEqual(expected)
+    const response = await graphql(query)
+    expect(response.errors).toBeUndefined()
+    expect(response.data).toEqual(expected)
     const statements = await statementsOf(() => graphql('{ products { name reviewsCount } }', all))
     expect(statements).toHaveLength(1)
   })

@@ -143,8 +143,8 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
   }
 
   const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return answer.json() as GraphqlResponse
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
+    return response.json() as GraphqlResponse
   }
 
   it('sort rows of a repository, with rows without a related row last', async () => {
@@ -202,9 +202,9 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     const found: Named[] = []
     let url: string | undefined = '/people?orderBy=-org.name,-name&limit=2'
     while (url !== undefined) {
-      const answer = await get(url, all)
-      found.push(...(answer.body as Named[]))
-      url = /<([^>]*)>/.exec(answer.headers.link ?? '')?.[1]
+      const response = await get(url, all)
+      found.push(...(response.body as Named[]))
+      url = /<([^>]*)>/.exec(response.headers.link ?? '')?.[1]
     }
     expect(names(found)).toBe('eve cy ann flo bob gone dan')
   })
@@ -250,9 +250,9 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     ['org..name', 'orderBy.org.', 'unknown'],
     ['org.__proto__', 'orderBy.org.__proto__', 'unknown'],
   ])('respond with 400 to orderBy=%s', async (orderBy, path, code) => {
-    const answer = await get(`/people?orderBy=${orderBy}`, admin)
-    expect(answer.status).toBe(400)
-    const { errors } = answer.body as { errors: object[] }
+    const response = await get(`/people?orderBy=${orderBy}`, admin)
+    expect(response.status).toBe(400)
+    const { errors } = response.body as { errors: object[] }
     expect(errors).toEqual([expect.objectContaining({ path })])
     if (code === 'unknown') expect(errors).toEqual([expect.objectContaining({ code })])
   })

@@ -95,9 +95,9 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     ['/notes/1', 'book.tags.books', linkedBooks ** 2],
     ['/books/2000', 'tags.books.tags.books', 0],
 ])('returns all related rows of %s with %s', async (url, path, rows) => {
-    const answer = await app.inject({ url: `${url}?with=${path}` })
-    expect(answer.status).toBe(200)
-    expect(count(answer.json(), path.split('.'))).toBe(rows)
+    const response = await app.inject({ url: `${url}?with=${path}` })
+    expect(response.status).toBe(200)
+    expect(count(response.json(), path.split('.'))).toBe(rows)
   })
 
   it.each([
@@ -106,16 +106,16 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     ['/books', 'tags.books.tags'],
     ['/notes', 'book.tags.books.tags'],
 ])('rejects a multiplication of linked rows: %s with %s', async (url, path) => {
-    const answer = await app.inject({ url: `${url}?with=${path}` })
-    expect({ status: answer.status, body: answer.json() }).toMatchObject({
+    const response = await app.inject({ url: `${url}?with=${path}` })
+    expect({ status: response.status, body: response.json() }).toMatchObject({
       status: 400,
       body: { errors: [{ path: 'with', code: 'TOO_COSTLY' }] },
     })
   })
 
   it('applies the conditions of each relation, through relations too', async () => {
-    const answer = await app.inject({ url: '/books?with=tags,notes&fields=id&limit=2' })
-    const books = answer.json() as { id: number; notes: { id: number }[] }[]
+    const response = await app.inject({ url: '/books?with=tags,notes&fields=id&limit=2' })
+    const books = response.json() as { id: number; notes: { id: number }[] }[]
     const notes = books.map(({ id, notes }) => [id, notes.map((note) => note.id)])
     expect(notes).toEqual([
       [1, [1]],
@@ -126,8 +126,8 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
   it('counts only rows the caller may see', async () => {
     await database.records(Tag).updateWhere({ id: { gt: 1 } }, { word: 'secret' })
     const path = 'tags.books.tags.books'
-    const answer = await app.inject({ url: `/books/1?with=${path}` })
-    expect(answer.status).toBe(200)
-    expect(count(answer.json(), path.split('.'))).toBe(linkedBooks ** 2)
+    const response = await app.inject({ url: `/books/1?with=${path}` })
+    expect(response.status).toBe(200)
+    expect(count(response.json(), path.split('.'))).toBe(linkedBooks ** 2)
   })
 })

@@ -43,9 +43,9 @@ describe.each(engines)('%s', (_engine, open) => {
   }
 
   const send = async (...request: Parameters<typeof sendRaw>) => {
-    const answer = await sendRaw(...request)
-    const body = answer.body === '' ? undefined : (JSON.parse(answer.body) as Values)
-    return { status: answer.status, body }
+    const response = await sendRaw(...request)
+    const body = response.body === '' ? undefined : (JSON.parse(response.body) as Values)
+    return { status: response.status, body }
   }
 
   it("REST reads and writes in the shard of the caller's rows", async () => {
@@ -84,9 +84,9 @@ describe.each(engines)('%s', (_engine, open) => {
     const titles: unknown[] = []
     let next: string | undefined = '/tasks?orderBy=title&limit=1&count=estimate'
     while (next !== undefined) {
-      const answer = await sendRaw('GET', next, 'a')
-      titles.push(...(JSON.parse(answer.body) as Values[]).map(({ title }) => title))
-      next = /<([^>]+)>/.exec(answer.headers.link ?? '')?.[1]
+      const response = await sendRaw('GET', next, 'a')
+      titles.push(...(JSON.parse(response.body) as Values[]).map(({ title }) => title))
+      next = /<([^>]+)>/.exec(response.headers.link ?? '')?.[1]
     }
     expect(titles).toStrictEqual(['of a', 'u', 'v'])
     expect((await send('GET', '/tasks?search=of', 'a')).body).toMatchObject([{ title: 'of a' }])

@@ -71,14 +71,14 @@ describe('long reads of clients', () => {
     const database = await open()
     const app = await start(database)
     const order: string[] = []
-    const slowRequest = app.inject(request).then((answer) => {
+    const slowRequest = app.inject(request).then((response) => {
       order.push('long')
-      return answer
+      return response
     })
     await app.inject({ url: '/plain' }).then(() => order.push('plain'))
-    const answer = await slowRequest
-    expect(answer.status).toBe(200)
-    expect(answer.body).toContain('Item 11')
+    const response = await slowRequest
+    expect(response.status).toBe(200)
+    expect(response.body).toContain('Item 11')
     expect(order).toEqual(['plain', 'long'])
     await app.close()
     await database.close()
@@ -124,9 +124,9 @@ describe('long reads of clients', () => {
   it('respond with 503 after the statement timeout', async () => {
     const database = await open(1)
     const app = await start(database)
-    const answer = await app.inject({ url: '/items?name.ilike=item%2011%25' })
-    expect(answer.status).toBe(503)
-    expect(answer.headers['retry-after']).toMatch(/^\d+$/)
+    const response = await app.inject({ url: '/items?name.ilike=item%2011%25' })
+    expect(response.status).toBe(503)
+    expect(response.headers['retry-after']).toMatch(/^\d+$/)
     expect((await app.inject({ url: '/items/7' })).status).toBe(200)
     await app.close()
     await database.close()

@@ -146,12 +146,12 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     return [...groups.values()]
   }
   const get = async (url: string): Promise<{ status: number; body: unknown }> => {
-    const answer = await app.inject({ method: 'GET', url })
-    return { status: answer.status, body: answer.json() }
+    const response = await app.inject({ method: 'GET', url })
+    return { status: response.status, body: response.json() }
   }
   const query = async (text: string): Promise<{ data: unknown; errors?: object[] }> => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query: text } })
-    return answer.json() as { data: unknown; errors?: object[] }
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query: text } })
+    return response.json() as { data: unknown; errors?: object[] }
   }
 
   it.each(zones.flatMap((zone) => units.map((by) => [by, zone] as const)))(

@@ -125,8 +125,8 @@ describe.each(setups)('timestamps of all years on %s', (_name, open) => {
   afterAll(() => app.close())
 
   const graphql = async (query: string): Promise<unknown> => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-    const { data, errors } = answer.json() as { data: unknown; errors?: object[] }
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const { data, errors } = response.json() as { data: unknown; errors?: object[] }
     expect(errors).toBeUndefined()
     return data
   }

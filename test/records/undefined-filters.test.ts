@@ -318,7 +318,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
   })
 
   it('and skip are rejected as field names', async () => {
-    const calls = (name: never): [path: string, answer: Promise<unknown>][] => [
+    const calls = (name: never): [path: string, promise: Promise<unknown>][] => [
       ['distinct.0', tickets.list({ distinct: [name] })],
       ['distinct.1', tickets.count({}, { distinct: ['price', name] })],
       ['groupBy.0', tickets.aggregate({ groupBy: [name] })],
@@ -326,8 +326,8 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       ['min.1', tickets.aggregate({ min: ['price', name] })],
       ['sum.0', tickets.aggregate({ sum: [name] })],
     ]
-    for (const [path, answer] of calls(missing))
-      await expect(answer).rejects.toMatchObject({
+    for (const [path, promise] of calls(missing))
+      await expect(promise).rejects.toMatchObject({
         name: 'DeclarationError',
         message: expect.stringMatching(
           new RegExp(
@@ -336,8 +336,8 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
           ),
         ),
       })
-    for (const [path, answer] of calls(skip as never))
-      await expect(answer).rejects.toThrow(`${path} is skip`)
+    for (const [path, promise] of calls(skip as never))
+      await expect(promise).rejects.toThrow(`${path} is skip`)
   })
 
   it('responds with 500 to clients, and the log names the path', async () => {

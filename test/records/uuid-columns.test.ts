@@ -287,13 +287,13 @@ const responsesOf = async (url: string): Promise<string[]> => {
       { id: a, name: 'p', teamId: a },
       { id: 'cb000000-0000-4000-8000-000000000002', name: 'q' },
     ])
-    const answers: string[] = []
+    const responses: string[] = []
     for (const [method, path, json] of requests) {
-      const answer = await app.inject({ method, url: path, ...(json && { json }) })
-      const text = answer.body.replace(/[0-9a-f]{8}-[0-9a-f]{4}-(?!4000)[0-9a-f-]{22}/g, '…')
-      answers.push(`${method} ${path} ${JSON.stringify(json)}: ${answer.status} ${text}`)
+      const response = await app.inject({ method, url: path, ...(json && { json }) })
+      const text = response.body.replace(/[0-9a-f]{8}-[0-9a-f]{4}-(?!4000)[0-9a-f-]{22}/g, '…')
+      responses.push(`${method} ${path} ${JSON.stringify(json)}: ${response.status} ${text}`)
     }
-    return answers
+    return responses
   } finally {
     await app.close()
   }
@@ -306,6 +306,6 @@ describe('requests with UUIDs, through every interface', () => {
       await responsesOf(await server.createDatabase()),
     ]
     expect(postgres).toEqual(sqlite)
-    expect(sqlite.filter((answer) => / 50\d /.test(answer))).toEqual([])
+    expect(sqlite.filter((response) => / 50\d /.test(response))).toEqual([])
   })
 })

@@ -59,8 +59,8 @@ describe.each(engines)('versions on %s', (_, open) => {
   const send = (method: string, headers: { [name: string]: string } = {}, json?: object) =>
     app.inject({ method, url: `/stays/${id}`, headers, ...(json && { json }) })
   const run = async (query: string) => {
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-    return answer.json() as { data: object; errors?: { extensions: object }[] }
+    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    return response.json() as { data: object; errors?: { extensions: object }[] }
   }
 
   beforeEach(async () => {
@@ -128,9 +128,9 @@ describe.each(engines)('versions on %s', (_, open) => {
   })
 
   it('an error of a hidden field never names the field', async () => {
-    const answer = await send('PATCH', {}, { until: 'long' })
-    expect(answer.status).toBe(400)
-    expect(answer.body).not.toContain('secret')
+    const response = await send('PATCH', {}, { until: 'long' })
+    expect(response.status).toBe(400)
+    expect(response.body).not.toContain('secret')
     const failed = await run(`mutation { updateStay(id: ${id}, input: { until: "long" }) { id } }`)
     expect(JSON.stringify(failed.errors)).toContain('VALIDATION')
     expect(JSON.stringify(failed.errors)).not.toContain('secret')

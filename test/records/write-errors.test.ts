@@ -249,8 +249,8 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
   })
 
   const post = async (url: string, json: unknown) => {
-    const answer = await app.inject({ method: 'POST', url, json: json as object })
-    return { status: answer.status, error: (answer.json() as { error?: string } | null)?.error }
+    const response = await app.inject({ method: 'POST', url, json: json as object })
+    return { status: response.status, error: (response.json() as { error?: string } | null)?.error }
   }
 
   it.each<[string, string, unknown, string]>([
@@ -405,8 +405,8 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
 
   it('depend on the arguments in a handwritten mutation', async () => {
     const graphqlErrors = async (query: string) => {
-      const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-      const { errors } = answer.json() as { errors: { message: string }[] }
+      const response = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      const { errors } = response.json() as { errors: { message: string }[] }
       return errors.map(({ message }) => message)
     }
     expect(await graphqlErrors(`mutation { keeps(title: "${long}", kind: "bug") { id } }`)).toEqual([

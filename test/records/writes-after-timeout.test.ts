@@ -224,13 +224,13 @@ async function start(database: EngineSource): Promise<Application> {
 }
 
 async function send(app: Application, { method, url, body }: RequestOptions): Promise<number> {
-  const answer = await fetch(new URL(url, app.url), {
+  const response = await fetch(new URL(url, app.url), {
     method,
     headers: { 'content-type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  await answer.text()
-  return answer.status
+  await response.text()
+  return response.status
 }
 
 describe.each(engines)('%s: writes after the timeout', (name, open) => {
