@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { Field, Record, type Repository } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database, Field, Record, type Repository } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
-import { frameworkQuery, frameworkScript } from '../../src/engines/contract/statement.js'
-import { runSql } from './run-sql.js'
+import { readSql, runSql } from './run-sql.js'
 
 @Record
 class Entry {
@@ -23,6 +21,24 @@ const unavailable = {
   code: 'DATABASE_UNAVAILABLE',
   message: 'The database is not available at the moment.',
   headers: { 'retry-after': '1' },
+}
+
+/** Takes the write lock of a SQLite file. @returns a function that releases it */
+async function lockDatabase(database: Database): Promise<() => Promise<void>> {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  let transaction = Promise.resolve()
+  await new Promise<void>((onLocked) => {
+    transaction = database.transaction(async (tx) => {
+      await tx.records(Entry).deleteWhere({ name: 'no such entry' })
+      onLocked()
+      await released
+    })
+  })
+  return () => {
+    release()
+    return transaction
+  }
 }
 
 describe('a SQLite file', () => {
@@ -87,13 +103,13 @@ describe('a SQLite file', () => {
     const entries = await open('?busyTimeout=50')
     const other = await open()
     await entries.create({ name: 'a' })
-    const lock = await other.database.context.engine.begin()
+    const unlock = await lockDatabase(other.database)
     await expect(entries.create({ name: 'b' })).rejects.toMatchObject(unavailable)
     await expect(
       entries.database.transaction(async (tx) => tx.records(Entry).create({ name: 'c' })),
     ).rejects.toMatchObject(unavailable)
     expect(await entries.count()).toBe(1)
-    await lock.rollback()
+    await unlock()
     await entries.create({ name: 'b' })
     expect(await other.count()).toBe(2)
   })
@@ -101,16 +117,16 @@ describe('a SQLite file', () => {
   it('that is locked briefly makes writes wait, without blocking the process', async () => {
     const entries = await open()
     const other = await open()
-    const lock = await other.database.context.engine.begin()
+    const unlock = await lockDatabase(other.database)
     const creating = entries.create({ name: 'a' })
-    await lock.commit()
+    await unlock()
     expect((await creating).name).toBe('a')
   })
 
   it('that is locked keeps the event loop free, however many writes wait', async () => {
     const entries = await open('?busyTimeout=600')
     const other = await open()
-    const lock = await other.database.context.engine.begin()
+    const unlock = await lockDatabase(other.database)
     let ticks = 0
     let isOver = false
     const tick = (): void => {
@@ -127,7 +143,7 @@ describe('a SQLite file', () => {
     isOver = true
 // If the driver blocked, the event loop would run once or twice per write.
     expect(ticks).toBeGreaterThan(100)
-    await lock.rollback()
+    await unlock()
     await entries.create({ name: 'afterwards' })
     expect(await entries.count()).toBe(1)
   })
@@ -135,8 +151,8 @@ describe('a SQLite file', () => {
   it('on a full disk rejects writes with 503, keeps existing rows, and recovers', async () => {
     const entries = await open()
     await entries.create({ name: 'a' })
-    const { engine } = entries.database.context
-    await engine.run(frameworkScript('pragma max_page_count = 1'), [], 'nothing')
+    const { database } = entries
+    await runSql(database, 'pragma max_page_count = 1')
     const rows = Array.from({ length: 50 }, (_, index) => ({
       name: `${index}`.padEnd(4000, 'x'),
     }))
@@ -145,10 +161,9 @@ describe('a SQLite file', () => {
     })()
     await expect(filling).rejects.toMatchObject(unavailable)
     expect(await entries.list({ where: { name: 'a' } })).toHaveLength(1)
-    await engine.run(frameworkScript('pragma max_page_count = 1000000'), [], 'nothing')
+    await runSql(database, 'pragma max_page_count = 1000000')
     await entries.create({ name: 'b' })
-    const check = frameworkQuery('pragma integrity_check')
-    expect((await engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
+    expect(await readSql(database, 'pragma integrity_check')).toStrictEqual([['ok']])
   })
 
   it('rolls back a transaction that fails in the middle', async () => {
@@ -329,10 +344,10 @@ describe('a PostgreSQL server', () => {
     let runs = 0
     const work = database.transaction(async (tx) => {
       runs++
-      const sql = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
+      const script = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
       await tx.records(Entry).count()
       await runSql(database, 'select 1')
-      await database.runner().run(frameworkScript(sql), [], 'nothing')
+      await runSql(database, script)
     })
     await expect(work).rejects.toMatchObject({ status: 409, code: 'CONFLICT_RETRY' })
     expect(runs).toBeGreaterThan(10)

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { connect } from '../../src/records/database.js'
+import { connect } from 'filigree'
 import { bundleCreatingProgram } from './creating-program.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
-import { frameworkQuery } from '../../src/engines/contract/statement.js'
+import { readSql } from './run-sql.js'
 
 const kills = 3
 let program: string
@@ -46,8 +46,7 @@ describe('kill -9 during creates', () => {
       expect(confirmed.filter((number) => !storedNumbers.has(number))).toStrictEqual([])
       expect(confirmed.length).toBeGreaterThanOrEqual(kills * 150)
       if (engine === 'postgres') return
-      const check = frameworkQuery('pragma integrity_check')
-      expect((await database.context.engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
+      expect(await readSql(database, 'pragma integrity_check')).toStrictEqual([['ok']])
     },
   )
 })

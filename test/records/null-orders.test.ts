@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
-import { connect, type Database } from '../../src/records/database.js'
-import { readOrder } from '../../src/records/filters/order.js'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type Database,
+} from 'filigree'
 import { startBothEngines } from './both-engines.js'
-import { frameworkQuery } from '../../src/engines/contract/statement.js'
-import { runSql } from './run-sql.js'
+import { readSql, runSql } from './run-sql.js'
 
 @Record({ indexes: [{ fields: ['-weight'] }] })
 class Parcel {
@@ -181,17 +189,17 @@ describe.each(engines)('lists ordered by a nullable column on %s', (name, open) 
     ['price', 'desc'],
     ['weight', 'desc'],
   ] as const)('use the index: %s %s', async (by, direction) => {
-    const { context } = database
-    const table = database.records(Parcel).table
-    const order = readOrder(table, { [by]: direction }, false)
-    const selection = { condition: undefined, key: '', count: 0, withDeleted: false }
-    const { statement } = context.plansOf(table).list(selection, order, { hasLimit: true })
-    const isLite = name === 'SQLite'
-    const explain = isLite ? 'explain query plan ' : 'explain '
-    const sql = isLite ? statement.sql : statement.sql.replace(/\$\d+/g, '5')
-    const values = isLite ? (statement.sql.match(/\?/g) ?? []).map(() => 5) : []
-    const explained = await context.engine.run(frameworkQuery(explain + sql), values, 'all')
-    const plan = explained.rows.flat().join('\n')
+    const statements: string[] = []
+    const onStatement = (message: unknown): void => {
+      statements.push((message as { sql: string }).sql)
+    }
+    subscribe('filigree:statement', onStatement)
+    await database.records(Parcel).list({ orderBy: { [by]: direction }, limit: 5 })
+    unsubscribe('filigree:statement', onStatement)
+    const [statement = ''] = statements.filter((text) => text.includes('parcel'))
+    const explain = name === 'SQLite' ? 'explain query plan' : 'explain'
+    const rows = await readSql(database, `${explain} ${statement.replaceAll(/\?|\$\d+/g, '5')}`)
+    const plan = rows.flat().join('\n')
     expect(plan).toMatch(new RegExp(`index.*parcel_${by}_(desc_)?index`, 'i'))
   })
 })
