@@ -8,6 +8,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { startBothEngines } from './both-engines.js'
+import { migrationOptions, setRecords } from './migration-helpers.js'
 import { thing, type Fields } from './thing.js'
 
 const engines = await startBothEngines()
@@ -22,14 +23,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-const optionsAt = (minute: number): { folder: string; now: () => number } => ({
-  folder,
-  now: () => Date.UTC(2026, 10, 21, 10, minute),
-})
-const become = (fields: Fields): ReturnType<typeof thing> => {
+const optionsAt = (minute: number) => migrationOptions(folder, minute)
+const setFields = (fields: Fields): ReturnType<typeof thing> => {
   const type = thing(fields)
-  database.tables.clear()
-  database.table(type)
+  setRecords(database, type)
   return type
 }
 const decimal = (precision: number, scale: number): Fields[string] => [
@@ -59,7 +56,7 @@ describe.each(engines)('migrating a field to or from decimal: %s', (name, addres
     '%s',
     async (_what, before, after, expected) => {
       database = await connect(await address())
-      const old = become({ price: before })
+      const old = setFields({ price: before })
       await makeMigration(database, 'first', optionsAt(0))
       await migrateUp(database, optionsAt(0))
       const isInteger = before[0] === 'decimal' && before[1]?.scale === 0
@@ -69,7 +66,7 @@ describe.each(engines)('migrating a field to or from decimal: %s', (name, addres
           before[0] === 'numeric' && text !== null ? Number(text) : isInteger ? integer : text
         await database.records(old).create({ price })
       }
-      const type = become({ price: after })
+      const type = setFields({ price: after })
       await expect(database.verify()).rejects.toThrow('thing.price is of type')
       await makeMigration(database, 'second', optionsAt(1))
       await migrateUp(database, optionsAt(1))
@@ -84,11 +81,11 @@ describe.each(engines)('migrating a field to or from decimal: %s', (name, addres
 
   it('fails when a value is not a number', async () => {
     database = await connect(await address())
-    const before = become({ price: ['string'] })
+    const before = setFields({ price: ['string'] })
     await makeMigration(database, 'first', optionsAt(0))
     await migrateUp(database, optionsAt(0))
     await database.records(before).create({ price: 'much' })
-    become({ price: ['decimal', { precision: 12, scale: 2 }] })
+    setFields({ price: ['decimal', { precision: 12, scale: 2 }] })
     await makeMigration(database, 'second', optionsAt(1))
     await expect(migrateUp(database, optionsAt(1))).rejects.toThrow(/much/)
     const rows = await sql`select price from thing`.execute(database.kysely)
@@ -97,11 +94,11 @@ describe.each(engines)('migrating a field to or from decimal: %s', (name, addres
 
   it('ignores a change of the maximum digits', async () => {
     database = await connect(await address())
-    const old = become({ price: decimal(6, 2) })
+    const old = setFields({ price: decimal(6, 2) })
     await makeMigration(database, 'first', optionsAt(0))
     await migrateUp(database, optionsAt(0))
     await database.records(old).create({ price: '1234.50' })
-    const type = become({ price: decimal(12, 2) })
+    const type = setFields({ price: decimal(12, 2) })
     await database.verify()
     const migration = await makeMigration(database, 'second', optionsAt(1))
     expect(migration?.warnings ?? []).toEqual([])
@@ -109,7 +106,7 @@ describe.each(engines)('migrating a field to or from decimal: %s', (name, addres
     expect(await database.records(type).create({ price: '1234567890.50' })).toMatchObject({
       price: '1234567890.50',
     })
-    become({ price: decimal(4, 2) })
+    setFields({ price: decimal(4, 2) })
     expect(await database.differences()).toEqual([])
   })
 })
@@ -119,11 +116,11 @@ describe('migrateDown', () => {
 
   it('reverts a renamed field together with a changed rule', async () => {
     database = await connect(await address())
-    const old = become({ title: ['string', { maxLength: 80 }] })
+    const old = setFields({ title: ['string', { maxLength: 80 }] })
     await makeMigration(database, 'first', optionsAt(0))
     await migrateUp(database, optionsAt(0))
     await database.records(old).create({ title: 'One' })
-    become({ name: ['string', { maxLength: 60, was: 'title' }] })
+    setFields({ name: ['string', { maxLength: 60, was: 'title' }] })
     await makeMigration(database, 'second', optionsAt(1))
     await migrateUp(database, optionsAt(1))
     await migrateDown(database, optionsAt(1))

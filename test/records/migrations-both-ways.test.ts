@@ -14,6 +14,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { startBothEngines } from './both-engines.js'
+import { migrationOptions } from './migration-helpers.js'
 import { runSql } from './run-sql.js'
 
 @Record
@@ -57,10 +58,7 @@ const setVersion = (version: Version): void => {
 // The database does not add a cached table again, so add both here.
   for (const type of [toClass(version), Owner]) database.tables.add(database.table(type))
 }
-const optionsAt = (minute: number): { folder: string; now: () => number } => ({
-  folder,
-  now: () => Date.UTC(2026, 10, 21, 10, minute),
-})
+const optionsAt = (minute: number) => migrationOptions(folder, minute)
 /** The table's schema in the database, in a stable order. */
 const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => {
   const table = (await engine.catalogue(engine)).get('thing')

@@ -1,6 +1,5 @@
 /** Updates that depend on the stored row: additions, conditions, versions, cross-field rules and hooks, on both engines. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { ValidateBy } from 'class-validator'
 import {
   AfterCommit,
   BeforeWrite,
@@ -13,6 +12,7 @@ import {
   type WriteContext,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
+import { isAfter } from './is-after.js'
 
 @Record({ version: true })
 class Lamp {
@@ -24,14 +24,6 @@ class Lamp {
   @Field('integer', { optional: true, nullable: true }) shelf?: number | null
   version!: number
 }
-
-const isAfter = ValidateBy({
-name: 'isAfter',
-  validator: {
-    validate: (until, args) => String(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be after from',
-  },
-})
 
 @Record
 class Stay {

@@ -9,6 +9,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { startBothEngines } from './both-engines.js'
+import { migrationOptions, setRecords } from './migration-helpers.js'
 import { runSql } from './run-sql.js'
 import { thing } from './thing.js'
 
@@ -73,15 +74,7 @@ const open = async (url: string, ...records: Class[]): Promise<Database> => {
   opened.push(database)
   return database
 }
-/** Replaces the records of the database. */
-const setRecords = (database: Database, ...records: Class[]): void => {
-  database.tables.clear()
-  for (const record of records) database.table(record)
-}
-const optionsAt = (minute: number): { folder: string; now: () => number } => ({
-  folder,
-  now: () => Date.UTC(2026, 10, 21, 10, minute),
-})
+const optionsAt = (minute: number) => migrationOptions(folder, minute)
 const textOf = async (name: string, engine: string): Promise<string> => {
   const files = await readdir(folder)
   const file = files.find((one) => one.endsWith(`_${name}.${engine}.sql`)) ?? name

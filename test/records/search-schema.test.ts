@@ -12,6 +12,7 @@ import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
+import { migrationOptions, setRecords } from './migration-helpers.js'
 import { frameworkQuery, type Statement } from '../../src/engines/contract/statement.js'
 import { readSql, runSql } from './run-sql.js'
 
@@ -67,12 +68,7 @@ const openDatabase = async (url: string, ...records: Class[]): Promise<Database>
   opened.push(database)
   return database
 }
-/** Replaces the records of the database. */
-const setRecords = (database: Database, ...records: Class[]): void => {
-  database.tables.clear()
-  for (const record of records) database.table(record)
-}
-const optionsAt = (minute: number) => ({ folder, now: () => Date.UTC(2026, 10, 21, 10, minute) })
+const optionsAt = (minute: number) => migrationOptions(folder, minute)
 const countMatches = (database: Database, record: Class, search: string): Promise<number> =>
   database.records(record as typeof Searched).count({ search })
 

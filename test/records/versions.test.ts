@@ -1,6 +1,5 @@
 /** Versions and cross-field rules over REST and GraphQL. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { ValidateBy } from 'class-validator'
 import {
   BeforeWrite,
   bootstrap,
@@ -13,14 +12,7 @@ import {
   type Application,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
-
-const isAfter = ValidateBy({
-name: 'isAfter',
-  validator: {
-    validate: (until, args) => String(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be after from',
-  },
-})
+import { isAfter } from './is-after.js'
 
 @NoAuth
 @Record({ version: true })

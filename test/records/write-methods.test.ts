@@ -1,7 +1,6 @@
 /** Cross-field rules, hooks, versions and change events apply to every way of writing, for one row and for many. Bulk writes need few statements. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ValidateBy } from 'class-validator'
 import {
   AfterCommit,
   type Application,
@@ -22,14 +21,7 @@ import {
   type WriteContext,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
-
-const isAfter = ValidateBy({
-name: 'isAfter',
-  validator: {
-    validate: (until, args) => Number(until) > (args?.object as Stay).from,
-    defaultMessage: () => 'until must be after from',
-  },
-})
+import { isAfter } from './is-after.js'
 
 const hookCalls: string[] = []
 
