@@ -8,7 +8,7 @@ describe('FairQueue', () => {
     return found
   }
 
-  it("runs the second statement of a request after the first statements of other requests", () => {
+  it('runs the second statement of a request after the first statements of other requests', () => {
     const queue = new FairQueue<string>()
     const [greedy, small, other] = [{}, {}, {}]
     for (const number of [1, 2, 3]) queue.enqueue(greedy, `greedy ${number}`)
@@ -66,6 +66,8 @@ describe('FairQueue', () => {
     const queue = new FairQueue<string>()
     const request = {}
     for (let number = 0; number < 1000; number++) queue.enqueue(request, String(number))
-    expect(drain(queue).map(Number)).toStrictEqual(Array.from({ length: 1000 }, (_, number) => number))
+    expect(drain(queue).map(Number)).toStrictEqual(
+      Array.from({ length: 1000 }, (_, number) => number),
+    )
   })
 })

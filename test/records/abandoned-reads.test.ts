@@ -83,9 +83,9 @@ describe('reads that wait for a lock', () => {
   it.each(
     questions.flatMap(([name, path]) => [1, 12].map((clients) => [name, clients, path] as const)),
   )(
-'end on the server when the clients disconnect: %s of %d clients',
+    'end on the server when the clients disconnect: %s of %d clients',
     async (_name, clients, path) => {
-// No timeout of the server ends them.
+      // No timeout of the server ends them.
       const address = new URL(url)
       address.searchParams.set('lock_timeout', '0')
       address.searchParams.set('statement_timeout', '0')
@@ -158,7 +158,7 @@ describe('a read that fails', () => {
     codes.flatMap(([code, why]) =>
       interfaces.map(([name, read]) => [why, name, code, read] as const),
     ),
-)('caused by %s runs once, through %s', async (_why, _name, code, read) => {
+  )('caused by %s runs once, through %s', async (_why, _name, code, read) => {
     await runSql(database, `update failure set code = '${code}';\nalter sequence runs restart;\n`)
     await read().catch(() => undefined)
     const { rows } = await sql<{ n: unknown }>`select nextval('runs') as n`.execute(database.kysely)

@@ -83,7 +83,10 @@ describe('access rules of records', () => {
     debug: () => undefined,
   }
   const start = async (options: BootstrapOptions = {}): Promise<void> => {
-    database = await connect('sqlite::memory:', { records: [Note, Plain, PublicRecord], log: logger })
+    database = await connect('sqlite::memory:', {
+      records: [Note, Plain, PublicRecord],
+      log: logger,
+    })
     await database.sync()
     const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
     app = await bootstrap(World, { database, listen: false, logger, env, ...options })
@@ -134,7 +137,7 @@ describe('access rules of records', () => {
   ]
 
   it.each(rowsResults)(
-'show and write no rows when the rows rule returns %s, and log the error',
+    'show and write no rows when the rows rule returns %s, and log the error',
     async (_what, rowsResult, expectedLog) => {
       rows = rowsResult
       const token = await tokenOf({ sub: 'ann' })
@@ -148,7 +151,9 @@ describe('access rules of records', () => {
       const graphqlResponse = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
       expect(graphqlResponse.json()).toEqual({ data: { notes: [], noteCount: 0 } })
       expect(await database.records(Note).count()).toBe(2)
-      expect(lines.filter((line) => line.startsWith('error Note: rows ')).join()).toContain(expectedLog)
+      expect(lines.filter((line) => line.startsWith('error Note: rows ')).join()).toContain(
+        expectedLog,
+      )
     },
   )
 
@@ -248,7 +253,10 @@ describe('access rules of records', () => {
     expect([await status('/plain/open'), await status('/public-records')]).toEqual([200, 200])
     const graphqlStatus = async (query: string) =>
       (await app.inject({ method: 'POST', url: '/graphql', json: { query } })).status
-    expect([await graphqlStatus('{ plains { id } }'), await graphqlStatus('{ publicRecords { id } }')]).toEqual([401, 200])
+    expect([
+      await graphqlStatus('{ plains { id } }'),
+      await graphqlStatus('{ publicRecords { id } }'),
+    ]).toEqual([401, 200])
   })
 
   it('yield to the decorator of a controller', async () => {
@@ -267,8 +275,8 @@ export const typed = [
   Record({ rows: () => Promise.resolve(true) }),
   // @ts-expect-error -- a promise of a filter
   Record({ rows: () => Promise.resolve({ owner: 'x' }) }),
-// @ts-expect-error -- a Map is not a filter
+  // @ts-expect-error -- a Map is not a filter
   Record({ rows: () => new Map([['owner', 'x']]) }),
-// @ts-expect-error -- not a field of the record
+  // @ts-expect-error -- not a field of the record
   Record<Note>({ rows: () => ({ ownr: 'x' }) }),
 ]

@@ -42,11 +42,12 @@ describe.each(engines)('additions in one statement: %s', (name, address) => {
     await stocks().insertMany([1, 2, 3].map((id) => ({ ...row, id, version: 1 })))
   })
 
-/** @returns the number of statements that `work` sends, without begin and commit */
+  /** @returns the number of statements on the table that `work` sends */
   const countStatements = async (work: () => Promise<unknown>): Promise<number> => {
     let count = 0
     const onStatement = (event: unknown): void => {
-      if (/^(?:update|delete|select|with)/i.test((event as { sql: string }).sql)) count++
+      const { sql } = event as { sql: string }
+      if (/^(?:update|delete|select|with)/i.test(sql) && sql.includes('stock')) count++
     }
     subscribe('tracing:filigree:statement:start', onStatement)
     try {
@@ -130,11 +131,14 @@ describe.each(engines)('additions in one statement: %s', (name, address) => {
 
   it('update many rows by id and version', async () => {
     const add = (id: number, version: number) => ({ id, version, pieces: { add: id } }) as never
-    expect(await countStatements(() => stocks().updateMany([add(1, 1), add(2, 1), add(3, 1)]))).toBe(
-      isLocal ? 3 : 1,
-    )
+    expect(
+      await countStatements(() => stocks().updateMany([add(1, 1), add(2, 1), add(3, 1)])),
+    ).toBe(isLocal ? 3 : 1)
     expect(await piecesOf()).toEqual([11, 12, 13])
-    expect(await rejectionOf(stocks().updateMany([add(1, 2), add(2, 1)]))).toEqual([409, '1.version'])
+    expect(await rejectionOf(stocks().updateMany([add(1, 2), add(2, 1)]))).toEqual([
+      409,
+      '1.version',
+    ])
     expect(await piecesOf()).toEqual([11, 12, 13])
   })
 

@@ -120,12 +120,12 @@ function reference(all: readonly Row[], options: globalThis.Record<string, unkno
     if (options.count === true) groupRow.count = rows.length
     for (const operation of ['sum', 'avg', 'min', 'max'])
       for (const name of (options[operation] ?? []) as string[])
-        response[`${operation}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = computeAggregate(
+        groupRow[`${operation}${name.charAt(0).toUpperCase()}${name.slice(1)}`] = computeAggregate(
           operation,
           name,
           rows,
         )
-    return response
+    return groupRow
   })
 }
 
@@ -215,7 +215,12 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
       expect(compare(value(found[index] as object), value(row))).toBeGreaterThanOrEqual(0)
     const limit = value(found[3] as object)
     const having = { [name]: { gte: limit } }
-    const some = await sales.aggregate({ ...aggregate, groupBy, having, orderBy: { [name]: 'desc' } })
+    const some = await sales.aggregate({
+      ...aggregate,
+      groupBy,
+      having,
+      orderBy: { [name]: 'desc' },
+    })
     expect(some).toEqual(found.filter((row) => compare(value(row), limit) >= 0))
   })
 
@@ -378,20 +383,26 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     ['having.maxMargin.gte=1', 401],
     ['orderBy=avgMargin', 401],
     ['margin=1', 401],
-])('responds to ?%s with %i', async (query, status) => {
+  ])('responds to ?%s with %i', async (query, status) => {
     expect((await url(`/sales/aggregate?${query}`)).status).toBe(status)
   })
 
-  it.each(['sum', 'min'])('does not reveal a hidden field through %s, not even its type', async (operation) => {
-    const responseFor = async (query: string, aggregateName: string): Promise<string> =>
-      JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(aggregateName, 'figure')
-    for (const query of ['orderBy=figure', 'having.figure.gte=1', 'having.figure.gte=x']) {
-      const [hidden, missing] = [`${operation}Secret`, `${operation}Sacret`].map((aggregateName) =>
-        responseFor(query.replace('figure', aggregateName), aggregateName),
-      )
-      expect(await hidden).toBe(await missing)
-    }
-  })
+  it.each(['sum', 'min'])(
+    'does not reveal a hidden field through %s, not even its type',
+    async (operation) => {
+      const responseFor = async (query: string, aggregateName: string): Promise<string> =>
+        JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(
+          aggregateName,
+          'figure',
+        )
+      for (const query of ['orderBy=figure', 'having.figure.gte=1', 'having.figure.gte=x']) {
+        const [hidden, missing] = [`${operation}Secret`, `${operation}Sacret`].map(
+          (aggregateName) => responseFor(query.replace('figure', aggregateName), aggregateName),
+        )
+        expect(await hidden).toBe(await missing)
+      }
+    },
+  )
 
   it.each(['__proto__', 'constructor', 'toString', 'constructor.prototype'])(
     'rejects the aggregate name %s and does not change shared prototypes',

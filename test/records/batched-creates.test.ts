@@ -50,14 +50,14 @@ describe.each(engines)('creates on %s', (name, openOne) => {
     database = await connect({ engine: source, records: [Case, Coin] })
     await database.sync()
     await database.records(Case).insertMany([{ name: 'left' }, { name: 'right' }])
-// The first concurrent calls teach the engine the statement's parameter types. Only then it batches.
+    // The first concurrent calls teach the engine the statement's parameter types. Only then it batches.
     await Promise.all(['a', 'b'].map((one) => coins().create({ name: `first ${one}` })))
     await watch.settled()
   })
   afterAll(() => database.close())
 
   const coins = () => database.records(Coin)
-/** Starts the calls while the first statement is still running, so that the later calls are batched. */
+  /** Starts the calls while the first statement is still running, so that the later calls are batched. */
   const concurrently = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
     const release = watch.hold(isInsert, 1, true)
     const calls = call()

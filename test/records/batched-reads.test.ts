@@ -108,7 +108,9 @@ describe('batched reads of many clients', () => {
   it("list only the caller's own rows when all send the same query, over REST and GraphQL", async () => {
     const requests = Array.from({ length: 90 }, (_, n) => people[n % 3] ?? '')
     const lists = requests.map((sub) => sendAs(sub, '/diaries?limit=50&orderBy=-text'))
-    const queries = requests.map((sub) => sendAs(sub, '/graphql', '{ diaries(limit: 50) { id owner } }'))
+    const queries = requests.map((sub) =>
+      sendAs(sub, '/graphql', '{ diaries(limit: 50) { id owner } }'),
+    )
     const pages = requests.map((sub) => sendAs(sub, '/pages?limit=20'))
     const idsOf = (sub: string): number[] =>
       Array.from({ length: 90 }, (_, n) => n + 1).filter((id) => people[id % 3] === sub)

@@ -80,7 +80,7 @@ class TestTable {
     return this.database.records(Box)
   }
 
-/** Starts the calls while the first statement is still running, so that the later calls are batched. */
+  /** Starts the calls while the first statement is still running, so that the later calls are batched. */
   async concurrently<T>(call: () => readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]> {
     const release = this.watch.hold(isUpdate, 1, true)
     const calls = Promise.allSettled(call())
@@ -88,7 +88,7 @@ class TestTable {
     return calls
   }
 
-/** Runs calls until the engine has learned the statement's parameter types. Only then it batches the statement. */
+  /** Runs calls until the engine has learned the statement's parameter types. Only then it batches the statement. */
   async warmUp(call: (id: number) => Promise<unknown>): Promise<void> {
     await this.concurrently(() => [1, 2, 3].map((id) => call(id)))
     await this.watch.settled()
@@ -125,7 +125,7 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
     const missing = ids.filter((id) => id > count)
     expect(missing.length).toBeGreaterThan(0)
     expect(statements.filter(isBatched)).toHaveLength(1)
-// The first update, and each update whose row the batch did not find.
+    // The first update, and each update whose row the batch did not find.
     expect(statements.filter((sql) => !isBatched(sql))).toHaveLength(1 + missing.length)
     const stored = await testTable.boxes.list({ where: { id: { in: ids } } })
     expect(stored.every(({ id, name }) => name === `now ${id}`)).toBe(true)
@@ -188,7 +188,8 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
   })
 
   it('are rejected individually for an outdated version', async () => {
-    const change = (id: number, version: number) => testTable.boxes.update(id, { name: 'v', version })
+    const change = (id: number, version: number) =>
+      testTable.boxes.update(id, { name: 'v', version })
     await testTable.warmUp((id) => change(id, 1))
     const results = await testTable.concurrently(() =>
       [160, 161, 162, 163].map((id) => change(id, id % 2)),
@@ -240,7 +241,7 @@ describe.each(engines)('updates of one row on %s', (_, open) => {
     const pair = (id: number): number[] => [id, id + 1]
     const warmUp = () => testTable.warmUp((id) => reword(pair(id * 2)))
 
-it('are batched while another one is running: each call gets its own rows, in its own order', async () => {
+    it('are batched while another one is running: each call gets its own rows, in its own order', async () => {
       await warmUp()
       const lists = [
         [30, 31],
@@ -261,7 +262,7 @@ it('are batched while another one is running: each call gets its own rows, in it
       )
     })
 
-it('are atomic for each call: a missing or rejected row fails only its own call', async () => {
+    it('are atomic for each call: a missing or rejected row fails only its own call', async () => {
       await warmUp()
       const before = (await testTable.boxes.find(53))?.name
       const results = await testTable.concurrently(() => [
@@ -293,10 +294,12 @@ it('are atomic for each call: a missing or rejected row fails only its own call'
       expect(names.slice(8)).toEqual([renamed(58), renamed(59)])
     })
 
-it('all take effect when concurrent calls share rows', async () => {
+    it('all take effect when concurrent calls share rows', async () => {
       await warmUp()
       const random = createRandom(1913)
-      const versions = new Map((await testTable.boxes.list()).map(({ id, version }) => [id, version]))
+      const versions = new Map(
+        (await testTable.boxes.list()).map(({ id, version }) => [id, version]),
+      )
       const pick = (): number[] => {
         const ids = new Set<number>()
         while (ids.size < 5) ids.add(Math.floor(random() * 40) + 1)
@@ -319,7 +322,7 @@ it('all take effect when concurrent calls share rows', async () => {
         expect([id, version]).toEqual([id, versions.get(id)])
     })
 
-it('write values of all types', async () => {
+    it('write values of all types', async () => {
       const texts = ['with "quotes"', "it's", 'back\\slash', '{braces,}', 'NULL', '🏺', '']
       const change = (id: number) => ({
         id,
@@ -329,14 +332,16 @@ it('write values of all types', async () => {
       await testTable.warmUp((id) => testTable.boxes.updateMany(pair(id * 2).map(change)))
       const lists = [60, 63, 66, 69].map((id) => [id, id + 1, id + 2])
       const statements = await testTable.watch.during(() =>
-        testTable.concurrently(() => lists.map((ids) => testTable.boxes.updateMany(ids.map(change)))),
+        testTable.concurrently(() =>
+          lists.map((ids) => testTable.boxes.updateMany(ids.map(change))),
+        ),
       )
       expect(statements.some(isBatched)).toBe(true)
       const stored = await testTable.boxes.list({ where: { id: { gte: 60, lte: 71 } } })
       expect(stored).toMatchObject(stored.map(({ id }) => ({ ...change(id), worth: `${id}.50` })))
     })
 
-it('are not batched in a transaction, for many rows, or when they change unique fields', async () => {
+    it('are not batched in a transaction, for many rows, or when they change unique fields', async () => {
       await warmUp()
       const unbatchedUpdates = [
         (ids: readonly number[]) =>
@@ -405,7 +410,7 @@ describe('updates next to locked rows', () => {
         const theirs = tx.records(Box)
         for (const id of [10, 12, 14]) await theirs.find(id, { lock: true })
         const change = (id: number) => rename(id).then(() => done.push(id))
-// The first one is sent immediately and waits. Only updates of locked rows may wait with it.
+        // The first one is sent immediately and waits. Only updates of locked rows may wait with it.
         blockedUpdates = [change(10), change(12), change(14), change(10)]
         const refused = expect(rename(17, 'cursed')).rejects.toThrow()
         const missing = rename(9999)

@@ -77,7 +77,9 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     const read = JSON.parse(body) as { id: number }[]
     return { status, ids: status === 200 ? read.map(({ id }) => id) : read }
   }
-  const graphql = async (query: string): Promise<{ data?: { samples: { id: string }[] } | null }> => {
+  const graphql = async (
+    query: string,
+  ): Promise<{ data?: { samples: { id: string }[] } | null }> => {
     const { body } = await application.inject({ method: 'POST', url: '/graphql', json: { query } })
     return JSON.parse(body) as never
   }

@@ -173,7 +173,8 @@ describe('changes between processes on PostgreSQL', () => {
     const { id } = await writer.records(Category).create({ name: 'first' })
     const names = Array.from({ length: 12 }, (_, place) => `n${place}`)
     await Promise.all(names.map((one) => writer.records(Category).update(id, { name: one })))
-    while (observedUpdates.length < names.length) await new Promise((resolve) => setImmediate(resolve))
+    while (observedUpdates.length < names.length)
+      await new Promise((resolve) => setImmediate(resolve))
     const next = new Map(observedUpdates as [string, string][])
     const chain: string[] = []
     for (let at = next.get('first'); at !== undefined; at = next.get(at)) chain.push(at)

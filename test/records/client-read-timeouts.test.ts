@@ -77,7 +77,7 @@ describe('client reads on PostgreSQL', () => {
       times: { handler },
     })
 
-/** Runs `work` while the table is locked, so that every read of it waits on the server. */
+  /** Runs `work` while the table is locked, so that every read of it waits on the server. */
   const whileLocked = async <R>(work: () => Promise<R>): Promise<R> =>
     owner.transaction(async (tx) => {
       await tx.kysely.executeQuery(sql('lock table item in access exclusive mode'))
@@ -86,7 +86,7 @@ describe('client reads on PostgreSQL', () => {
   const sql = (text: string) =>
     ({ sql: text, parameters: [], query: { kind: 'RawNode' }, queryId: {} }) as never
 
-/** The number of statements on the table that the server runs for the application. */
+  /** The number of statements on the table that the server runs for the application. */
   const running = async (): Promise<number> => {
     const { rows } = await observer.kysely.executeQuery<{ count: unknown }>(
       sql(
@@ -111,7 +111,7 @@ describe('client reads on PostgreSQL', () => {
   }
 
   it.each(['/items', '/items/1', '/graphql?query={items{id}}'])(
-'end on the server with the 503 response to %s',
+    'end on the server with the 503 response to %s',
     async (path) => {
       const app = await start(1500)
       await whileLocked(async () => {
@@ -159,7 +159,7 @@ describe('client reads on PostgreSQL', () => {
       expect(await until((count) => count > 0)).toBeGreaterThan(0)
       pendingResponses.push(queryRoots(app, 20))
       await until((count) => count >= 4)
-// Other requests still get connections. This one does not read the locked table.
+      // Other requests still get connections. This one does not read the locked table.
       expect((await fetch(address(app, '/things'))).status).toBe(200)
       expect(await running()).toBeLessThanOrEqual(7)
       return pendingResponses
@@ -179,7 +179,9 @@ describe('client reads on PostgreSQL', () => {
       (await db.kysely.executeQuery<object>(setting)).rows
     expect(await show(app.get(Database))).toEqual([{ statement_timeout: '1234ms' }])
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])
-    const customDatabase = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
+    const customDatabase = await connect(`${url}?statement_timeout=7000`, {
+      records: [Item, Thing],
+    })
     expect(await show(customDatabase)).toEqual([{ statement_timeout: '7s' }])
     await database.context.engine.changeSchema(async (runner) => {
       const { rows } = await runner.run(frameworkQuery('show statement_timeout'), [], 'all')

@@ -97,7 +97,7 @@ describe('a pool of one connection', () => {
     const database = await connect(url, { records: [Piece] })
     await database.sync()
     await database.records(Piece).create({ id: 1, stock: 0 })
-// Forty naps take at least three seconds.
+    // Forty naps take at least three seconds.
     const nap = sql`select pg_sleep(0.075)`
     const pieces = database.records(Piece)
     const waiting = Array.from({ length: 40 }, (_, index) => [
@@ -153,7 +153,11 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     const sent = json === undefined ? {} : { body: JSON.stringify(json) }
     const url = new URL(path, app.url)
     const response = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
-    return { status: response.status, etag: response.headers.get('etag'), body: await response.text() }
+    return {
+      status: response.status,
+      etag: response.headers.get('etag'),
+      body: await response.text(),
+    }
   }
   const get = async (): Promise<[piece: Piece, etag: string]> => {
     const { status, body, etag } = await request('GET', '/pieces/1')
@@ -168,7 +172,7 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
       errors?: { extensions: { code: string } }[]
     }
   }
-/** A client that checks versions: it retries until its update succeeds or nothing is left. */
+  /** A client that checks versions: it retries until its update succeeds or nothing is left. */
   const byVersion = {
     'If-Match': async (): Promise<boolean> => {
       for (;;) {
@@ -193,7 +197,7 @@ describe.each(engines)('a hundred buyers of ten pieces on %s', (_, open) => {
     },
   }
   it.each(['If-Match', 'expectedVersion'] as const)(
-'sells ten pieces and refuses ninety buyers with %s',
+    'sells ten pieces and refuses ninety buyers with %s',
     async (way) => {
       const sold = await Promise.all(Array.from({ length: 100 }, byVersion[way]))
       expect(sold.filter(Boolean)).toHaveLength(10)

@@ -272,7 +272,7 @@ describe('40 concurrent requests for one slot on PostgreSQL', () => {
     for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
     return counts
   }
-/** Creates visits that are requested but not booked yet. @returns their ids */
+  /** Creates visits that are requested but not booked yet. @returns their ids */
   const requestVisits = async (name: Name, count: number): Promise<number[]> => {
     const rows = Array.from({ length: count }, () => ({ ...slot, state: 'asked' }))
     const created = await database.records<Visit>(records[name]).createMany(rows)
@@ -304,7 +304,7 @@ describe('40 concurrent requests for one slot on PostgreSQL', () => {
         'nested',
         `updateDoctor(id: 1, input: { visits: { create: [{ startsAt: "${slot.startsAt}", endsAt: "${slot.endsAt}" }] } }) { id }`,
       ],
-])('GraphQL books one: %s', async (_, text) => {
+    ])('GraphQL books one: %s', async (_, text) => {
       const mutation =
         name === 'Visit'
           ? text
@@ -320,16 +320,13 @@ describe('40 concurrent requests for one slot on PostgreSQL', () => {
       expect(await booked(name)).toBe(1)
     })
 
-    it.each(['in-transaction', ...Object.keys(ways)])(
-'a handler books one: %s',
-      async (way) => {
-        const responses = await race(20, (user) =>
-          user.post(`/ways/${encodeURIComponent(way)}/${name}`),
-        )
-        expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
-        expect(await booked(name)).toBe(1)
-      },
-    )
+    it.each(['in-transaction', ...Object.keys(ways)])('a handler books one: %s', async (way) => {
+      const responses = await race(20, (user) =>
+        user.post(`/ways/${encodeURIComponent(way)}/${name}`),
+      )
+      expect(statuses(responses)).toEqual({ 200: 1, 409: 19 })
+      expect(await booked(name)).toBe(1)
+    })
 
     it('the admin page saves one', async () => {
       const ids = await requestVisits(name, 20)
@@ -367,7 +364,9 @@ describe('40 concurrent requests for one slot on PostgreSQL', () => {
     it('a CSV import books one', async () => {
       const file = `doctorId,startsAt,endsAt\r\n1,${slot.startsAt},${slot.endsAt}\r\n`
       const responses = await race(16, (user) =>
-        user.post(`/admin/api/csv/${path[name]}`, file, { headers: { 'content-type': 'text/csv' } }),
+        user.post(`/admin/api/csv/${path[name]}`, file, {
+          headers: { 'content-type': 'text/csv' },
+        }),
       )
       expect(statuses(responses)).toEqual({ 200: 1, 400: 15 })
       expect(await booked(name)).toBe(1)

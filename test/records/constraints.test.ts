@@ -57,7 +57,7 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
   it('respond with 400 and name the field, but never a hidden one', async () => {
     const database = await connect(await open(), { records: [Piece] })
     await database.sync()
-// This class lacks the rules, as an older process would.
+    // This class lacks the rules, as an older process would.
     @Record({ table: 'piece' })
     class Loose {
       @Field('id') id!: number

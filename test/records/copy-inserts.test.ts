@@ -70,7 +70,9 @@ const specialTexts = [
 /** A text with special characters, first alone, then combined with other ones. */
 const textOf = (index: number): string => {
   const text = specialTexts[index % specialTexts.length] ?? ''
-  return index < specialTexts.length ? text : `${text}${specialTexts[(index * 7) % specialTexts.length] ?? ''}${text}`
+  return index < specialTexts.length
+    ? text
+    : `${text}${specialTexts[(index * 7) % specialTexts.length] ?? ''}${text}`
 }
 
 describe('bulk inserts on PostgreSQL', () => {
@@ -99,7 +101,7 @@ describe('bulk inserts on PostgreSQL', () => {
   })
   beforeEach(() => script('truncate parcel'))
 
-/** @returns the tables that `work` inserts into, each with COPY or INSERT before its name */
+  /** @returns the tables that `work` inserts into, each with COPY or INSERT before its name */
   const insertsDuring = async (work: () => Promise<unknown>): Promise<string[]> => {
     const kinds: string[] = []
     const record = (message: unknown): void => {
@@ -223,8 +225,10 @@ describe('bulk inserts on PostgreSQL', () => {
   it('use INSERT for rows with explicit numeric ids, and for few rows', async () => {
     const repository = database.records(Parcel)
     const rowsWithIds = parcels(300).map((row, index) => ({ ...row, id: 1_000_000 + index }))
-// One statement inserts the rows and advances the sequence past their ids.
-    expect(await insertsDuring(() => repository.insertMany(rowsWithIds))).toStrictEqual(['INSERT parcel'])
+    // One statement inserts the rows and advances the sequence past their ids.
+    expect(await insertsDuring(() => repository.insertMany(rowsWithIds))).toStrictEqual([
+      'INSERT parcel',
+    ])
     expect((await repository.create({ code: 'next', weight: 1 })).id).toBeGreaterThan(1_000_299)
     expect(await insertsDuring(() => repository.insertMany(parcels(20, 5000)))).toStrictEqual([
       'INSERT parcel',
@@ -349,7 +353,7 @@ describe('bulk inserts on PostgreSQL', () => {
       ]),
     ).toStrictEqual(Array(4).fill('fulfilled'))
     expect(await transaction.run(copy, ['d\t4\tx\ne\t5\ty\n'], 'count')).toBe(2)
-// The server rejects one statement before it reads rows, the other one while it reads them.
+    // The server rejects one statement before it reads rows, the other one while it reads them.
     for (const [statement, rows] of [
       [nowhere, good],
       [copy, 'z\t1\t\\N\n'.repeat(50_000)],

@@ -52,7 +52,7 @@ describe.each(engines)('pages of crud lists on %s', (_name, open) => {
   }
 
   it.each(['', 'price', '-price', 'stock', '-stock,name', 'name,-stock,-id'])(
-'link to the next page, ordered by "%s"',
+    'link to the next page, ordered by "%s"',
     async (order) => {
       const by = order === '' ? '' : `&orderBy=${order}`
       const allRows = await get(`/products?limit=100&count=none${by}`)
@@ -126,9 +126,9 @@ describe.each(engines)('pages of crud lists on %s', (_name, open) => {
     const categories = database.records(Category)
     const withoutProducts = { not: { products: {} } }
     expect(await categories.count(withoutProducts)).toBe(12_001 - 3)
-    expect(await categories.list({ where: withoutProducts, orderBy: { id: 'desc' }, limit: 1 })).toEqual(
-      none.rows,
-    )
+    expect(
+      await categories.list({ where: withoutProducts, orderBy: { id: 'desc' }, limit: 1 }),
+    ).toEqual(none.rows)
     const every = { not: { products: { not: { price: { lt: 5 } } } } }
     expect(await categories.count(every)).toBe(12_001)
     const some = { products: { price: 1, category: { products: { price: 2 } } } }

@@ -184,7 +184,7 @@ describe('crud', () => {
       ['?stock.isNull=true', 'Lantern', '1'],
       ['?active=true', 'Lamp Lantern a,b', '3'],
       ['?category.name=Light&price=10', 'Lantern', '1'],
-])('returns the matching rows for %p', async (query, expected, total) => {
+    ])('returns the matching rows for %p', async (query, expected, total) => {
       const response = await app.inject({ url: `/products${query}` })
       expect(response.status).toBe(200)
       const names = (response.json() as { name: string }[]).map(({ name }) => name)
@@ -223,7 +223,7 @@ describe('crud', () => {
     })
   })
 
-  it("keeps the default access of routes: reads are open, writes need a token", async () => {
+  it('keeps the default access of routes: reads are open, writes need a token', async () => {
     expect((await app.inject({ url: '/gated' })).status).toBe(200)
     const json = { name: 'Dark' }
     expect((await app.inject({ method: 'POST', url: '/gated', json })).status).toBe(401)
@@ -260,7 +260,10 @@ describe('crud', () => {
     ['nothing', undefined],
     ['null', null],
     ['a filter with an undefined value', { owner: undefined }],
-    ['a filter with a nested undefined value', { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] }],
+    [
+      'a filter with a nested undefined value',
+      { or: [{ owner: 'ann' }, { not: { owner: { eq: undefined } } }] },
+    ],
   ])('shows and writes no rows when the rows rule returns %s', async (_what, rowsResult) => {
     const diaries = database.records(Diary)
     const { id } = await diaries.create({ owner: 'ann' })
@@ -293,7 +296,7 @@ describe('crud', () => {
   })
 
   it('reports constructor arguments whose types are unknown', async () => {
-// The test compiler emits types only for classes with decorators, and this class has none.
+    // The test compiler emits types only for classes with decorators, and this class has none.
     class Bare {
       constructor(readonly database: Database) {}
     }

@@ -58,7 +58,7 @@ class Bookings {
 
   @Post('/by-handler')
   async make() {
-// The client sends none of these values.
+    // The client sends none of these values.
     return this.database.records(Booking).create({ roomId: 1, ...first, endsAt: early })
   }
 }
@@ -154,7 +154,11 @@ describe.each(engines)('a custom constraint on %s', (engine, open) => {
     expect(created).toMatchObject({ status: 409, body: roomTaken('startsAt') })
     const changed = await sendWithRoles('PATCH', `/bookings/${await last()}`, first)
     expect(changed).toMatchObject({ status: 409, body: roomTaken('startsAt') })
-    const reversed = await sendWithRoles('POST', '/bookings', { roomId: 1, ...first, endsAt: early })
+    const reversed = await sendWithRoles('POST', '/bookings', {
+      roomId: 1,
+      ...first,
+      endsAt: early,
+    })
     expect(reversed).toMatchObject({
       status: 400,
       body: {
@@ -192,7 +196,10 @@ describe.each(engines)('a custom constraint on %s', (engine, open) => {
     const third = { startsAt: '2027-03-05T10:00:00Z', endsAt: '2027-03-05T11:00:00Z', roomId: 1 }
     const plain = { ...third, plain: 'p' }
     const visibleError = { error: 'Two badges may not share it.', errors: [{ path: 'badge' }] }
-    expect(await sendWithRoles('POST', '/bookings', plain)).toMatchObject({ status: 409, body: visibleError })
+    expect(await sendWithRoles('POST', '/bookings', plain)).toMatchObject({
+      status: 409,
+      body: visibleError,
+    })
     const hiddenError = await sendWithRoles('POST', '/bookings', plain, [])
     expect(hiddenError).toEqual({ status: 409, body: { error: 'Another record is in its way.' } })
     const text = `mutation { createBooking(input: { roomId: 1, startsAt: "${third.startsAt}", endsAt: "${third.endsAt}", plain: "p" }) { id } }`

@@ -6,9 +6,9 @@ export const cuts = ['before', 'in', 'after'] as const
 export type Cut = (typeof cuts)[number]
 
 export interface CuttingProxy {
-/** @returns the server's URL, with the proxy as its host */
+  /** @returns the server's URL, with the proxy as its host */
   through(url: string): string
-/** Called at each commit. It returns when to cut the connection, or undefined to let the commit pass. */
+  /** Called at each commit. It returns when to cut the connection, or undefined to let the commit pass. */
   decide: (() => Cut | undefined) | undefined
   close(): Promise<void>
 }

@@ -141,7 +141,7 @@ describe('a SQLite file', () => {
     const settled = await Promise.allSettled([...writes, transaction])
     expect(settled.map(({ status }) => status)).toEqual(Array(6).fill('rejected'))
     isOver = true
-// If the driver blocked, the event loop would run once or twice per write.
+    // If the driver blocked, the event loop would run once or twice per write.
     expect(ticks).toBeGreaterThan(100)
     await unlock()
     await entries.create({ name: 'afterwards' })
@@ -209,7 +209,7 @@ describe('a database URL', () => {
     ['constructor:x', 'begins with "constructor:", which is not an engine.'],
     ['postgres://host:port/name', 'is no URL.'],
     ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
-])('%p stops the start', async (url, text) => {
+  ])('%p stops the start', async (url, text) => {
     const error = await failure(connect(url))
     expect(error.problems[0]?.code).toBe('DATABASE_URL')
     expect(error.message).toContain(text)

@@ -40,7 +40,12 @@ const steps: Step[] = [
   ['a double', ['numeric', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
   ['text', ['string', { nullable: true }], decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
   ['more places', decimal(12, 2), decimal(12, 3), ['0.250', '-3.500', '12.000', null]],
-  ['decimal places for a whole number', decimal(12, 0), decimal(12, 2), ['0.00', '-4.00', '12.00', null]],
+  [
+    'decimal places for a whole number',
+    decimal(12, 0),
+    decimal(12, 2),
+    ['0.00', '-4.00', '12.00', null],
+  ],
   ['many digits', decimal(12, 2), decimal(30, 4), ['0.2500', '-3.5000', '12.0000', null]],
 ]
 /** On PostgreSQL these need no migration, because its numeric column fits already. */
@@ -48,7 +53,12 @@ const narrower: Step[] = [
   ['fewer places', decimal(12, 2), decimal(12, 1), ['0.3', '-3.5', '12.0', null]],
   ['no places', decimal(12, 2), decimal(12, 0), ['0', '-4', '12', null]],
   ['fewer digits', decimal(30, 4), decimal(12, 2), ['0.25', '-3.50', '12.00', null]],
-  ['a decimal to a double', decimal(12, 2), ['numeric', { nullable: true }], [0.25, -3.5, 12, null]],
+  [
+    'a decimal to a double',
+    decimal(12, 2),
+    ['numeric', { nullable: true }],
+    [0.25, -3.5, 12, null],
+  ],
 ]
 
 describe.each(engines)('migrating a field to or from decimal: %s', (name, address) => {

@@ -150,7 +150,7 @@ const changes: { [name: string]: Way } = {
     database.records(Note).update(1, { text: 'new' }, { where: { text: 'old' } }),
   updateMany: (database) => database.records(Note).updateMany([{ id: 1, text: 'new' }]),
   updateWhere: (database) => database.records(Note).updateWhere({ id: 1 }, { text: 'new' }),
-'upsert, existing': (database) =>
+  'upsert, existing': (database) =>
     database.records(Note).upsert({ id: 1, text: 'new' }, { by: 'id' }),
   'nested update': (database) =>
     database.records(Book).update(1, { notes: { update: [{ id: 1, text: 'new' }] } }),
@@ -229,7 +229,12 @@ describe.each(engines)('domain rules in hooks on %s', (_, open) => {
   const sendAs = async (user: string, [method, url, json]: ClientRequest): Promise<unknown> => {
     const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
-    const response = await app.inject({ method, url: encodeURI(url), headers, ...(json && { json }) })
+    const response = await app.inject({
+      method,
+      url: encodeURI(url),
+      headers,
+      ...(json && { json }),
+    })
     expect(response.status).toBeLessThan(300)
     expect(response.body).not.toContain('"errors"')
     return response.body
@@ -266,14 +271,11 @@ describe.each(engines)('domain rules in hooks on %s', (_, open) => {
     await sendAs('eve', request)
     await expectWrite(created, { caller: 'eve', by: 'token' })
   })
-  it.each(Object.keys(writes))(
-'receive the caller when a handler writes with %s',
-    async (name) => {
-      const write = name in changes ? changed : created
-      await sendAs('ada', ['POST', `/books/way/${name}`])
-      await expectWrite(write, { caller: 'ada', by: 'token' })
-    },
-  )
+  it.each(Object.keys(writes))('receive the caller when a handler writes with %s', async (name) => {
+    const write = name in changes ? changed : created
+    await sendAs('ada', ['POST', `/books/way/${name}`])
+    await expectWrite(write, { caller: 'ada', by: 'token' })
+  })
 
   it('distinguish the static key, callers without a token and the program', async () => {
     await sendAs('key', ['PATCH', '/notes/1', { text: 'new' }])
@@ -392,7 +394,7 @@ describe.each(engines)('the example of the documentation on %s', (_, open) => {
       (block) => block.includes('class Ticket') || block.includes('class Desk'),
     )
     expect(examples.length).toBeGreaterThan(0)
-// `…` marks parts of the class that the page leaves out.
+    // `…` marks parts of the class that the page leaves out.
     for (const part of examples.flatMap((block) => block.split(/^ *…\n/m)))
       expect(code.replaceAll('export class', 'class')).toContain(part.trim())
   })

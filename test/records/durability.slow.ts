@@ -29,7 +29,7 @@ describe('kill -9 during creates', () => {
   })
 
   it.each(['sqlite', 'sqlite, synchronous=full', 'postgres'])(
-'loses no confirmed write on %s',
+    'loses no confirmed write on %s',
     async (engine) => {
       const file = `sqlite:${join(folder, `${engine.length}.db`)}`
       const sqliteUrl = engine.includes('full') ? `${file}?synchronous=full` : file

@@ -88,8 +88,12 @@ describe.each(engines)('ETags of rows that callers see differently on %s', (_, o
     expect(tags).toStrictEqual(['"1"', expect.stringMatching(/^"1-[\w-]+"$/)])
     for (const [index, headers] of [key, {}].entries()) {
       const [ownTag = '', otherTag = ''] = index === 0 ? tags : [...tags].reverse()
-      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': ownTag })).status).toBe(304)
-      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': otherTag })).status).toBe(200)
+      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': ownTag })).status).toBe(
+        304,
+      )
+      expect((await send('GET', `/${id}`, { ...headers, 'If-None-Match': otherTag })).status).toBe(
+        200,
+      )
     }
     const changed = await send('PATCH', `/${id}`, { 'If-Match': tags[1] }, { total: 3 })
     expect([changed.status, changed.headers.etag]).toStrictEqual([
@@ -117,18 +121,21 @@ describe.each(engines)('ETags of rows that callers see differently on %s', (_, o
     expect(old.status).toBe(412)
   })
 
-  it.each(['POST', 'PUT', 'PATCH'])('%s: cross-field rules read hidden and stored values', async (method) => {
-    const path = method === 'POST' ? '' : `/${id}`
-    const row = (total: number): object => ({ total, townId: 1 })
-    expect((await send(method, path, {}, row(5))).status).toBeLessThan(300)
-    const wrong = await send(method, path, {}, row(6))
-    expect([wrong.status, wrong.json()]).toMatchObject([
-      400,
-      { errors: [{ path: 'total', code: 'within' }] },
-    ])
-    const closed = { ...row(1), note: 'too long while closed' }
-    expect((await send(method, path, {}, closed)).status).toBe(400)
-  })
+  it.each(['POST', 'PUT', 'PATCH'])(
+    '%s: cross-field rules read hidden and stored values',
+    async (method) => {
+      const path = method === 'POST' ? '' : `/${id}`
+      const row = (total: number): object => ({ total, townId: 1 })
+      expect((await send(method, path, {}, row(5))).status).toBeLessThan(300)
+      const wrong = await send(method, path, {}, row(6))
+      expect([wrong.status, wrong.json()]).toMatchObject([
+        400,
+        { errors: [{ path: 'total', code: 'within' }] },
+      ])
+      const closed = { ...row(1), note: 'too long while closed' }
+      expect((await send(method, path, {}, closed)).status).toBe(400)
+    },
+  )
 })
 
 describe('a record with versions that declares the version field', () => {
@@ -169,6 +176,7 @@ describe('a record with versions that declares the version field', () => {
     }
     for (const type of [Text, Writable, Absent])
       expect(await problemsOf(type)).toStrictEqual(['RECORD_VERSION'])
-    for (const type of [WithCounts, WithoutVersions]) expect(await problemsOf(type)).toStrictEqual([])
+    for (const type of [WithCounts, WithoutVersions])
+      expect(await problemsOf(type)).toStrictEqual([])
   })
 })

@@ -155,7 +155,7 @@ describe.each(await startBothEngines())('exact sums: %s', (_name, open) => {
     expect(await count('{ sizes: { has: 3000000000 } }')).toBe(0)
     expect(await count('$w', { w: { pieces: { gt: 3000000000 } } }, '($w: CountWhere)')).toBe(5)
     expect(await count('{ pieces: { gt: $n } }', { n: 3000000000 }, '($n: Integer)')).toBe(5)
-// Clients that declare variables as Int keep working.
+    // Clients that declare variables as Int keep working.
     expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int)')).toBe(1)
     expect(await count('{ pieces: { eq: $n } }', { n: 7 }, '($n: Int!)')).toBe(1)
     expect(await count('{ pieces: { in: $n } }', { n: [7] }, '($n: [Int!])')).toBe(1)

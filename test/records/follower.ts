@@ -7,7 +7,7 @@ import { Category, type Author } from './shop.js'
 export interface Follower {
   readonly changes: [RowChanges['event'], ...unknown[]][]
   readonly stop: () => void
-/** Resolves once this many changes have arrived. */
+  /** Resolves once this many changes have arrived. */
   until(count: number): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export async function follow(
   type: typeof Category | typeof Author = Category,
   columns: readonly Column[] = [],
 ): Promise<Follower> {
-  const changes: Follower['seen'] = []
+  const changes: Follower['changes'] = []
   let check: () => void = () => undefined
   const stop = await database.watch(type, {
     onChanges: ({ event, ids, past }) => {

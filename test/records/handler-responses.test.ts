@@ -138,14 +138,17 @@ for (const [name, url] of await startBothEngines()) {
     const forAdmin = { ...plain, salary: 5000 }
     const forAnn = { ...plain, bonus: 7 }
 
-    it.each(['/one', '/plain', '/cached'])('GET %s returns the fields the caller may read', async (path) => {
-// Twice: hiding a field from one caller must not remove it for the next.
-      for (let attempt = 0; attempt < 2; attempt++) {
-        expect((await get(path)).value).toEqual(plain)
-        expect((await get(path, 'admin')).value).toEqual(forAdmin)
-        expect((await get(path, 'ann')).value).toEqual(forAnn)
-      }
-    })
+    it.each(['/one', '/plain', '/cached'])(
+      'GET %s returns the fields the caller may read',
+      async (path) => {
+        // Twice: hiding a field from one caller must not remove it for the next.
+        for (let attempt = 0; attempt < 2; attempt++) {
+          expect((await get(path)).value).toEqual(plain)
+          expect((await get(path, 'admin')).value).toEqual(forAdmin)
+          expect((await get(path, 'ann')).value).toEqual(forAnn)
+        }
+      },
+    )
 
     it('filters fields in lists, replies and nested classes', async () => {
       expect((await get('/list')).value).toEqual([plain])
@@ -169,11 +172,11 @@ for (const [name, url] of await startBothEngines()) {
 
     it('filters instances of records even when the route declares no return type', async () => {
       expect((await get('/instance')).value).toEqual(plain)
-// An open route that does not use its caller never checks the token.
+      // An open route that does not use its caller never checks the token.
       expect((await get('/instance', 'admin')).value).toEqual(plain)
       expect((await get('/with-user', 'admin')).value).toEqual(forAdmin)
       expect((await get('/secured', 'admin')).value).toEqual(forAdmin)
-// JSON serialization is synchronous, so an asynchronous guard counts as refused.
+      // JSON serialization is synchronous, so an asynchronous guard counts as refused.
       expect((await get('/secured', 'ann')).value).toEqual(plain)
       expect((await get('/around')).value).toEqual({ chief: plain, more: [plain] })
     })
@@ -186,7 +189,7 @@ for (const [name, url] of await startBothEngines()) {
       expect([await read('ann'), await read('admin')]).toEqual([plain, forAdmin])
     })
 
-    it("filters fields in handwritten GraphQL resolvers", async () => {
+    it('filters fields in handwritten GraphQL resolvers', async () => {
       app.graphql.schema.addQuery('chief', { type: 'Clerk', resolve: clerk })
       const query = async (role?: string) => {
         const token = role === undefined ? undefined : tokens[role]

@@ -120,7 +120,7 @@ async function postLate(url: string, name: string): Promise<[status: number, out
 describe('handlers', () => {
   it('of controllers without the database neither enter nor disable an AsyncLocalStorage', async () => {
     await start()
-// In development, the first 1,000 requests are tracked to find floating promises.
+    // In development, the first 1,000 requests are tracked to find floating promises.
     for (let request = 0; request < 1_000; request++) await post('/echo')
     await post('/items')
     const switches = ['run', 'enterWith', 'disable', 'exit'].map((name) =>
@@ -136,7 +136,7 @@ describe('handlers', () => {
     await post('/items')
     const before = disable.mock.calls.length
     for (let request = 0; request < 50; request++) expect((await post('/items')).status).toBe(200)
-// On a slow machine, an idle second may disable the storage sometimes.
+    // On a slow machine, an idle second may disable the storage sometimes.
     expect(disable.mock.calls.length - before).toBeLessThan(25)
   })
 

@@ -117,7 +117,7 @@ describe.each(engines)('errors about hidden fields on %s', (_, open) => {
   it.each(Object.keys(ways))('%s: the error names the field to the program only', async (name) => {
     const url = `/users/way/${encodeURIComponent(name)}`
     const { status, body } = await app.inject({ method: 'POST', url })
-// A value that the client did not send is an error of the program.
+    // A value that the client did not send is an error of the program.
     expect([400, 409, 500]).toContain(status)
     expect(body).not.toMatch(/secret/i)
     const accept = { Accept: 'application/problem+json' }
@@ -166,7 +166,7 @@ describe.each(engines)('errors about hidden fields on %s', (_, open) => {
       ...(typeof json === 'object' && { json }),
     })
     expect([400, 409]).toContain(status)
-// The response may repeat names that the client sent, but not complete a guessed name.
+    // The response may repeat names that the client sent, but not complete a guessed name.
     const requestText = url + JSON.stringify(json)
     const names = body.match(/secret\w*/gi) ?? []
     for (const one of names) expect(requestText).toContain(one)

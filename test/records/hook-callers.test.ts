@@ -98,7 +98,12 @@ describe.each(engines)('hooks on %s', (_, open) => {
     committedCallers = []
   })
 
-  const sendAs = async (user: string, method: string, url: string, json?: object): Promise<unknown> => {
+  const sendAs = async (
+    user: string,
+    method: string,
+    url: string,
+    json?: object,
+  ): Promise<unknown> => {
     const token = user === 'key' ? 'key' : await app.get(Auth).getToken({ sub: user })
     const headers = { Authorization: `Bearer ${token}` }
     const response = await app.inject({ method, url, headers, ...(json && { json }) })
@@ -108,14 +113,11 @@ describe.each(engines)('hooks on %s', (_, open) => {
   const signed = async (): Promise<string | undefined> =>
     (await database.records(Note).list({ where: { text: 'a' } }))[0]?.by
 
-  it.each(Object.keys(ways))(
-'receive the caller when a handler writes with %s',
-    async (name) => {
-      const url = `/books/way/${encodeURIComponent(name)}`
-      await sendAs('ada', 'POST', url)
-      expect([await signed(), committedCallers]).toStrictEqual(['ada', ['ada']])
-    },
-  )
+  it.each(Object.keys(ways))('receive the caller when a handler writes with %s', async (name) => {
+    const url = `/books/way/${encodeURIComponent(name)}`
+    await sendAs('ada', 'POST', url)
+    expect([await signed(), committedCallers]).toStrictEqual(['ada', ['ada']])
+  })
 
   it('receive no caller for the static key, and outside of requests', async () => {
     await sendAs('key', 'POST', '/books/way/create')

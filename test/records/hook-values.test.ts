@@ -232,8 +232,12 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
   })
 
   it('compares times across time zones, so every interface rejects an impossible row', async () => {
-// Compared as text, the end would be after the beginning.
-    const wrong = { ...input, startsAt: '2027-01-05T10:00:00-05:00', endsAt: '2027-01-05T12:00:00Z' }
+    // Compared as text, the end would be after the beginning.
+    const wrong = {
+      ...input,
+      startsAt: '2027-01-05T10:00:00-05:00',
+      endsAt: '2027-01-05T12:00:00Z',
+    }
     expect((await send('POST', '/meetings', wrong)).status).toBe(400)
     expect(
       (await send('POST', '/days', { meetings: { create: [{ ...wrong, dayId: undefined }] } }))

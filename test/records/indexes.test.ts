@@ -137,10 +137,6 @@ describe('indexes of a record', () => {
   })
 })
 
-@Record({ indexes: [{ unique: true }] })` with a condition. */
-import { expect, it } from '@jest/globals'
-import { connect, Field, Record } from 'filigree'
-
 @Record({
   softDelete: true,
   indexes: [{ fields: ['desk'], where: { open: true }, unique: true }],

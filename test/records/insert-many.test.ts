@@ -60,7 +60,9 @@ describe.each(engines)('insertMany on %s', (name, open) => {
     const odds = database.records(Odd)
     const rows = Array.from({ length: 12_000 }, (_, index) => toRow(index))
     const progress: unknown[] = []
-    expect(await odds.insertMany(rows, { onProgress: ({ done }) => progress.push(done) })).toBe(12_000)
+    expect(await odds.insertMany(rows, { onProgress: ({ done }) => progress.push(done) })).toBe(
+      12_000,
+    )
     expect(progress).toStrictEqual(Array.from({ length: 12 }, (_, index) => (index + 1) * 1000))
     const found = await odds.list({ limit: 300, offset: 9900, orderBy: { id: 'asc' } })
     expect(found.map(({ id }) => id)).toStrictEqual(Array.from({ length: 300 }, (_, i) => 9901 + i))
@@ -85,7 +87,12 @@ describe.each(engines)('insertMany on %s', (name, open) => {
       errors: [{ path: '11000.flag' }],
     })
     const [{ id } = { id: 0 }] = await odds.list({ limit: 1 })
-    const rowsWithDuplicate = [...rows.slice(0, 300), { ...toRow(0), id }, ...rows, { text: 1 } as never]
+    const rowsWithDuplicate = [
+      ...rows.slice(0, 300),
+      { ...toRow(0), id },
+      ...rows,
+      { text: 1 } as never,
+    ]
     await expect(odds.insertMany(rowsWithDuplicate)).rejects.toMatchObject({ status: 409 })
     expect(await odds.count()).toBe(before)
   })

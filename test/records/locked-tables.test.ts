@@ -45,7 +45,7 @@ describe('a locked table', () => {
     database = await connect(url, { records })
   })
 
-/** Runs `work` while the table is locked exclusively. */
+  /** Runs `work` while the table is locked exclusively. */
   const whileLocked = <T>(work: () => Promise<T>): Promise<T> =>
     holder.transaction(async (tx) => {
       await sql`lock table held_stone in access exclusive mode`.execute(tx.kysely)
@@ -93,7 +93,7 @@ describe('a locked table', () => {
     })
   })
 
-/** The database URL with a lock timeout of 200 ms, so that the test fails quickly. */
+  /** The database URL with a lock timeout of 200 ms, so that the test fails quickly. */
   const withShortLockTimeout = (): string => {
     const address = new URL(url)
     address.searchParams.set('lock_timeout', '200')

@@ -43,32 +43,35 @@ class Twin {
 const opened: Database[] = []
 afterEach(() => Promise.all(opened.splice(0).map((database) => database.close())))
 
-describe.each(await startBothEngines())('names longer than the database allows: %s', (_name, address) => {
-  const open = async (url: string, ...records: Class[]): Promise<Database> => {
-    const database = await connect(url, { records })
-    opened.push(database)
-    return database
-  }
-
-  it('are shortened to distinct names, and each violation names its field', async () => {
-    const database = await open(await address(), Long, Twin, Owner)
-    await database.sync()
-    expect(await database.differences()).toEqual([])
-    const owner = await database.records(Owner).create({})
-    const row = { firstId: owner.id, secondId: owner.id, a: 1, b: 1 }
-    const records = database.records(Long)
-    await records.create(row)
-    const pathOf = async (change: Partial<typeof row>): Promise<unknown> => {
-      const values = { ...row, a: 2, b: 2, ...change }
-      const error: unknown = await records.create(values).catch((reason: unknown) => reason)
-      return (error as { errors?: readonly { path: string }[] }).errors?.[0]?.path
+describe.each(await startBothEngines())(
+  'names longer than the database allows: %s',
+  (_name, address) => {
+    const open = async (url: string, ...records: Class[]): Promise<Database> => {
+      const database = await connect(url, { records })
+      opened.push(database)
+      return database
     }
-    expect(await pathOf({ firstId: 99 })).toBe('firstId')
-    expect(await pathOf({ secondId: 99 })).toBe('secondId')
-    expect(await pathOf({ a: 1 })).toBe('a')
-    expect(await pathOf({ b: 1 })).toBe('b')
-    await expect(database.records(Owner).delete(owner.id)).rejects.toMatchObject({
-      errors: [{ path: 'Long.firstId', code: 'reference' }],
+
+    it('are shortened to distinct names, and each violation names its field', async () => {
+      const database = await open(await address(), Long, Twin, Owner)
+      await database.sync()
+      expect(await database.differences()).toEqual([])
+      const owner = await database.records(Owner).create({})
+      const row = { firstId: owner.id, secondId: owner.id, a: 1, b: 1 }
+      const records = database.records(Long)
+      await records.create(row)
+      const pathOf = async (change: Partial<typeof row>): Promise<unknown> => {
+        const values = { ...row, a: 2, b: 2, ...change }
+        const error: unknown = await records.create(values).catch((reason: unknown) => reason)
+        return (error as { errors?: readonly { path: string }[] }).errors?.[0]?.path
+      }
+      expect(await pathOf({ firstId: 99 })).toBe('firstId')
+      expect(await pathOf({ secondId: 99 })).toBe('secondId')
+      expect(await pathOf({ a: 1 })).toBe('a')
+      expect(await pathOf({ b: 1 })).toBe('b')
+      await expect(database.records(Owner).delete(owner.id)).rejects.toMatchObject({
+        errors: [{ path: 'Long.firstId', code: 'reference' }],
+      })
     })
-  })
-})
+  },
+)

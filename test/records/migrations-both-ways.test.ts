@@ -55,7 +55,7 @@ afterEach(async () => {
 
 const setVersion = (version: Version): void => {
   database.tables.clear()
-// The database does not add a cached table again, so add both here.
+  // The database does not add a cached table again, so add both here.
   for (const type of [toClass(version), Owner]) database.tables.add(database.table(type))
 }
 const optionsAt = (minute: number) => migrationOptions(folder, minute)
@@ -235,7 +235,10 @@ const versions: fc.Arbitrary<Version> = fc
     const { unique, index, softDelete, timestamps, descending } = rest
     return {
       fields: {
-        [property]: [kind, { ...rules, unique, index, ...(previousName !== undefined && { was: previousName }) }],
+        [property]: [
+          kind,
+          { ...rules, unique, index, ...(previousName !== undefined && { was: previousName }) },
+        ],
         ...(rulesOfOwner !== undefined && { ownerId: ['integer', rulesOfOwner] as const }),
       },
       options: {
@@ -261,7 +264,7 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     await rm(folder, { recursive: true, force: true })
   }
 
-/** Makes and runs a migration to this version. @returns the new schema, and whether the migration changed it */
+  /** Makes and runs a migration to this version. @returns the new schema, and whether the migration changed it */
   const migrateTo = async (version: Version, minute: number) => {
     setVersion(version)
     const found = await checkMigrations(database.tables, { folder, engines: undefined })
@@ -269,7 +272,7 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     expect(found.length > 0).toBe(migration !== undefined)
     await migrateUp(database, optionsAt(minute))
     expect(await isSettled()).toEqual(settled)
-// SQLite has no timestamp, trigram or decimal types, so some changes do not alter its schema.
+    // SQLite has no timestamp, trigram or decimal types, so some changes do not alter its schema.
     const isChanged = found.some((text) => text.startsWith(`${name}: `))
     return { schema: await schemaOf(database), isChanged, isMade: migration !== undefined }
   }
@@ -287,7 +290,7 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     await migrateUp(database, optionsAt(1))
     expect(await schemaOf(database)).toEqual(second.schema)
     const third = await migrateTo(before, 2)
-// A column without a field remains.
+    // A column without a field remains.
     expect(third.isMade).toBe(!additiveOptions.has(optionName))
     if (third.isChanged) expect(third.schema).not.toEqual(second.schema)
     if (third.isMade) expect(await down()).toEqual(second.schema)

@@ -39,7 +39,7 @@ describe.each(engines)('migrations on %s', (engine) => {
   let count = 0
   const opened: Database[] = []
 
-/** @returns the URL of an empty database */
+  /** @returns the URL of an empty database */
   const emptyDatabaseUrl = async (engineName: EngineName = engine): Promise<string> =>
     engineName === 'sqlite' ? `sqlite:${join(folder, `app${count++}.db`)}` : server.createDatabase()
 
@@ -60,7 +60,7 @@ describe.each(engines)('migrations on %s', (engine) => {
   const open = (...records: Class[]): Promise<Database> => openAt(url, records)
 
   const startTime = Date.UTC(2026, 10, 21, 10, 30)
-/** Options of a migration. @param minute minutes after the start, for the file name */
+  /** Options of a migration. @param minute minutes after the start, for the file name */
   const options = (minute = 0): { folder: string; now: () => number } => ({
     folder: join(folder, 'migrations'),
     now: () => startTime + minute * 60_000,
@@ -198,7 +198,9 @@ describe.each(engines)('migrations on %s', (engine) => {
     await makeMigration(database, 'a', options())
     await migrateUp(database, options())
     await write('20261121103000_a', 'select 1;\n')
-    expect((await failure(migrateUp(database, options()))).problems[0]?.code).toBe('MIGRATION_CHANGED')
+    expect((await failure(migrateUp(database, options()))).problems[0]?.code).toBe(
+      'MIGRATION_CHANGED',
+    )
     expect((await failure(migrateDown(database, options()))).message).toContain(
       'does not say how to undo it',
     )
@@ -361,8 +363,12 @@ describe('migrations without a transaction', () => {
 
   it('run once when several processes start together, without a deadlock', async () => {
     await write(`-- filigree: no transaction\n${index};`)
-    const otherDatabases = await Promise.all([1, 2, 3].map(() => connect(url, { records: [thing(named)] })))
-    const applied = await Promise.all([database, ...otherDatabases].map((one) => migrateUp(one, { folder })))
+    const otherDatabases = await Promise.all(
+      [1, 2, 3].map(() => connect(url, { records: [thing(named)] })),
+    )
+    const applied = await Promise.all(
+      [database, ...otherDatabases].map((one) => migrateUp(one, { folder })),
+    )
     await Promise.all(otherDatabases.map((other) => other.close()))
     expect(applied.flat()).toHaveLength(2)
   })

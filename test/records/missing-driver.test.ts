@@ -17,7 +17,7 @@ async function problemsOf(url: string): Promise<unknown> {
       const missing = new Error(`Cannot find package '${name}' imported from /shop/main.js`)
       throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' })
     }
-// better-sqlite3 is not installed on Node versions with a built-in SQLite.
+    // better-sqlite3 is not installed on Node versions with a built-in SQLite.
     jest.unstable_mockModule(name, load, { virtual: true })
   }
   process.getBuiltinModule = () => undefined

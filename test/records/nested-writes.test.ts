@@ -156,7 +156,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
   const interfaces = { crud, graphql, program }
   const interfaceNames = ['crud', 'graphql', 'program'] as const
 
-/** All rows of the database, as readable texts. */
+  /** All rows of the database, as readable texts. */
   const state = async () => {
     const items = await database.records(Item).list()
     const offers = await database.records(Offer).list()
@@ -280,7 +280,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [{ update: { name: 'ANN' } }, 'ANN', 2],
       [{ disconnect: true }, undefined, 2],
       [{ delete: true }, undefined, 1],
-])('perform %j on the parent row', async (owner, name, count) => {
+    ])('perform %j on the parent row', async (owner, name, count) => {
       expect(await interfaces[via](1, { owner })).toMatchObject({ status: 200 })
       const now = await state()
       expect(now.shops[0]?.[3]).toBe(name)
@@ -328,7 +328,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [400, { owner: { create: { name: 'x' }, connect: 2 } }],
       [409, { items: { update: [{ id: 1, name: 'b' }] } }],
       [409, { items: { delete: [1], create: [{ name: 'b' }] } }],
-])('respond with %i to %j, and write nothing', async (status, input) => {
+    ])('respond with %i to %j, and write nothing', async (status, input) => {
       const before = await state()
       const result = await interfaces[via](1, { name: 'changed', ...input })
       expect({ status: result.status, input }).toEqual({ status, input })
@@ -366,7 +366,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [400, { items: { create: Array.from({ length: 1001 }, (_, i) => ({ name: `n${i}` })) } }],
       [400, { items: { connect: Array.from({ length: 1001 }, (_, i) => i + 1) } }],
       [400, { tagIds: Array.from({ length: 1001 }, () => 1) }],
-])('get %i if they may not write the child', async (status, input) => {
+    ])('get %i if they may not write the child', async (status, input) => {
       const before = await state()
       const result = await interfaces[via](1, { name: 'changed', ...input })
       expect(result.status).toBe(status)
@@ -421,7 +421,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
 
   it('work at any depth in GraphQL and in programs', async () => {
     const items = { update: [{ id: 1, shop: { update: { owner: { update: { name: 'deep' } } } } }] }
-// The item is already nested in its shop.
+    // The item is already nested in its shop.
     expect((await program(1, { items })).status).toBe(400)
     const result = await database
       .records(Item)
@@ -464,16 +464,19 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
         tagged.disconnect.every((id) => links.has(`${shop}:${id}`) && isSeen(id)) &&
         tagged.connect.every((id) => tagIds.has(id) && isSeen(id))
       const deletedIds = new Set(operations.delete)
-      const isConsistent = ![...update.map(({ id }) => id), ...operations.disconnect, ...operations.connect].some(
-        (id) => deletedIds.has(id),
-      )
+      const isConsistent = ![
+        ...update.map(({ id }) => id),
+        ...operations.disconnect,
+        ...operations.connect,
+      ].some((id) => deletedIds.has(id))
       const context = JSON.stringify({ iteration, via, shop, operations, tagged, result })
       expect({ context, ok: result.status < 300 }).toEqual({ context, ok: isFound && isConsistent })
       if (result.status < 300) {
         items = new Map([...items].filter(([id]) => !deletedIds.has(id)))
         for (const id of operations.disconnect)
           items.set(id, { name: items.get(id)?.name ?? '', shop: null })
-        for (const id of operations.connect) items.set(id, { name: items.get(id)?.name ?? '', shop })
+        for (const id of operations.connect)
+          items.set(id, { name: items.get(id)?.name ?? '', shop })
         for (const { id, name } of update)
           items.set(id, { name, shop: items.get(id)?.shop ?? null })
         const created = await database.records(Item).list({ where: { name: { in: names } } })
@@ -486,7 +489,9 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       }
       const storedItems = await database.records(Item).list()
       expect(storedItems.map(({ id, name, shopId }) => [id, name, shopId ?? null])).toEqual(
-        [...items].sort(([a], [b]) => a - b).map(([id, { name, shop: shopId }]) => [id, name, shopId]),
+        [...items]
+          .sort(([a], [b]) => a - b)
+          .map(([id, { name, shop: shopId }]) => [id, name, shopId]),
       )
       const pairs = await database.kysely.selectFrom('shop_tag').selectAll().execute()
       expect(

@@ -96,7 +96,7 @@ describe('the types of new rows', () => {
     }
     // @ts-expect-error -- no title
     await refused(tickets.create({ note: null, deskId: 1 }), 'title')
-// @ts-expect-error -- a nullable field is still required
+    // @ts-expect-error -- a nullable field is still required
     await refused(tickets.create({ title: 'Lamp', deskId: 1 }), 'note')
     // @ts-expect-error -- neither the desk nor its key
     await refused(tickets.create({ title: 'Lamp', note: null }), 'deskId')
@@ -112,7 +112,7 @@ describe('the types of new rows', () => {
     await refused(tickets.create(nested), 'desk.create.name')
     // @ts-expect-error -- another type
     await refused(tickets.create({ ...newTicket, urgent: 'yes' }), 'urgent')
-// @ts-expect-error -- not an allowed value
+    // @ts-expect-error -- not an allowed value
     const row: NewRow<Ticket> = { ...newTicket, status: 'lost' }
     expect(row).toBeDefined()
   })

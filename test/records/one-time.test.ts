@@ -57,7 +57,7 @@ describe.each(['sqlite', 'postgres'] as const)('one-time tokens on %s', (engine)
     const token = await desk().invitations.make({ orgId: 3 })
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const last = letters.indexOf(token.at(-1) ?? '')
-// The last letter has two unused bits.
+    // The last letter has two unused bits.
     const sameBytes = [1, 2, 3].map((bits) => token.slice(0, -1) + (letters[last | bits] ?? ''))
     const spellings: unknown[] = [
       ...sameBytes.filter((text) => text !== token),
@@ -117,21 +117,21 @@ describe.each(['sqlite', 'postgres'] as const)('one-time tokens on %s', (engine)
     expect(await desk().resets.take(bea)).toBe('bea')
   })
 
-  it.each(['a\0b', 'a'.repeat(12_000), 'x\ud800'])(
-'accept any text as key: %j',
-    async (key) => {
-      const first = await desk().resets.make('ann', { key })
-      const other = await desk().resets.make('bea', { key: 'x\ud801' })
-      const second = await desk().resets.make('ann', { key })
-      expect(await desk().resets.take(first)).toBeNull()
-      expect(await desk().resets.take(second)).toBe('ann')
-      expect(await desk().resets.take(other)).toBe('bea')
+  it.each(['a\0b', 'a'.repeat(12_000), 'x\ud800'])('accept any text as key: %j', async (key) => {
+    const first = await desk().resets.make('ann', { key })
+    const other = await desk().resets.make('bea', { key: 'x\ud801' })
+    const second = await desk().resets.make('ann', { key })
+    expect(await desk().resets.take(first)).toBeNull()
+    expect(await desk().resets.take(second)).toBe('ann')
+    expect(await desk().resets.take(other)).toBe('bea')
+  })
+
+  it.each([undefined, null, 5, {}])(
+    'return null for a value that is not a string: %j',
+    async (token) => {
+      expect(await desk().invitations.take(token as never)).toBeNull()
     },
   )
-
-  it.each([undefined, null, 5, {}])('return null for a value that is not a string: %j', async (token) => {
-    expect(await desk().invitations.take(token as never)).toBeNull()
-  })
 
   it('expire, and are deleted later', async () => {
     const token = await desk().resets.make('ann')
@@ -144,7 +144,7 @@ describe.each(['sqlite', 'postgres'] as const)('one-time tokens on %s', (engine)
   })
 
   it.each(['', 'x', '\0', '\ud800', 'a'.repeat(10_000), "' or 1=1 --"])(
-'return null for an invalid token: %j',
+    'return null for an invalid token: %j',
     async (token) => {
       await desk().invitations.make({ orgId: 3 })
       expect(await desk().invitations.take(token)).toBeNull()

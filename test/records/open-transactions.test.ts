@@ -49,17 +49,18 @@ class Tokens {
     private readonly database: Database,
   ) {}
 
-/** Revokes the named tokens, verifies the given token and creates a note. */
+  /** Revokes the named tokens, verifies the given token and creates a note. */
   async run({ jti, sub, token, fails }: TokenJob): Promise<{ first: unknown; verified: unknown }> {
     const first = jti === undefined ? undefined : await this.auth.revoke(jti)
     if (sub !== undefined) await this.auth.revokeAll(sub)
-    const verified = token === undefined ? undefined : ((await this.auth.verify(token))?.jti ?? null)
+    const verified =
+      token === undefined ? undefined : ((await this.auth.verify(token))?.jti ?? null)
     await this.database.records(Note).create({ text: jti ?? sub ?? 'note' })
     if (fails === true) throw new HttpError(418, 'rolled back')
     return { first, verified }
   }
 
-/** Runs in a nested transaction that rolls back, inside a transaction that commits. */
+  /** Runs in a nested transaction that rolls back, inside a transaction that commits. */
   async part(job: TokenJob): Promise<{ ok: boolean }> {
     return this.database.transaction(async (tx) => {
       await tx.transaction(() => this.run({ ...job, fails: true })).catch(() => undefined)
@@ -112,7 +113,7 @@ class TokenController {
 
 /** Sends one event, then none. */
 async function* silence(): AsyncGenerator<string> {
-yield 'started'
+  yield 'started'
   await new Promise(() => undefined)
 }
 
@@ -123,13 +124,20 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true }).addMutat
   args: { jti: 'String', sub: 'String', token: 'String', fails: 'Boolean' },
   resolve: async (_parent, args) => {
     const job: TokenJob = args
-    const response = await current.app.get(Database).transaction(() => current.app.get(Tokens).run(job))
+    const response = await current.app
+      .get(Database)
+      .transaction(() => current.app.get(Tokens).run(job))
     return JSON.stringify(response)
   },
 })
 graphql.registerRoute('/graphql')
 
-@Module({ controllers: [TokenController], providers: [Tokens], records: [Note], graphql: [graphql] })
+@Module({
+  controllers: [TokenController],
+  providers: [Tokens],
+  records: [Note],
+  graphql: [graphql],
+})
 class Desk {}
 
 const current: { app: Application } = { app: undefined as never }
@@ -217,27 +225,30 @@ describe.each(await startBothEngines())('%s: framework data in an open transacti
     ['committed', false, false, ['outer committed', 'part committed']],
     ['rolled back in part', true, false, ['part rolled back', 'outer committed']],
     ['rolled back', false, true, ['outer rolled back', 'part rolled back']],
-  ])('packages are notified of the outcome: %s', async (_what, partFails, fails, expectedEvents) => {
-    const database = app.get(Database)
-    const reported: string[] = []
-    const follow = (name: string): void => {
-      database.openTransaction()?.onCommit(() => reported.push(`${name} committed`))
-      database.openTransaction()?.onRollback(() => reported.push(`${name} rolled back`))
-    }
-    expect(database.openTransaction()).toBeUndefined()
-    const work = database.transaction(async (tx) => {
-      follow('outer')
-      const part = tx.transaction(() => {
-        follow('part')
-        return partFails ? Promise.reject(new Error('part')) : Promise.resolve()
+  ])(
+    'packages are notified of the outcome: %s',
+    async (_what, partFails, fails, expectedEvents) => {
+      const database = app.get(Database)
+      const reported: string[] = []
+      const follow = (name: string): void => {
+        database.openTransaction()?.onCommit(() => reported.push(`${name} committed`))
+        database.openTransaction()?.onRollback(() => reported.push(`${name} rolled back`))
+      }
+      expect(database.openTransaction()).toBeUndefined()
+      const work = database.transaction(async (tx) => {
+        follow('outer')
+        const part = tx.transaction(() => {
+          follow('part')
+          return partFails ? Promise.reject(new Error('part')) : Promise.resolve()
+        })
+        await part.catch(() => undefined)
+        if (fails) throw new Error('outer')
       })
-      await part.catch(() => undefined)
-      if (fails) throw new Error('outer')
-    })
-    await work.catch(() => undefined)
-    expect(reported).toEqual(expectedEvents)
-    expect(database.openTransaction()).toBeUndefined()
-  })
+      await work.catch(() => undefined)
+      expect(reported).toEqual(expectedEvents)
+      expect(database.openTransaction()).toBeUndefined()
+    },
+  )
 
   it('streams end with the commit, and not with a rollback', async () => {
     const { jti, token } = await signIn()

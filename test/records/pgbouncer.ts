@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 import { freePort } from './postgres-server.js'
 
 export interface Pooler {
-/** @returns the URL of a database of the server, through the pooler */
+  /** @returns the URL of a database of the server, through the pooler */
   through(url: string): string
   close(): Promise<void>
 }

@@ -49,11 +49,11 @@ describe('PGlite', () => {
         { id: 1, name: 'Moon', picture: Buffer.from('ab') },
       ])
       await expect(reopened.kysely.selectFrom('lamp').select('nothing').execute()).rejects.toThrow()
-// Opening it a second time, in any process, would destroy it.
+      // Opening it a second time, in any process, would destroy it.
       const second = connect({ engine: pglite({ folder }), records: [Lamp] })
       await expect(second).rejects.toThrow(`is in use by process ${process.pid}`)
       await reopened.close()
-// The lock file of a killed process does not block the start.
+      // The lock file of a killed process does not block the start.
       await writeFile(`${folder}.lock`, `${process.ppid} 1\n`)
       await (await connect({ engine: pglite({ folder }), records: [Lamp] })).close()
       await expect(reopened.records(Lamp).count()).rejects.toMatchObject({ status: 503 })

@@ -30,7 +30,9 @@ describe('pipelined statements on PostgreSQL', () => {
     await database.sync()
     await database
       .records(Item)
-      .insertMany(Array.from({ length: count }, (_, index) => ({ name: `Item ${index + 1}`, stock: index })))
+      .insertMany(
+        Array.from({ length: count }, (_, index) => ({ name: `Item ${index + 1}`, stock: index })),
+      )
   })
   afterAll(async () => {
     await database.close()
@@ -51,7 +53,7 @@ describe('pipelined statements on PostgreSQL', () => {
       if (performance.now() > end) throw new Error(`${sql}: still ${String(value)}`)
     }
   }
-/** A short read that may share a connection. */
+  /** A short read that may share a connection. */
   const batchable = (sql: string) => frameworkQuery(sql, { together: 'calls' })
   const sleepRead = batchable('select $1::int, pg_sleep($2)')
   const settleAll = (results: readonly unknown[]) =>
@@ -65,7 +67,7 @@ describe('pipelined statements on PostgreSQL', () => {
     expect(found.map((item) => item?.name)).toEqual(
       keys.map((key) => (key > count ? undefined : `Item ${key}`)),
     )
-// A third of the ten connections, and on a busy machine one more for probe queries.
+    // A third of the ten connections, and on a busy machine one more for probe queries.
     expect(separate.pool?.open).toBeLessThanOrEqual(4)
     while (separate.pool?.waiting !== 0) await new Promise((resolve) => setImmediate(resolve))
     await separate.close()
@@ -94,7 +96,7 @@ describe('pipelined statements on PostgreSQL', () => {
       'fulfilled',
     ])
     expect([results[0], results[5]]).toMatchObject([{ value: [4] }, { value: [3] }])
-// A statement that could not be prepared works as soon as its table exists.
+    // A statement that could not be prepared works as soon as its table exists.
     await query('create table no_such_table (id int)')
     expect(await engine.run(broken, [1], 'rows')).toEqual([])
     await query('drop table no_such_table')
@@ -135,7 +137,10 @@ describe('pipelined statements on PostgreSQL', () => {
       `with slept as (select pg_sleep(100)) insert into pipe_item (name, stock) select 'Once', 1 from slept returning id`,
     )
     const writing = settleAll([engine.run(write, [], 'rows')])
-    await until(`select count(*) ${applicationActivity} and state = 'active' and query like '%Once%'`, Boolean)
+    await until(
+      `select count(*) ${applicationActivity} and state = 'active' and query like '%Once%'`,
+      Boolean,
+    )
     await query(`select pg_terminate_backend(pid) ${applicationActivity}`)
     const rows = await Promise.all(reads)
     expect(rows.map((row) => row?.[0])).toEqual(Array.from({ length: 40 }, (_, key) => key))
@@ -152,7 +157,9 @@ describe('pipelined statements on PostgreSQL', () => {
     await expect(items.update(1, { stock: 5 })).rejects.toMatchObject({ status: 503 })
     await server.start()
     const found = await Promise.all(Array.from({ length: 20 }, (_, index) => items.find(index + 1)))
-    expect(found.map((item) => item?.id)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+    expect(found.map((item) => item?.id)).toEqual(
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    )
     expect(await items.update(1, { stock: 5 })).toMatchObject({ stock: 5 })
   })
 
@@ -184,7 +191,10 @@ describe('pipelined statements on PostgreSQL', () => {
     expect((ended as PromiseRejectedResult).reason).toBeInstanceOf(EngineError)
     const rows = await Promise.all(neighbours)
     expect(rows.map((row) => row?.[0])).toEqual(Array.from({ length: 30 }, (_, key) => key))
-    await until(`select count(*) ${applicationActivity} and state = 'active'`, (active) => active === 0)
+    await until(
+      `select count(*) ${applicationActivity} and state = 'active'`,
+      (active) => active === 0,
+    )
     await separate.close()
   })
 
@@ -205,7 +215,9 @@ describe('pipelined statements on PostgreSQL', () => {
       { reason: { kind: 'value' } },
       { value: [2, ''] },
     ])
-    const long = settleAll(Array.from({ length: 5 }, () => requestReads.run(sleep, [1, 60], 'first')))
+    const long = settleAll(
+      Array.from({ length: 5 }, () => requestReads.run(sleep, [1, 60], 'first')),
+    )
     await until(`select count(*) ${applicationActivity} and state = 'active'`, Boolean)
     end()
     expect((await long).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
@@ -221,7 +233,7 @@ describe('pipelined statements on PostgreSQL', () => {
     await observer.transaction(
       async (tx) => {
         await tx.records(Item).find(1, { lock: true })
-// The first two take the connections, and the other writes wait for one.
+        // The first two take the connections, and the other writes wait for one.
         const first = [8, 9].map(change)
         blockedUpdate = change(1)
         for (const { changes } of await Promise.all([...first, ...[2, 3, 4, 5, 6, 7].map(change)]))
@@ -233,22 +245,28 @@ describe('pipelined statements on PostgreSQL', () => {
     await separate.close()
   })
 
-  it.each([1, 2, 10])('concurrent writes over %i connections fail individually', async (connections) => {
-    const separate = await connect(`${url}?connections=${connections}`, { records: [Item] })
-    const items = separate.records(Item)
-    const results = await Promise.allSettled(
-      Array.from({ length: 60 }, (_, index) =>
-        items.update(index + 1, index % 10 === 7 ? { name: 'Item 500' } : { stock: 10_000 + index }),
-      ),
-    )
-    const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
-    expect(failed).toEqual([7, 17, 27, 37, 47, 57])
-    expect(results[7]).toMatchObject({ reason: { status: 409 } })
-    const rows = await items.list({ where: { stock: { gte: 10_000 } } })
-    expect(rows).toHaveLength(54)
-    await items.updateWhere({ stock: { gte: 10_000 } }, { stock: 1 })
-    await separate.close()
-  })
+  it.each([1, 2, 10])(
+    'concurrent writes over %i connections fail individually',
+    async (connections) => {
+      const separate = await connect(`${url}?connections=${connections}`, { records: [Item] })
+      const items = separate.records(Item)
+      const results = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, index) =>
+          items.update(
+            index + 1,
+            index % 10 === 7 ? { name: 'Item 500' } : { stock: 10_000 + index },
+          ),
+        ),
+      )
+      const failed = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
+      expect(failed).toEqual([7, 17, 27, 37, 47, 57])
+      expect(results[7]).toMatchObject({ reason: { status: 409 } })
+      const rows = await items.list({ where: { stock: { gte: 10_000 } } })
+      expect(rows).toHaveLength(54)
+      await items.updateWhere({ stock: { gte: 10_000 } }, { stock: 1 })
+      await separate.close()
+    },
+  )
 
   it('share one connection with transactions', async () => {
     const separate = await connect(`${url}?connections=1`, { records: [Item] })

@@ -62,7 +62,7 @@ describe('the pool of PostgreSQL connections', () => {
       database: `${address}?connections=${connections}&lock_timeout=20000`,
     })
 
-/** The number of statements that wait for a lock. */
+  /** The number of statements that wait for a lock. */
   const waiting = async (): Promise<number> => {
     const { rows } = await sql<{ count: unknown }>`
       select count(*) as count from pg_stat_activity
@@ -72,7 +72,7 @@ describe('the pool of PostgreSQL connections', () => {
   const until = async (count: number): Promise<void> => {
     while ((await waiting()) < count) continue
   }
-/** Waits until every pending statement has tried to get a connection. */
+  /** Waits until every pending statement has tried to get a connection. */
   const settleWaiting = async (): Promise<void> => {
     for (let attempt = 0; attempt < 20; attempt++) await waiting()
   }
@@ -83,7 +83,7 @@ describe('the pool of PostgreSQL connections', () => {
     })
   const lockRocks = 'lock table share_rock in access exclusive mode'
   const get = (app: Application, path: string): Promise<Response> => fetch(new URL(path, app.url))
-/** A list by a column without an index. No two of these requests are equal. */
+  /** A list by a column without an index. No two of these requests are equal. */
   const slowPath = (n: number): string => `/rocks?size=${n}&orderBy=-name`
 
   it.each([
@@ -109,7 +109,7 @@ describe('the pool of PostgreSQL connections', () => {
     const app = await open(2)
     expect((await get(app, slowPath(1))).status).toBe(200)
     await whileLocked(lockRocks, async () => {
-// Closing examines the remaining queries.
+      // Closing examines the remaining queries.
       const state = { isClosed: false }
       const closing = app.close().then(() => {
         state.isClosed = true
@@ -126,7 +126,7 @@ describe('the pool of PostgreSQL connections', () => {
       Array.from({ length: 60 }, async (_, n) => (await get(app, slowPath(200 + n))).status),
     )
     expect(new Set(statuses)).toEqual(new Set([200]))
-// Three shared connections, and one or two from before the queries were classified.
+    // Three shared connections, and one or two from before the queries were classified.
     expect(app.get(Database).pool?.open).toBeLessThan(8)
     const reads = await whileLocked(lockRocks, async () => {
       const pending = Array.from({ length: 20 }, (_, n) => get(app, slowPath(300 + n)))
@@ -140,7 +140,7 @@ describe('the pool of PostgreSQL connections', () => {
     await app.close()
   })
 
-// test/engines/slow-read-detector.test.ts proves that these reads do not count as slow.
+  // test/engines/slow-read-detector.test.ts proves that these reads do not count as slow.
   it('still serves quick queries while the whole server is slow', async () => {
     const proxy = await startStallingProxy(url)
     const app = await open(10, proxy.through(url))
@@ -151,7 +151,7 @@ describe('the pool of PostgreSQL connections', () => {
     for (let n = 0; n < 40; n++) await lists(400 + n, 1)
     proxy.stall()
     const slow = lists(500, 20)
-// Long enough that the detector examines them more than once.
+    // Long enough that the detector examines them more than once.
     await setTimeout(400)
     proxy.resume()
     await slow
@@ -182,22 +182,25 @@ describe('the pool of PostgreSQL connections', () => {
 
   it('leaves connections for reads of other tables while writes wait', async () => {
     const app = await open(4)
-    const changes = await whileLocked("insert into share_rock (name) values ('taken')", async () => {
-// Each write waits for the transaction that holds the same name.
-      const rocks = app.get(Database).records(Rock)
-      const pending = [
-        rocks.upsert({ name: 'taken', size: 1 }, { by: 'name' }),
-        rocks.create({ name: 'taken' }),
-        rocks.update(1, { name: 'taken' }),
-      ].map((write) => write.catch((error: unknown) => error))
-      const reads = Array.from({ length: 12 }, (_, n) =>
-        Promise.all([get(app, `/twigs?name=n${n}`), get(app, `/twigs/${(n % 2) + 1}`)]),
-      )
-      for (const [list, one] of await Promise.all(reads))
-        expect([list.status, one.status]).toEqual([200, 200])
-      await until(3)
-      return pending
-    })
+    const changes = await whileLocked(
+      "insert into share_rock (name) values ('taken')",
+      async () => {
+        // Each write waits for the transaction that holds the same name.
+        const rocks = app.get(Database).records(Rock)
+        const pending = [
+          rocks.upsert({ name: 'taken', size: 1 }, { by: 'name' }),
+          rocks.create({ name: 'taken' }),
+          rocks.update(1, { name: 'taken' }),
+        ].map((write) => write.catch((error: unknown) => error))
+        const reads = Array.from({ length: 12 }, (_, n) =>
+          Promise.all([get(app, `/twigs?name=n${n}`), get(app, `/twigs/${(n % 2) + 1}`)]),
+        )
+        for (const [list, one] of await Promise.all(reads))
+          expect([list.status, one.status]).toEqual([200, 200])
+        await until(3)
+        return pending
+      },
+    )
     await Promise.all(changes)
     await app.close()
   })

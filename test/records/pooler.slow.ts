@@ -63,7 +63,7 @@ const where =
   })
 
   it('a start that needs a session names the missing setting', async () => {
-@Controller('/cached')
+    @Controller('/cached')
     @NoAuth
     class CachedNumbers {
       @Get('/') @CacheFor('60s') all(): number {
@@ -89,14 +89,14 @@ const where =
     return database
   }
 
-/** The prepared statements and advisory locks that remain on the pooler's server connections. */
+  /** The prepared statements and advisory locks that remain on the pooler's server connections. */
   const leftovers = async (database: Database): Promise<{ names: string[]; locks: number }> => {
     const read = async (): Promise<string[]> => {
       const { rows } = await sql<{ name: string }>`select name from pg_prepared_statements
         where name like 'filigree%'`.execute(database.kysely)
       return rows.map(({ name }) => name)
     }
-// Two concurrent transactions use both connections.
+    // Two concurrent transactions use both connections.
     const names = await database.transaction(async () => [
       ...(await read()),
       ...(await Promise.resolve().then(read)),
@@ -139,7 +139,7 @@ const where =
         .catch((error: unknown) => error)
     })
     expect(await waiting).toMatchObject({ status: 503 })
-// The next client of the server connection has its own settings.
+    // The next client of the server connection has its own settings.
     const other = await open(pooled)
     const { rows } = await sql<{ limit: string }>`
       select current_setting('statement_timeout') as limit`.execute(other.kysely)
@@ -259,7 +259,7 @@ const where =
   })
 
   it.each([
-['with a direct URL', () => open(pooled, { direct })],
+    ['with a direct URL', () => open(pooled, { direct })],
     ['without one', () => open(pooled)],
   ])('a migration without transaction leaves no lock, %s', async (_what, openMigrating) => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-pooler-'))

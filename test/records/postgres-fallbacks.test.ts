@@ -144,7 +144,7 @@ describe('listen=poll', () => {
     expect(lateFollower.changes).toStrictEqual([['created', b.id]])
   })
 
-/** @returns the URL of the same database, with the fallback options */
+  /** @returns the URL of the same database, with the fallback options */
   const createUrlOf = async (database: Database): Promise<string | undefined> => {
     const query = sql<{ name: string }>`select current_database() as name`
     const name = (await query.execute(database.kysely)).rows[0]?.name
@@ -178,7 +178,7 @@ describe('listen=poll', () => {
 describe('locks=row', () => {
   afterEach(closeAll)
 
-/** Holds the schema lock. @returns a function that releases it */
+  /** Holds the schema lock. @returns a function that releases it */
   const lockSchema = async (database: Database): Promise<() => Promise<void>> => {
     let release: () => void = () => undefined
     let onTaken: () => void = () => undefined

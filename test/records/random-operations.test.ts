@@ -73,7 +73,9 @@ function conditionOf(next: Next, depth: number): Condition {
     return {
       where,
       matches: (row) =>
-        kind === 7 ? parts.every(({ matches }) => matches(row)) : parts.some(({ matches }) => matches(row)),
+        kind === 7
+          ? parts.every(({ matches }) => matches(row))
+          : parts.some(({ matches }) => matches(row)),
     }
   }
   if (kind < 3) {
@@ -154,7 +156,7 @@ describe.each(await startBothEngines())('random queries: %s', (_name, open) => {
     const expectedParts = new Map<number, Part>()
     const skus = Array.from({ length: 12 }, (_, index) => `sku ${index}`)
     const bySku = (sku: string) => [...expectedParts.values()].find((part) => part.sku === sku)
-/** An existing id, or one that never existed. */
+    /** An existing id, or one that never existed. */
     const someId = (): number => pick(next, [...expectedParts.keys(), 0, 1_000_000])
     const store = (part: Part): void => {
       expectedParts.set(part.id, part)
@@ -199,7 +201,9 @@ describe.each(await startBothEngines())('random queries: %s', (_name, open) => {
           return
         }
         const changed = await parts.updateMany(rows)
-        expect(changed).toEqual(rows.map((row) => Object.assign(new Part(), expectedParts.get(row.id), row)))
+        expect(changed).toEqual(
+          rows.map((row) => Object.assign(new Part(), expectedParts.get(row.id), row)),
+        )
         changed.forEach(store)
       },
       async () => {
@@ -218,17 +222,22 @@ describe.each(await startBothEngines())('random queries: %s', (_name, open) => {
           return
         }
         expect(await work).toBe(matching.length)
-        for (const part of matching) store(Object.assign(new Part(), part, { stock: part.stock + 7 }))
+        for (const part of matching)
+          store(Object.assign(new Part(), part, { stock: part.stock + 7 }))
       },
       async () => {
         const { where, matches } = conditionOf(next, 2)
-        const matching = [...expectedParts.values()].filter((part) => part.stock > 3 && matches(part))
-        expect(await parts.deleteWhere({ and: [where, { stock: { gt: 3 } }] })).toBe(matching.length)
+        const matching = [...expectedParts.values()].filter(
+          (part) => part.stock > 3 && matches(part),
+        )
+        expect(await parts.deleteWhere({ and: [where, { stock: { gt: 3 } }] })).toBe(
+          matching.length,
+        )
         for (const { id } of matching) expectedParts.delete(id)
       },
     ]
     for (let iteration = 0; iteration < 300; iteration++) {
-// The last steps delete many rows, so they run less often.
+      // The last steps delete many rows, so they run less often.
       await pick(next, next(4) === 0 ? steps : steps.slice(0, 4))()
       const expected = [...expectedParts.values()].sort((a, b) => a.id - b.id)
       expect(await parts.list()).toEqual(expected)

@@ -173,7 +173,7 @@ describe('A missing index', () => {
     const options = { where: { weight: 8 }, limit: 20 }
     expect(costOf(Good, options)).toBe('short')
     await runSql(database, `drop index "${index?.name ?? ''}"`)
-// A connection plans with the schema it read when it was opened.
+    // A connection plans with the schema it read when it was opened.
     const other = new Connection(await chooseDriver(undefined), { file, readOnly: true })
     estimator = new ReadCostEstimator(other)
     expect(costOf(Good, options)).toBe('long')

@@ -23,7 +23,9 @@ describe('An application on a replica only', () => {
     await writeElsewhere(cluster, 'one')
     await cluster.standby.caughtUp()
     const { app, warnings } = await start()
-    expect(warnings).toContainEqual(expect.stringContaining('the database is a replica or read-only'))
+    expect(warnings).toContainEqual(
+      expect.stringContaining('the database is a replica or read-only'),
+    )
     expect((await app.inject({ url: '/notes' })).json()).toEqual(['one'])
     const write = { method: 'POST', url: '/notes', json: { text: 'two' } } as const
     const refused = await app.inject(write)

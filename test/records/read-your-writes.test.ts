@@ -71,7 +71,7 @@ describe('An application with replicas', () => {
   })
 
   it.each<[string, (app: Application) => Promise<Headers>]>([
-    ['an IP address',() => Promise.resolve({ 'x-forwarded-for': '10.0.0.1' })],
+    ['an IP address', () => Promise.resolve({ 'x-forwarded-for': '10.0.0.1' })],
     [
       'a token',
       async (app) => {
@@ -79,7 +79,7 @@ describe('An application with replicas', () => {
         return { authorization: `Bearer ${token}`, 'x-forwarded-for': '10.0.0.2' }
       },
     ],
-])('lets %s read its own writes, while other callers read the replica', async (_who, signIn) => {
+  ])('lets %s read its own writes, while other callers read the replica', async (_who, signIn) => {
     const app = await start()
     const headers = await signIn(app)
     await cluster.standby.pause()
@@ -166,18 +166,18 @@ describe('An application with replicas', () => {
     await cluster.primary.stop()
     try {
       await until(async () => (await app.inject(write)).status === 503)
-// The pool notices the outage shortly after the first failure.
+      // The pool notices the outage shortly after the first failure.
       for (let served = 0; served < 100; served++) {
         const { status } = await app.inject({ url: '/notes', headers: reader })
         if (status !== 200) served = 0
       }
       expect(await textsOf(app, reader)).toEqual(['one', 'two'])
-// Verifying a new token also reads the revocations.
+      // Verifying a new token also reads the revocations.
       const token = await app.get(Auth).getToken({ sub: '8' })
       const headers = { authorization: `Bearer ${token}` }
       expect((await app.inject({ url: '/notes/secret', headers })).json()).toBe(2)
       expect((await app.inject({ url: '/notes/seen', headers: { cookie } })).json()).toBe(true)
-// check() fails without the primary, but check('reads') passes.
+      // check() fails without the primary, but check('reads') passes.
       const database = app.get(NoteController).database
       await expect(database.check()).rejects.toMatchObject({ status: 503 })
       await database.check('reads')

@@ -82,7 +82,7 @@ describe.each(drivers)('slow reads with %s', (driver) => {
       kind: 'unavailable',
       message: 'The reads of the request took longer than 100 ms.',
     })
-// The timeout applies to the request, so its next read does not start.
+    // The timeout applies to the request, so its next read does not start.
     await expect(reads.run(slowRead, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
     await other.close()
     expect(await engine.clientReads!(newRequest()).run(slowRead, ['item 2'], 'first')).toEqual([1])
@@ -105,7 +105,7 @@ describe.each(drivers)('slow reads with %s', (driver) => {
     expect(await Promise.all(reads)).toEqual(reads.map(() => [1]))
   })
 
-  it("run the first statement of another request before the next one of the same request", async () => {
+  it('run the first statement of another request before the next one of the same request', async () => {
     const [greedy, small] = [engine.clientReads!(newRequest()), engine.clientReads!(newRequest())]
     const ended: string[] = []
     const first = async (runner: Runner, name: string): Promise<void> => {
@@ -114,7 +114,7 @@ describe.each(drivers)('slow reads with %s', (driver) => {
     }
     const all = Array.from({ length: 12 }, (_, index) => first(greedy, `greedy ${index + 1}`))
     await Promise.all([...all, first(small, 'small')])
-// Some threads may already run statements of the greedy request.
+    // Some threads may already run statements of the greedy request.
     expect(ended.indexOf('small')).toBeLessThanOrEqual(5)
   })
 
@@ -123,14 +123,18 @@ describe.each(drivers)('slow reads with %s', (driver) => {
     const reads = engine.clientReads!(request)
     const endlessReads = Array.from({ length: 8 }, async () => reads.run(endless, ['x'], 'first'))
     const boundedRead = { ...slowRead, bound: 20_000 }
-    expect(await engine.clientReads!(newRequest()).run(boundedRead, ['item 5'], 'first')).toEqual([1])
+    expect(await engine.clientReads!(newRequest()).run(boundedRead, ['item 5'], 'first')).toEqual([
+      1,
+    ])
     request.finish()
     for (const one of endlessReads) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
   it('report errors of the statement', async () => {
     const invalid = frameworkQuery(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
-    await expect(engine.clientReads!(newRequest()).run(invalid, ['A'], 'rows')).rejects.toMatchObject({
+    await expect(
+      engine.clientReads!(newRequest()).run(invalid, ['A'], 'rows'),
+    ).rejects.toMatchObject({
       name: 'EngineError',
       message: 'malformed JSON',
     })

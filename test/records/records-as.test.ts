@@ -52,8 +52,8 @@ class Boxes {
   @Get('/rights')
   @Secured
   async rights(request: HttpRequest): Promise<object> {
-    const { rights, fields } = await recordsAs(this.database, Box, request).rights()
-    return { rights, fields: fields.map(({ name }) => name) }
+    const { may, fields } = await recordsAs(this.database, Box, request).rights()
+    return { may, fields: fields.map(({ name }) => name) }
   }
 }
 
@@ -88,7 +88,7 @@ it('runs @AfterWrite after the row is stored, in the same transaction', async ()
   await boxes.create({ name: 'a', owner: 'ann' })
   await boxes.update(1, { name: 'b' })
   await boxes.updateWhere({ id: 1 }, { owner: 'bob' })
-  const messages = async () => (await database.records(Trace).list()).map((one) => one.messages)
+  const messages = async () => (await database.records(Trace).list()).map((one) => one.message)
   const before = ['1 undefined id,name,owner,price,secret', '1 a name', '1 b owner']
   expect(await messages()).toEqual(before)
   await database.transaction(async () => {

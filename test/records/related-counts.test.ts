@@ -84,7 +84,7 @@ const records = [Shop, Product, Review, Tag, Offer, Order]
 class Market {}
 
 interface GraphqlResponse {
-// The shape depends on the query.
+  // The shape depends on the query.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
@@ -105,7 +105,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     await database.records(Shop).createMany([{ name: 'a' }, { name: 'b' }])
     const products = ['Lamp', 'Oak', 'Desk'].map((name) => ({ name, shopId: 1, ordersCount: 7 }))
     await database.records(Product).createMany(products)
-// Lamp has reviews with 5 and 1 stars, and a deleted one. Oak has one with 4 stars.
+    // Lamp has reviews with 5 and 1 stars, and a deleted one. Oak has one with 4 stars.
     const stars = [5, 1, 5, 4]
     await database
       .records(Review)
@@ -257,7 +257,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
       { name: 'Oak', reviewsCount: 1, tagsCount: 0, offersCount: null },
       { name: 'Desk', reviewsCount: 0, tagsCount: 1, offersCount: null },
     ])
-// One statement for the products, and one for each count.
+    // One statement for the products, and one for each count.
     expect(await statementsOf(() => graphql(query, all))).toHaveLength(3)
   })
 

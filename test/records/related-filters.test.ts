@@ -62,7 +62,7 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
         state: username === 'bob' ? 'closed' : 'open',
       })),
     )
-// Articles 3, 6 and 9 have no author.
+    // Articles 3, 6 and 9 have no author.
     const authors = [1, 2, null]
     await database.records(Article).createMany(
       Array.from({ length: 9 }, (_, index) => ({
@@ -74,7 +74,7 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
     const created = await database
       .records(Favorite)
       .createMany([...favorites, { articleId: 9, readerId: 2 }, { articleId: 8, readerId: 2 }])
-// The last favorite is soft-deleted, so filters ignore it.
+    // The last favorite is soft-deleted, so filters ignore it.
     await database.records(Favorite).delete(created.at(-1)?.id ?? 0)
     await database.records(Tag).createMany([{ word: 'red' }, { word: 'blue' }])
     await database.records(Article).link(4, 'tags', [1])
@@ -117,7 +117,7 @@ describe.each(engines)('filters through relations on %s', (name, open) => {
       [{ favorites: { reader: { username: 'x' } } }, 0],
       [{ author: { username: 'x' } }, 0],
       [{ tags: { word: 'x' } }, 0],
-// Half of the rows may match, so the list reads rows in order until the page is full.
+      // Half of the rows may match, so the list reads rows in order until the page is full.
       [{ favorites: { reader: { state: 'open' } } }, 1],
     ] as const)('start at the most selective table: %j', async (where, scanned) => {
       let text = ''

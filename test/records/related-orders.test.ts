@@ -71,7 +71,7 @@ interface Named {
 }
 
 interface GraphqlResponse {
-// The shape depends on the query.
+  // The shape depends on the query.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
@@ -105,7 +105,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     const orgs = [org('Birch', true, 1, 1), org('Ash', true, 3, 2), org('Cedar', false, 2, 1)]
     await database.records(Org).createMany([...orgs, org('Aaa', true, 4, 2)])
     await database.records(Secret).create({ word: 'x' })
-// The organization of gone is soft-deleted.
+    // The organization of gone is soft-deleted.
     const people = [
       ['ann', 1],
       ['bob', 2],
@@ -269,14 +269,14 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
       ...['Birch', 'Cedar', 'Ash'],
     ])
     expect(names(below.data.orgs[0].people)).toBe('cy ann')
-// A field error makes resolvers run.
+    // A field error makes resolvers run.
     const mixed = await graphql(`{ people(${order}) { name org { rating } } }`, all)
     expect(mixed.errors?.length).toBeGreaterThan(0)
     expect(names(mixed.data.people)).toBe('flo bob eve cy ann gone dan')
   })
 
   it.each(['name', 'name org { rating }'])(
-'return pages with { %s } in both directions',
+    'return pages with { %s } in both directions',
     async (selection) => {
       const order = 'orderBy: [{ org: { name: asc_nulls_first } }, { org: { fee: desc } }]'
       const expected = 'dan gone bob flo ann cy eve'

@@ -75,9 +75,9 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     await database
       .records(Note)
       .createMany([{ bookId: 1 }, { bookId: 2 }, { bookId: 31 }, { bookId: 3 }])
-// PostgreSQL publishes statistics with a delay.
+    // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
-// The application reads the sizes every half minute. Read them now.
+    // The application reads the sizes every half minute. Read them now.
     await (database as unknown as OpenDatabase).sizes.read()
   })
   afterAll(() => Promise.all([app.close(), database.close()]))
@@ -94,7 +94,7 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     ['/books/1', 'tags.books', linkedBooks ** 2],
     ['/notes/1', 'book.tags.books', linkedBooks ** 2],
     ['/books/2000', 'tags.books.tags.books', 0],
-])('returns all related rows of %s with %s', async (url, path, rows) => {
+  ])('returns all related rows of %s with %s', async (url, path, rows) => {
     const response = await app.inject({ url: `${url}?with=${path}` })
     expect(response.status).toBe(200)
     expect(count(response.json(), path.split('.'))).toBe(rows)
@@ -105,7 +105,7 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     ['/books/1', 'tags.books.tags.books'],
     ['/books', 'tags.books.tags'],
     ['/notes', 'book.tags.books.tags'],
-])('rejects a multiplication of linked rows: %s with %s', async (url, path) => {
+  ])('rejects a multiplication of linked rows: %s with %s', async (url, path) => {
     const response = await app.inject({ url: `${url}?with=${path}` })
     expect({ status: response.status, body: response.json() }).toMatchObject({
       status: 400,

@@ -49,7 +49,7 @@ export class NoteController {
     return notes.map(({ text }) => text)
   }
 
-@Get('/cached')
+  @Get('/cached')
   @CacheFor(60, { by: [] })
   cached(): Promise<number> {
     return this.database.records(Note).count()
@@ -95,11 +95,11 @@ export class NoteModule {}
 export interface ReplicaSetup {
   readonly primary: OwnPostgres
   readonly standby: Standby
-/** The URL of the primary's database, with the tables of the records. */
+  /** The URL of the primary's database, with the tables of the records. */
   readonly url: string
-/** The URL of the same database on the standby. */
+  /** The URL of the same database on the standby. */
   readonly replica: string
-/** Cleanup functions that run after the test. */
+  /** Cleanup functions that run after the test. */
   readonly cleanups: (() => Promise<unknown>)[]
 }
 

@@ -1,5 +1,11 @@
 /** Round trips to PostgreSQL, counted by a relay between the application and the server. */
-import { createServer, connect as connectSocket, type AddressInfo, type Server, type Socket } from 'node:net'
+import {
+  createServer,
+  connect as connectSocket,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BeforeWrite,
@@ -82,7 +88,10 @@ describe('one round trip to PostgreSQL', () => {
     url = direct.href
     database = await connect(url, { records: [Good, Crate] })
     await database.sync()
-    const names = Array.from({ length: 30 }, (_, index) => ({ name: `Good ${index + 1}`, stock: index }))
+    const names = Array.from({ length: 30 }, (_, index) => ({
+      name: `Good ${index + 1}`,
+      stock: index,
+    }))
     await database.records(Good).createMany(names)
     await database.records(Crate).createMany([{ size: 1 }, { size: 2 }])
   })
@@ -97,7 +106,7 @@ describe('one round trip to PostgreSQL', () => {
     bootstrap(Shop, {
       listen: false,
       logger: false,
-// In development, statements are explained after the requests.
+      // In development, statements are explained after the requests.
       env: { NODE_ENV: 'test' },
       database: `${url}?connections=${connections}`,
       graphql: { noAuth: true },
@@ -118,7 +127,7 @@ describe('one round trip to PostgreSQL', () => {
   }
 
   it('is enough for a page of a crud list and its total', async () => {
-// With more connections, a slow read would send probe queries.
+    // With more connections, a slow read would send probe queries.
     const app = await start(1)
     await app.inject({ url: '/goods?limit=5' })
     const [response, count] = await countingRoundTrips(() => app.inject({ url: '/goods?limit=5' }))
@@ -137,14 +146,16 @@ describe('one round trip to PostgreSQL', () => {
     await mutate(app, changes)
     const [{ data, errors }, count] = await countingRoundTrips(() => mutate(app, changes))
     expect(errors).toBeUndefined()
-    expect(changes.map((_, index) => data[`m${index}`])).toEqual(changes.map((_, stock) => ({ stock })))
+    expect(changes.map((_, index) => data[`m${index}`])).toEqual(
+      changes.map((_, stock) => ({ stock })),
+    )
     expect(await database.records(Good).find(7)).toMatchObject({ stock: 7 })
     expect(count).toBe(1)
     await app.close()
   })
 
   it.each([1, 2, 10])(
-'mutations that fail or need a transaction keep their order, over %i connections',
+    'mutations that fail or need a transaction keep their order, over %i connections',
     async (connections) => {
       const app = await start(connections)
       await database.records(Crate).update(1, { size: 0 })

@@ -210,7 +210,11 @@ describe.each(engines)('row updates on %s', (_, open) => {
       status: 409,
       errors: [{ path: 'mail', code: 'unique' }],
     })
-    expect(hookCalls).toStrictEqual([['created', null], `committed ${page.id} a b`, ['created', null]])
+    expect(hookCalls).toStrictEqual([
+      ['created', null],
+      `committed ${page.id} a b`,
+      ['created', null],
+    ])
     hookCalls.length = 0
     expect(await pages.update(page.id, { title: 'C' })).toMatchObject({ slug: 'c' })
     await expect(pages.update(page.id, { title: 'no' })).rejects.toMatchObject({ status: 422 })
@@ -218,7 +222,9 @@ describe.each(engines)('row updates on %s', (_, open) => {
       status: 400,
       errors: [{ path: 'slug', code: 'maxLength' }],
     })
-    expect(hookCalls.filter((one) => typeof one === 'string')).toStrictEqual([`committed ${page.id} c`])
+    expect(hookCalls.filter((one) => typeof one === 'string')).toStrictEqual([
+      `committed ${page.id} c`,
+    ])
     expect(await pages.find(page.id)).toMatchObject({ title: 'C', slug: 'c' })
   })
 

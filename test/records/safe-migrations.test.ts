@@ -102,7 +102,9 @@ describe.each(engines)('renames: %s', (_name, address) => {
     const renames = text.match(/ is called \w+ now/g)?.length
     const reviews = text.match(/-- REVIEW: processes of the version before fail on this table/g)
     expect(reviews).toHaveLength(renames ?? 0)
-    expect(migration?.warnings.join()).toContain('Processes of the version before fail on this table')
+    expect(migration?.warnings.join()).toContain(
+      'Processes of the version before fail on this table',
+    )
     await migrateUp(database, optionsAt(1))
     await database.verify()
     expect(await database.differences()).toEqual([])
@@ -134,11 +136,11 @@ describe.each(engines)('renames: %s', (_name, address) => {
 })
 
 describe.each(engines)(
-'a column or table that a record drops and declares again: %s',
+  'a column or table that a record drops and declares again: %s',
   (_name, address) => {
     const size = thing({ name: ['string'], size: ['integer', { default: 1, index: true }] })
     const bare = thing({ name: ['string'] })
-/** Runs two migrations. The second one leaves `size` in the table. */
+    /** Runs two migrations. The second one leaves `size` in the table. */
     const openWithUnusedColumn = async (): Promise<Database> => {
       const database = await open(await address(), size, Tag)
       await makeMigration(database, 'first', optionsAt(0))
@@ -368,13 +370,13 @@ describe('migrations of large tables on PostgreSQL', () => {
 describe('the engines of migrations', () => {
   it('can be limited to the ones in use', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
-    await makeMigration(database, 'first', { ...at(0), engines: ['postgres'] })
+    await makeMigration(database, 'first', { ...optionsAt(0), engines: ['postgres'] })
     expect(await readdir(folder)).toEqual([
       expect.stringMatching(/^\d+_first\.postgres\.sql$/),
       'schema.postgres.json',
     ])
     await expect(
-      makeMigration(database, 'x', { ...at(1), engines: ['postgress'] }),
+      makeMigration(database, 'x', { ...optionsAt(1), engines: ['postgress'] }),
     ).rejects.toThrow('Did you mean "postgres"?')
   })
 
@@ -386,7 +388,7 @@ describe('the engines of migrations', () => {
       'SQLite: Table thing is missing.',
       'PostgreSQL: Table thing is missing.',
     ])
-    await makeMigration(database, 'first', { ...at(0), engines: ['postgres'] })
+    await makeMigration(database, 'first', { ...optionsAt(0), engines: ['postgres'] })
     expect(await check()).toEqual([])
     expect(await check(['postgres'])).toEqual([])
     expect(await check(['sqlite'])).toHaveLength(2)

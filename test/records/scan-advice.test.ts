@@ -52,7 +52,7 @@ it('names the route, the condition and the missing index', async () => {
     .records(Lamp)
     .insertMany(Array.from({ length: 2000 }, (_, id) => ({ name: `Lamp ${id}` })))
   await database.records(Shade).create({ note: 'x', code: 'x', lampId: 7 })
-// The first request uses the index of `code`, so it gets no advice.
+  // The first request uses the index of `code`, so it gets no advice.
   for (const url of ['/lamps?shades.code=x&count=none', '/lamps?shades.note=x&count=none'])
     expect((await app.inject({ url })).status).toBe(200)
   let advice: unknown[][] = []

@@ -23,7 +23,7 @@ describe('a schema change', () => {
   let folder: string
   const opened: Database[] = []
   let warnings: string[]
-/** Resolves with the first warning. */
+  /** Resolves with the first warning. */
   let warned: Promise<string>
   let log: typeof silentLog
 
@@ -77,7 +77,9 @@ describe('a schema change', () => {
         ],
       })
     })
-    expect(warnings).toEqual([expect.stringContaining('another process changes the schema: process')])
+    expect(warnings).toEqual([
+      expect.stringContaining('another process changes the schema: process'),
+    ])
     expect(await migrateUp(impatient, { folder })).toEqual(['20260101000000_one'])
   })
 
@@ -91,7 +93,7 @@ describe('a schema change', () => {
       expect(await tx.records(Entry).count()).toBe(0)
       migrating = migrateUp(database, { folder })
       expect(await warned).toBe('waiting to change the schema: a table is in use by others')
-// While this transaction is open, other connections can still read the table.
+      // While this transaction is open, other connections can still read the table.
       expect(await (await open()).records(Entry).count()).toBe(0)
     })
     expect(await migrating).toEqual(['20260101000000_one'])

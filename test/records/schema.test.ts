@@ -121,7 +121,9 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
     const database = await open(OwnedThing)
     await database.sync()
     expect(await database.differences()).toStrictEqual([])
-    await expect(database.records(OwnedThing).create({ name: 'x', ownerId: 9 })).rejects.toMatchObject({
+    await expect(
+      database.records(OwnedThing).create({ name: 'x', ownerId: 9 }),
+    ).rejects.toMatchObject({
       status: 409,
       message: 'ownerId names no Owner',
     })
@@ -158,7 +160,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
 
   it.each<[string, Fields]>([
     ['another type', { name: ['blob'] }],
-['a column that becomes required', { name: ['string'], note: ['string'] }],
+    ['a column that becomes required', { name: ['string'], note: ['string'] }],
   ])('needs a migration for %s', async (_, fields) => {
     const before = await open(thing({ name: ['string'], note: ['string', { optional: true }] }))
     await before.sync()

@@ -30,7 +30,7 @@ class Text {
   @Field('string') note!: string
   @Field('integer') shopId!: number
   @BelongsTo(() => Shop) shop!: Rel<Shop>
-/** A resolver, which only graphql-js can run. */
+  /** A resolver, which only graphql-js can run. */
   @Resolve('Int') size(): number {
     return this.title.length
   }
@@ -66,7 +66,7 @@ describe.each(engines)('A search on %s', (_name, open) => {
     // counts these rows twice.
     const many = Array.from({ length: 4895 }, () => ({ title: 'x', note: 'x', shopId: first }))
     await database.records(Text).insertMany(many)
-// PostgreSQL publishes statistics with a delay.
+    // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
     await database.sizes.read()
     app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
@@ -112,24 +112,21 @@ describe.each(engines)('A search on %s', (_name, open) => {
     expect(errors?.[0]?.extensions.code).toBe('TOO_COSTLY')
   })
 
-  it.each(['id', 'id size'])(
-'rejects a GraphQL page beyond the limit: %s',
-    async (node) => {
-      const page = async (position: number) => {
-        const after = Buffer.from(JSON.stringify(['search', position])).toString('base64')
-        const { data, errors } = await graphql(`{
+  it.each(['id', 'id size'])('rejects a GraphQL page beyond the limit: %s', async (node) => {
+    const page = async (position: number) => {
+      const after = Buffer.from(JSON.stringify(['search', position])).toString('base64')
+      const { data, errors } = await graphql(`{
         textsPage(where: { search: "lamp" }, first: 5, after: "${after}") { edges { node { ${node} } } }
       }`)
-        const { edges } = (data?.textsPage ?? { edges: undefined }) as { edges?: unknown[] }
-        return edges?.length ?? errors?.[0]?.extensions.code
-      }
-      expect([await page(45), await page(46), await page(50)]).toEqual([
-        5,
-        'TOO_COSTLY',
-        'TOO_COSTLY',
-      ])
-    },
-  )
+      const { edges } = (data?.textsPage ?? { edges: undefined }) as { edges?: unknown[] }
+      return edges?.length ?? errors?.[0]?.extensions.code
+    }
+    expect([await page(45), await page(46), await page(50)]).toEqual([
+      5,
+      'TOO_COSTLY',
+      'TOO_COSTLY',
+    ])
+  })
 
   it('considers every match in counts, in other orders, and for the program', async () => {
     const { data } = await graphql('{ textCount(where: { search: "lamp" }) }')

@@ -83,7 +83,8 @@ describe.each(engines)('the index of a search on %s', (name, open) => {
     setRecords(database, Searched)
     const differences = await checkMigrations(database.tables, { folder, engines: undefined })
     expect(differences).toHaveLength(2)
-    for (const one of differences) expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
+    for (const one of differences)
+      expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
     await makeMigration(database, 'search', optionsAt(2))
     expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
     expect(await migrateUp(database, optionsAt(2))).toHaveLength(1)
@@ -175,7 +176,7 @@ describe('a search', () => {
     }
     const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
     expect(found).toHaveLength(1)
-    const sql = `explain ${(seen[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
+    const sql = `explain ${(statements[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
     const plan = await engine.run(frameworkQuery(sql), [], 'all')
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })

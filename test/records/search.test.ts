@@ -152,7 +152,10 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       await database.records(Shelf).create({ name: 'two' })
       const books = database.records(Book)
       await books.createMany([
-        { title: 'A chair', text: 'Next to it stands one lamp, and the text describes much more of the room.' },
+        {
+          title: 'A chair',
+          text: 'Next to it stands one lamp, and the text describes much more of the room.',
+        },
         { title: 'Lamps', text: 'lamp-posts, lamp oil, a lamp/lantern; the LAMP', shelfId: 2 },
         { title: 'The blue lamp', text: null },
         { title: 'Blue', text: 'Größe ÉCOLE 中文 字', secret: 'topsecret' },
@@ -234,7 +237,9 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       expect(data.books.map(({ id }) => Number(id))).toEqual(ids)
       expect(data.bookCount).toBe(3)
       expect(data.booksAggregate).toEqual([{ count: 3 }])
-      const firstShelfBooks = ids.filter((id: number) => id !== 2).map((id: number) => ({ id: String(id) }))
+      const firstShelfBooks = ids
+        .filter((id: number) => id !== 2)
+        .map((id: number) => ({ id: String(id) }))
       expect(data.shelves).toEqual([
         { id: '1', books: firstShelfBooks },
         { id: '2', books: [{ id: '2' }] },
@@ -459,7 +464,9 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
       const ordered = await books.list({ where: { search, shelfId }, orderBy: { id: 'desc' } })
       expect(ordered.map(({ id }) => id)).toEqual(ids(expected).reverse())
       const otherCount = await books.count({ not: { search }, shelfId })
-      expect(otherCount).toBe(all.filter((book) => book.shelfId === shelfId).length - expected.length)
+      expect(otherCount).toBe(
+        all.filter((book) => book.shelfId === shelfId).length - expected.length,
+      )
     }
   })
 })

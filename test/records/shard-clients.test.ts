@@ -79,7 +79,9 @@ describe.each(engines)('%s', (_engine, open) => {
 
   it('REST replaces rows, and lists pages of a shard', async () => {
     const replacement = { tenantId: 'a', name: 'Roof', hours: 8 }
-    expect((await send('PUT', `/projects/${shared}`, 'a', replacement)).body).toMatchObject(replacement)
+    expect((await send('PUT', `/projects/${shared}`, 'a', replacement)).body).toMatchObject(
+      replacement,
+    )
     for (const title of ['u', 'v']) await database.records(Task).create({ tenantId: 'a', title })
     const titles: unknown[] = []
     let next: string | undefined = '/tasks?orderBy=title&limit=1&count=estimate'
@@ -106,9 +108,9 @@ describe.each(engines)('%s', (_engine, open) => {
     expect((await send('DELETE', path + at, undefined)).status).toBe(204)
     const created = await send('POST', '/bills', undefined, { tenantId: 3, text: 't' })
     expect(created.status).toBe(201)
-    expect((await send('GET', `/bills/${String(created.body?.id)}?tenantId=x`, undefined)).status).toBe(
-      400,
-    )
+    expect(
+      (await send('GET', `/bills/${String(created.body?.id)}?tenantId=x`, undefined)).status,
+    ).toBe(400)
   })
 
   const graphql = async (query: string, tenant: string | undefined) =>
@@ -117,7 +119,7 @@ describe.each(engines)('%s', (_engine, open) => {
       errors?: { extensions: Values }[]
     }
   const required = [{ extensions: { code: 'VALIDATION' } }]
-/** Selecting `label` makes resolvers run the operation. */
+  /** Selecting `label` makes resolvers run the operation. */
   const ways = [
     ['by the plan', ''],
     ['by resolvers', 'label'],
@@ -152,33 +154,39 @@ describe.each(engines)('%s', (_engine, open) => {
     })
   })
 
-  it.each(ways)('GraphQL requires the shard when the rows rule names none, %s', async (_way, label) => {
-    const selection = `{ tenantId ${label} tasks { title project { tenantId } } }`
-    for (const field of [
-      `project(id: "${shared}") ${selection}`,
-      `projects ${selection}`,
-      `projects(where: { hours: { eq: 1 } }) ${selection}`,
-      `projectsPage { edges { node ${selection} } }`,
-      'projectCount',
-      'projectsAggregate { count }',
-    ])
-      expect((await graphql(`{ ${field} }`, undefined)).errors).toMatchObject(required)
-    const expectedProject = { tenantId: 'a', tasks: [{ title: 'of a', project: { tenantId: 'a' } }] }
-    const one = `{ project(id: "${shared}", tenantId: "a") ${selection} }`
-    expect((await graphql(one, undefined)).data).toMatchObject({ project: expectedProject })
-    const where = '(where: { tenantId: { eq: "a" } })'
-    const lists = `{ projects${where} ${selection} projectsPage${where} { totalCount edges { node ${selection} } } projectCount${where} }`
-    expect((await graphql(lists, undefined)).data).toMatchObject({
-      projects: [expectedProject],
-      projectsPage: { totalCount: 1, edges: [{ node: expectedProject }] },
-      projectCount: 1,
-    })
-    expect(
-      (await graphql(`{ project(id: "${shared}", tenantId: "b") { name } }`, 'a')).data,
-    ).toStrictEqual({
-      project: null,
-    })
-  })
+  it.each(ways)(
+    'GraphQL requires the shard when the rows rule names none, %s',
+    async (_way, label) => {
+      const selection = `{ tenantId ${label} tasks { title project { tenantId } } }`
+      for (const field of [
+        `project(id: "${shared}") ${selection}`,
+        `projects ${selection}`,
+        `projects(where: { hours: { eq: 1 } }) ${selection}`,
+        `projectsPage { edges { node ${selection} } }`,
+        'projectCount',
+        'projectsAggregate { count }',
+      ])
+        expect((await graphql(`{ ${field} }`, undefined)).errors).toMatchObject(required)
+      const expectedProject = {
+        tenantId: 'a',
+        tasks: [{ title: 'of a', project: { tenantId: 'a' } }],
+      }
+      const one = `{ project(id: "${shared}", tenantId: "a") ${selection} }`
+      expect((await graphql(one, undefined)).data).toMatchObject({ project: expectedProject })
+      const where = '(where: { tenantId: { eq: "a" } })'
+      const lists = `{ projects${where} ${selection} projectsPage${where} { totalCount edges { node ${selection} } } projectCount${where} }`
+      expect((await graphql(lists, undefined)).data).toMatchObject({
+        projects: [expectedProject],
+        projectsPage: { totalCount: 1, edges: [{ node: expectedProject }] },
+        projectCount: 1,
+      })
+      expect(
+        (await graphql(`{ project(id: "${shared}", tenantId: "b") { name } }`, 'a')).data,
+      ).toStrictEqual({
+        project: null,
+      })
+    },
+  )
 
   it('GraphQL writes in the shard of the caller', async () => {
     const update = (input: string): string =>

@@ -30,7 +30,7 @@ export class Project {
   @Field('integer', { optional: true, nullable: true }) regionId?: number | null
   @BelongsTo(() => Region) region!: Rel<Region>
   @HasMany(() => Task) tasks!: Rel<Task[]>
-/** Resolvers run every operation that selects this field. */
+  /** Resolvers run every operation that selects this field. */
   @Resolve('String', { needs: ['name'] })
   label(): string {
     return `* ${this.name}`
@@ -122,7 +122,7 @@ export class Watch {
     this.#database = database
   }
 
-/** Creates two tenants whose rows have equal ids, and starts recording statements. */
+  /** Creates two tenants whose rows have equal ids, and starts recording statements. */
   async begin(): Promise<void> {
     const { kysely } = this.#database
     for (const name of ['task', 'project', 'bill', 'region', 'part', 'machine', 'firm'])
@@ -136,7 +136,7 @@ export class Watch {
     subscribe('filigree:statement', this.#onStatement)
   }
 
-/** Checks that every statement named its shard, and that the rows of tenant b are unchanged. */
+  /** Checks that every statement named its shard, and that the rows of tenant b are unchanged. */
   async end(): Promise<void> {
     unsubscribe('filigree:statement', this.#onStatement)
     const statements = this.#statements.splice(0)
@@ -148,7 +148,7 @@ export class Watch {
     expect(await this.#database.records(Task).count(where)).toBe(1)
   }
 
-/** The statements since `begin`. */
+  /** The statements since `begin`. */
   get statements(): readonly string[] {
     return this.#statements
   }

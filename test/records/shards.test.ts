@@ -84,7 +84,9 @@ describe.each(engines)('%s', (engine, open) => {
     await projects.update(shared, { hours: 2 }, shard)
     await projects.update(shared, { hours: { add: 3 } }, shard)
     await projects.update(shared, { tenantId: 'a', hours: { add: 1 } })
-    expect(await projects.update(shared, { hours: 9 }, { ...shard, where: { hours: 7 } })).toBeNull()
+    expect(
+      await projects.update(shared, { hours: 9 }, { ...shard, where: { hours: 7 } }),
+    ).toBeNull()
     await projects.updateWhere({ ...shard, id: shared }, { name: 'Top' })
     await projects.updateMany([{ id: shared, tenantId: 'a', hours: 8 }])
     await projects.upsert({ tenantId: 'a', name: 'Top', hours: 10 }, { by: 'name' })
@@ -255,7 +257,7 @@ it('recognizes statements that touch every shard', () => {
 })
 
 it.each(servers)(
-'reports an existing table whose key lacks the shard column on %s',
+  'reports an existing table whose key lacks the shard column on %s',
   async (engine, open) => {
     const folder = await mkdtemp(join(tmpdir(), 'filigree-shards-'))
     const url = engine === 'SQLite' ? `sqlite:${join(folder, 'cups.db')}` : await open()

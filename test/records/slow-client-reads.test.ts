@@ -84,7 +84,7 @@ describe('long reads of clients', () => {
     await database.close()
   })
 
-// The row is found by its id. The pattern is then tried at each position of the text.
+  // The row is found by its id. The pattern is then tried at each position of the text.
   const text = 'a'.repeat(300_000)
   const hostile = `id=12001&text.like=%25${'a'.repeat(900)}b%25`
 
@@ -104,7 +104,7 @@ describe('long reads of clients', () => {
   })
 
   it.each(['contains', 'endsWith'])(
-'of large texts with %s compare character by character',
+    'of large texts with %s compare character by character',
     async (operator) => {
       const database = await open()
       await database
@@ -133,9 +133,9 @@ describe('long reads of clients', () => {
   })
 
   it.each([
-[true, 'get the full time for each read of a stream'],
-[false, 'share the time of the request'],
-])('of a request whose response has started (%s) %s', async (answered) => {
+    [true, 'get the full time for each read of a stream'],
+    [false, 'share the time of the request'],
+  ])('of a request whose response has started (%s) %s', async (answered) => {
     const database = await open(60_000)
     const items = database.recordsFor(Item, { answered, onFinished: () => undefined })
     const where = { name: { ilike: 'item 11%' } }

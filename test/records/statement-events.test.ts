@@ -77,9 +77,9 @@ describe.each(engines)('Statement events on %s', (_name, open) => {
     expect(await eventsOf(() => items().count({ labels: { text: 'x' } }))).toStrictEqual([
       'SELECT item of item,item_label,label',
     ])
-    expect(await eventsOf(() => items().aggregate({ groupBy: ['name'], count: true }))).toStrictEqual([
-      'SELECT item of item',
-    ])
+    expect(
+      await eventsOf(() => items().aggregate({ groupBy: ['name'], count: true })),
+    ).toStrictEqual(['SELECT item of item'])
   })
 
   it('report the operation, not the first word of the SQL', async () => {
@@ -88,7 +88,9 @@ describe.each(engines)('Statement events on %s', (_name, open) => {
       await eventsOf(() => labels.upsert({ text: 'new', note: 'a' }, { by: 'text' })),
     ).toStrictEqual(['UPSERT label of label'])
     expect(await eventsOf(() => items().delete(99))).toStrictEqual(['DELETE item of item'])
-    expect(await eventsOf(() => labels.update(99, { text: 'z' }))).toContain('UPDATE label of label')
+    expect(await eventsOf(() => labels.update(99, { text: 'z' }))).toContain(
+      'UPDATE label of label',
+    )
   })
 
   it('list the tables of built queries, and * for raw SQL', async () => {

@@ -102,7 +102,7 @@ describe.each(engines)('streams on %s', (_, open) => {
   })
 
   it.each([100, 11_000, 25_000])(
-'stop and close at the invalid row %i, and name its index',
+    'stop and close at the invalid row %i, and name its index',
     async (errorIndex) => {
       const source = newSource()
       async function* rowsWithError() {

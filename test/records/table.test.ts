@@ -254,7 +254,7 @@ describe('an invalid record is reported', () => {
     ])
   })
 
-  it("with a join table that belongs to a record or another relation", () => {
+  it('with a join table that belongs to a record or another relation', () => {
     const Place = recordOf({}, 'Place')
     const Visit = recordOf({ places: ManyToMany(() => Place, { through: 'Place' }) }, 'Visit')
     expect(problemsOf(Visit)).toStrictEqual([

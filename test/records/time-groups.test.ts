@@ -155,12 +155,12 @@ describe.each(engines)('groups of time on %s', (_, open) => {
   }
 
   it.each(zones.flatMap((zone) => units.map((by) => [by, zone] as const)))(
-'follow local time by %s in %s, through every interface, in one statement',
+    'follow local time by %s in %s, through every interface, in one statement',
     async (by, zone) => {
       const statements: string[] = []
       const onStatement = (message: unknown): void => {
         const { sql } = message as { sql: string }
-// Other statements may read the catalogue at the same time.
+        // Other statements may read the catalogue at the same time.
         if (sql.includes('"visit"')) statements.push(sql)
       }
       subscribe('filigree:statement', onStatement)
@@ -174,7 +174,10 @@ describe.each(engines)('groups of time on %s', (_, open) => {
       expect(found).toStrictEqual(expected)
       expect(statements).toHaveLength(1)
       const parameters = `groupBy=at:${by}&zone=${encodeURIComponent(zone)}&count=true&sum=guests`
-      expect(await get(`/visits/aggregate?${parameters}`)).toStrictEqual({ status: 200, body: expected })
+      expect(await get(`/visits/aggregate?${parameters}`)).toStrictEqual({
+        status: 200,
+        body: expected,
+      })
       const groups = `[{ field: at, by: ${by.toUpperCase()}, zone: "${zone}" }]`
       const { data } = await query(
         `{ visitsAggregate(groupByTime: ${groups}) { at count sum { guests } } }`,
@@ -255,7 +258,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
         ['2027-03-03T10:00:00.000Z', 'open', 5],
         ['2027-03-09T10:00:00.000Z', 'open', 2],
         ['2027-03-10T10:00:00.000Z', 'done', 3],
-// These visits are all at 02:00 hours in Berlin, but in two different hours.
+        // These visits are all at 02:00 hours in Berlin, but in two different hours.
         ['2027-10-31T00:10:00.000Z', 'open', 4],
         ['2027-10-31T00:50:00.000Z', 'done', 4],
         ['2027-10-31T01:10:00.000Z', 'done', 4],

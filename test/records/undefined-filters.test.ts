@@ -117,7 +117,7 @@ const filters: [path: string, where: object][] = [
   ['where.price.between', { price: { between: missing } }],
   ['where.price.between.1', { price: { between: [1, missing] } }],
   ['where.meta.between.0', { meta: { path: ['a'], between: [missing, 1] } }],
-// Each operator of each kind of field.
+  // Each operator of each kind of field.
   ...Object.entries({ price: 'order', subject: 'text', tags: 'list' } as const).flatMap(
     ([field, compares]) =>
       operatorsFor(compares).map((name): [string, object] => [
@@ -286,11 +286,13 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     let type = Object.getPrototypeOf(tickets) as object
     for (; type !== Object.prototype; type = Object.getPrototypeOf(type) as object)
       for (const name of Object.getOwnPropertyNames(type)) names.add(name)
-// These methods are internal. They take filters that are already checked.
+    // These methods are internal. They take filters that are already checked.
     const internalNames = ['constructor', 'on', 'source', 'ask', 'load', 'cursor']
     const testedNames = methods.map(([name]) => name.split(/[ .]/, 1)[0] ?? '')
     const expectedNames = [...testedNames, ...methodsWithoutFilter, ...internalNames]
-    expect([...names].filter((name) => !expectedNames.includes(name) && !name.endsWith('Now'))).toEqual([])
+    expect(
+      [...names].filter((name) => !expectedNames.includes(name) && !name.endsWith('Now')),
+    ).toEqual([])
   })
 
   it('is rejected in orders, groups, searches and relation lists', async () => {
@@ -387,19 +389,16 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     ['query ($p: Integer) { tickets(where: { price: { gte: $p } }) { id } }', { p: 2 }, 1],
     ['query ($t: StringFilter) { tickets(where: { subject: $t }) { id } }', {}, 3],
     ['query ($p: [TicketOrder!]) { tickets(orderBy: $p, distinct: [price]) { id } }', {}, 3],
-  ])(
-'does not arise from missing GraphQL variables: %s %j',
-    async (query, variables, count) => {
-      const { body } = await application.inject({
-        method: 'POST',
-        url: '/graphql',
-        json: { query, variables },
-      })
-      expect(JSON.parse(body)).toEqual({ data: { tickets: expect.any(Array) } })
-      const { data } = JSON.parse(body) as { data: { tickets: object[] } }
-      expect(data.tickets).toHaveLength(count)
-    },
-  )
+  ])('does not arise from missing GraphQL variables: %s %j', async (query, variables, count) => {
+    const { body } = await application.inject({
+      method: 'POST',
+      url: '/graphql',
+      json: { query, variables },
+    })
+    expect(JSON.parse(body)).toEqual({ data: { tickets: expect.any(Array) } })
+    const { data } = JSON.parse(body) as { data: { tickets: object[] } }
+    expect(data.tickets).toHaveLength(count)
+  })
 
   it('can be replaced by skip, as a value and as an operand', async () => {
     const all = { subject: skip, price: { gte: skip, isNull: skip }, search: skip, org: skip }

@@ -110,7 +110,11 @@ describe('UUIDs in PostgreSQL', () => {
     expect(await typesOf(database)).toEqual(columnsOfType('uuid'))
     expect(await database.differences()).toEqual([])
     await fill(database)
-    expect(await readEverything(database)).toMatchObject({ some: 1, like: 1, minimum: [{ minTeamId: a }] })
+    expect(await readEverything(database)).toMatchObject({
+      some: 1,
+      like: 1,
+      minimum: [{ minTeamId: a }],
+    })
   })
 
   it('work in existing text columns, which sync converts', async () => {
@@ -126,7 +130,7 @@ describe('UUIDs in PostgreSQL', () => {
     expect(await typesOf(database)).toEqual(columnsOfType('uuid'))
     expect(await database.differences()).toEqual([])
     expect(await readEverything(database)).toEqual(before)
-// The references still work.
+    // The references still work.
     await database.records(Team).delete(a)
     expect(await database.records(Player).count()).toBe(1)
   })
@@ -207,7 +211,7 @@ describe('UUIDs in PostgreSQL', () => {
     } finally {
       await rm(folder, { recursive: true })
     }
-// After the foreign table is dropped by hand, the new table can refer to it.
+    // After the foreign table is dropped by hand, the new table can refer to it.
     await sql`drop table theirs`.execute(database.kysely)
     await database.sync()
     expect(await database.differences()).toEqual([])

@@ -218,7 +218,11 @@ for (const name of ['keeps', 'forgets'])
   })
 graphql.registerRoute('/graphql')
 
-@Module({ controllers: [Crud, SingleWrites, BulkWrites], records: [Ticket, Desk, Label], graphql: [graphql] })
+@Module({
+  controllers: [Crud, SingleWrites, BulkWrites],
+  records: [Ticket, Desk, Label],
+  graphql: [graphql],
+})
 class Office {}
 
 const long = 'too long for it'
@@ -326,7 +330,7 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
     ['create', '/forgets', { title: 'a' }, 'SingleWrites.forgets', ['kind']],
     ['a field that it dropped', '/forgets', sent, 'SingleWrites.forgets', ['kind']],
     ['a transaction', '/transaction', { title: 'a' }, 'SingleWrites.inTransaction', ['kind']],
-['a field missing in the body', '/create', { title: 'a' }, 'SingleWrites.create', ['kind']],
+    ['a field missing in the body', '/create', { title: 'a' }, 'SingleWrites.create', ['kind']],
     [
       'a field that the record does not know',
       '/class',
@@ -338,7 +342,13 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
     ['update', '/update-wrong/1', { title: 'a' }, 'SingleWrites.updateWrong', ['weight']],
     ['insertMany', '/insert-wrong', [{ title: 'a' }], 'SingleWrites.insertWrong', ['0.kind']],
     ['upsert', '/upsert-wrong', { title: 'a' }, 'SingleWrites.upsertWrong', ['kind']],
-    ['updateWhere', '/update-where-wrong', { title: 'one' }, 'SingleWrites.updateWhereWrong', ['kind']],
+    [
+      'updateWhere',
+      '/update-where-wrong',
+      { title: 'one' },
+      'SingleWrites.updateWhereWrong',
+      ['kind'],
+    ],
     [
       'nested rows',
       '/nested-wrong',
@@ -350,7 +360,13 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
     ['createMany of two', '/many/create-wrong', [sent, sent], 'BulkWrites.createWrong', ['0.kind']],
     ['createMany of a name', '/many/create-one', sent, 'BulkWrites.createOne', ['0.kind', '0.knd']],
     ['createMany of no list', '/many/create-none', sent, 'BulkWrites.createNone', ['']],
-    ['updateMany', '/many/update-wrong', [{ id: 1, title: 'a' }], 'BulkWrites.updateWrong', ['0.weight']],
+    [
+      'updateMany',
+      '/many/update-wrong',
+      [{ id: 1, title: 'a' }],
+      'BulkWrites.updateWrong',
+      ['0.weight'],
+    ],
     [
       'updateMany of two',
       '/many/update-wrong',
@@ -380,25 +396,30 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
     ['link of no list', '/many/link-none', { label: 'x' }, 'BulkWrites.linkNone', ['labels']],
     ['unlink', '/many/unlink-wrong', { label: 'x' }, 'BulkWrites.unlinkWrong', ['labels.0']],
     [
-'upsert without its unique field',
+      'upsert without its unique field',
       '/many/upsert-wrong',
       { title: '' },
       'BulkWrites.upsertWrong',
       ['title'],
     ],
     ['deleteMany of no list', '/many/delete-wrong', { id: 1 }, 'BulkWrites.deleteWrong', ['']],
-  ])('are errors of the program if the client did not send the value: %s', async (_what, url, json, handler, paths) => {
-    expect(await post(url, json)).toEqual({ status: 500, error: 'Internal server error' })
-    expect(logged).toMatchObject([{ record: 'Ticket', handler, paths }])
-    expect(logged[0]?.message).toContain(handler)
-  })
+  ])(
+    'are errors of the program if the client did not send the value: %s',
+    async (_what, url, json, handler, paths) => {
+      expect(await post(url, json)).toEqual({ status: 500, error: 'Internal server error' })
+      expect(logged).toMatchObject([{ record: 'Ticket', handler, paths }])
+      expect(logged[0]?.message).toContain(handler)
+    },
+  )
 
-  it("are errors of the program if it nests rows of its own", async () => {
+  it('are errors of the program if it nests rows of its own', async () => {
     expect((await post('/many/nested', { name: 'd', rows: [{}] })).status).toBe(500)
-    expect(logged).toMatchObject([{ record: 'Desk', handler: 'BulkWrites.nested', paths: ['tickets'] }])
+    expect(logged).toMatchObject([
+      { record: 'Desk', handler: 'BulkWrites.nested', paths: ['tickets'] },
+    ])
   })
 
-  it("are errors of the program if it misspells a field", async () => {
+  it('are errors of the program if it misspells a field', async () => {
     expect((await post('/renamed', sent)).status).toBe(500)
     expect(logged[0]?.paths).toContain('knd')
   })
@@ -409,9 +430,9 @@ describe.each(await startBothEngines())('%s: validation errors of writes', (_nam
       const { errors } = response.json() as { errors: { message: string }[] }
       return errors.map(({ message }) => message)
     }
-    expect(await graphqlErrors(`mutation { keeps(title: "${long}", kind: "bug") { id } }`)).toEqual([
-      expect.stringContaining('title must have'),
-    ])
+    expect(await graphqlErrors(`mutation { keeps(title: "${long}", kind: "bug") { id } }`)).toEqual(
+      [expect.stringContaining('title must have')],
+    )
     expect(logged).toEqual([])
     expect(await graphqlErrors('mutation { forgets(title: "a") { id } }')).toEqual([
       expect.stringContaining('Mutation.forgets'),

@@ -119,7 +119,7 @@ describe.each(engines)('%s', (engine, open) => {
     hookCalls.length = 0
   })
 
-/** Sends a REST request. @throws {HttpError} if the response is an error */
+  /** Sends a REST request. @throws {HttpError} if the response is an error */
   const rest = async (method: string, path: string, json: Values): Promise<void> => {
     const { status, body } = await app.inject({ method, url: `/stays${path}`, json })
     const { error, errors } = JSON.parse(body) as { error: string; errors: HttpError['errors'] }
@@ -248,7 +248,9 @@ describe.each(engines)('%s', (engine, open) => {
     await wares.upsert({ sku: 'ABC', stock: 1 }, { by: 'sku' })
     await wares.upsert({ sku: 'abC', note: 'n' }, { by: 'sku' })
     expect(await wares.list()).toMatchObject([{ sku: 'abc', stock: 1, note: 'n', version: 2 }])
-    expect((await rejection(wares.upsert({ sku: 'abc', stock: -1 }, { by: 'sku' }))).status).toBe(400)
+    expect((await rejection(wares.upsert({ sku: 'abc', stock: -1 }, { by: 'sku' }))).status).toBe(
+      400,
+    )
     const notes = database.records(Note)
     const { id } = await notes.upsert({ name: 'a' }, { by: 'name' })
     await notes.delete(id)
@@ -258,7 +260,7 @@ describe.each(engines)('%s', (engine, open) => {
   })
 
   it.each(['alone', 'in transactions', 'with a listener'])(
-'30 concurrent upserts create one row: %s',
+    '30 concurrent upserts create one row: %s',
     async (how) => {
       const stop = how === 'with a listener' ? database.onChange(() => undefined) : undefined
       const one = (stock: number): Promise<Ware> =>
@@ -278,7 +280,7 @@ describe.each(engines)('%s', (engine, open) => {
     const statements: string[] = []
     const onStatement = (message: unknown): void => {
       const { sql } = message as { sql: string }
-// Statements that prepare types, or in development explain plans, run after the work and are not counted.
+      // Statements that prepare types, or in development explain plans, run after the work and are not counted.
       if (/\bware\b/.test(sql) && !/\bprepare /.test(sql)) statements.push(sql)
     }
     const counting = async (work: () => Promise<unknown>): Promise<number> => {
@@ -353,7 +355,9 @@ describe.each(engines)('%s', (engine, open) => {
 
     it('name the rejected row, and write nothing', async () => {
       const [a, b] = await wares.createMany([{ sku: 'a' }, { sku: 'b' }])
-      const duplicate = await rejection(wares.createMany([{ sku: 'c' }, { sku: 'A' }, { sku: 'd' }]))
+      const duplicate = await rejection(
+        wares.createMany([{ sku: 'c' }, { sku: 'A' }, { sku: 'd' }]),
+      )
       expect([duplicate.status, duplicate.errors?.[0]?.path]).toStrictEqual([409, '1.sku'])
       const swapped = wares.updateMany([
         { id: a?.id, sku: 'c' },
@@ -435,7 +439,7 @@ describe.each(engines)('%s', (engine, open) => {
       expect((await rejection(old)).errors).toMatchObject([{ code: 'version' }])
       expect(await wares.update(999_999, { note }, { expectedVersion: 2 })).toBeNull()
       const deletedByGraphql = await counting(() => graphql(`deleteWares(ids: [${ids.join()}])`))
-// SQLite needs no round trips, so it writes rows one by one with a prepared statement.
+      // SQLite needs no round trips, so it writes rows one by one with a prepared statement.
       const maxStatements = engine === 'SQLite' ? 303 : 4
       expect(created).toBeLessThanOrEqual(maxStatements)
       expect(changed).toBeLessThanOrEqual(maxStatements)

@@ -56,7 +56,7 @@ let lateWrite: Promise<unknown> = Promise.resolve()
 /** Writes of a handler. */
 const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>> = {
   create: (database) => database.records(Desk).create({ name: 'late' }),
-'create after a read': async (database) => {
+  'create after a read': async (database) => {
     await database.records(Desk).find(1)
     return database.records(Desk).create({ name: 'late' })
   },
@@ -77,12 +77,13 @@ const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>>
     }),
   transaction: (database) =>
     database.transaction(async (tx) => tx.records(Desk).update(1, { name: 'late' })),
-'an update after a read': async (database) => {
+  'an update after a read': async (database) => {
     await database.records(Desk).find(1)
     return database.records(Desk).update(1, { name: 'one' })
   },
-'an uncancellable write': (database) => database.records(Note).create({ text: 'late', deskId: 1 }),
-'a write that continues after the response': (database) => {
+  'an uncancellable write': (database) =>
+    database.records(Note).create({ text: 'late', deskId: 1 }),
+  'a write that continues after the response': (database) => {
     lateWrite = responded
       .then(() => database.records(Desk).create({ name: 'left' }))
       .catch(() => undefined)
@@ -159,7 +160,10 @@ const withLongStatementTimeout = (url: string): EngineSource => ({
 })
 
 const engines: readonly (readonly [string, () => Promise<EngineSource>])[] = [
-  ['SQLite in a file', () => Promise.resolve(withLongStatementTimeout(`sqlite:${join(folder, 'late.db')}`))],
+  [
+    'SQLite in a file',
+    () => Promise.resolve(withLongStatementTimeout(`sqlite:${join(folder, 'late.db')}`)),
+  ],
   ['SQLite in memory', () => Promise.resolve(withLongStatementTimeout('sqlite::memory:'))],
   ['PostgreSQL', async () => withLongStatementTimeout(await server.createDatabase())],
   ['PGlite', () => Promise.resolve(pglite())],
@@ -189,7 +193,10 @@ const requests: readonly (readonly [string, RequestOptions])[] = [
     ]),
   ...Object.keys(ways)
     .filter(timesOut)
-    .map((way): [string, RequestOptions] => [`a GET's ${way}`, { method: 'GET', url: `/ways?way=${way}` }]),
+    .map((way): [string, RequestOptions] => [
+      `a GET's ${way}`,
+      { method: 'GET', url: `/ways?way=${way}` },
+    ]),
   ...Object.keys(ways)
     .filter(timesOut)
     .map((way): [string, RequestOptions] => [
@@ -245,13 +252,13 @@ describe.each(engines)('%s: writes after the timeout', (name, open) => {
     const learn = (way: string): Promise<number> =>
       send(app, { method: 'GET', url: `/ways/learned?way=${way}` })
     for (let count = 0; count < 20; count++) await learn('nothing')
-// On a slow machine it may exceed the timeout. Then try again.
+    // On a slow machine it may exceed the timeout. Then try again.
     while ((await learn('an update after a read')) !== 200)
       await new Promise((resolve) => setImmediate(resolve))
   })
   afterAll(() => app.close())
 
-/** Runs `work` while a transaction blocks every other write. */
+  /** Runs `work` while a transaction blocks every other write. */
   const whileLocked = (work: () => Promise<void>): Promise<void> =>
     database.transaction(async (tx) => {
       if (name === 'PostgreSQL')
@@ -291,7 +298,7 @@ describe('PostgreSQL: writes that exceed the timeout in a batch', () => {
     database = app.get(Database)
     await database.sync()
     await database.records(Desk).insertMany(rows.map((n) => ({ name: `desk ${n}` })))
-// Teaches the engine the parameter types, so that it batches the statement.
+    // Teaches the engine the parameter types, so that it batches the statement.
     const learn = (id: number): Promise<number> =>
       send(app, { method: 'PATCH', url: `/desks/${id}`, body: { name: `desk ${id}` } })
     await Promise.all(rows.map(learn))
@@ -306,7 +313,7 @@ describe('PostgreSQL: writes that exceed the timeout in a batch', () => {
       const statuses = await Promise.all([...rows, 7, 7].map(change))
       const isSeven = (index: number): boolean => index === 6 || index >= rows.length
       for (const [index, status] of statuses.entries()) if (isSeven(index)) expect(status).toBe(503)
-// On a slow machine other updates may exceed the timeout too. None of them may fail in another way.
+      // On a slow machine other updates may exceed the timeout too. None of them may fail in another way.
       for (const status of statuses) expect([200, 503]).toContain(status)
     })
     expect(await database.records(Desk).find(7)).toMatchObject({ name: 'held' })

@@ -1,15 +1,15 @@
 /** Capacity planning: the processes, connections, servers and memory that a load needs. Source: docs/scaling.md. */
 
 export interface Load {
-/** Requests per second at the busiest time. */
+  /** Requests per second at the busiest time. */
   readonly requests: number
-/** The share of requests that only read, from 0 to 1. */
+  /** The share of requests that only read, from 0 to 1. */
   readonly reads: number
   /** Rows of all tables together. */
   readonly rows: number
   /** Bytes of a row with its indexes. */
   readonly rowBytes: number
-/** The share of frequently read rows, from 0 to 1. They should fit into memory. */
+  /** The share of frequently read rows, from 0 to 1. They should fit into memory. */
   readonly hot: number
 }
 
@@ -33,36 +33,36 @@ export interface Machines {
   readonly walRate: number
   /** Connections that a database server may have. */
   readonly dbConnections: number
-/** Connections of each process to each server. */
+  /** Connections of each process to each server. */
   readonly poolSize: number
-/** The allowed load of cores, from 0 to 1. The rest is for bursts and failed machines. */
+  /** The allowed load of cores, from 0 to 1. The rest is for bursts and failed machines. */
   readonly busy: number
-/** Microseconds for replaying a write on a replica. Replay uses a single core. */
+  /** Microseconds for replaying a write on a replica. Replay uses a single core. */
   readonly replay: number
 }
 
 export interface Plan {
   readonly processes: number
   readonly machines: number
-/** Servers that accept writes, each with a part of the rows. */
+  /** Servers that accept writes, each with a part of the rows. */
   readonly shards: number
-/** Replicas of each shard. */
+  /** Replicas of each shard. */
   readonly replicas: number
-/** Connections of all processes to one primary, without a pooler. */
+  /** Connections of all processes to one primary, without a pooler. */
   readonly connections: number
   readonly needsPooler: boolean
   /** Bytes. */
   readonly data: number
   readonly hotData: number
-/** Bytes per second of all shards. */
+  /** Bytes per second of all shards. */
   readonly wal: number
-/** The limits that determine the number of shards, the tightest first. */
+  /** The limits that determine the number of shards, the tightest first. */
   readonly limits: readonly Limit[]
 }
 
 export interface Limit {
   readonly resource: string
-/** The number of servers that this resource alone would require. */
+  /** The number of servers that this resource alone would require. */
   readonly servers: number
 }
 
@@ -81,11 +81,13 @@ export function planFor(load: Load, costs: Costs, machines: Machines): Plan {
     limit('replaying on replicas', (writes * machines.replay) / 1e6 / machines.busy),
   ].sort((a, b) => b.servers - a.servers)
   const shards = Math.max(1, ...limits.map(({ servers }) => Math.ceil(servers)))
-// A replica replays all writes of its shard on one core, in addition to its reads.
+  // A replica replays all writes of its shard on one core, in addition to its reads.
   const forReads = machines.dbCores * machines.busy - (writes * machines.replay) / 1e6 / shards
   const readCores = (reads * costs.dbRead) / 1e6 / shards
-  const primaryReadCores = machines.dbCores * machines.busy - (writes * costs.dbWrite) / 1e6 / shards
-  const replicas = readCores <= primaryReadCores ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
+  const primaryReadCores =
+    machines.dbCores * machines.busy - (writes * costs.dbWrite) / 1e6 / shards
+  const replicas =
+    readCores <= primaryReadCores ? 0 : Math.ceil(readCores / Math.max(0.1, forReads))
   const connections = processes * machines.poolSize
   return {
     processes,

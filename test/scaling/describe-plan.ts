@@ -8,22 +8,24 @@ export function describePlan(settings: Settings): string {
   return [
     `${count(settings.requests)} requests a second, ${percent(settings.reads)} reads, ${count(settings.rows)} rows.`,
     '',
-'One process and one database server saturate, in this order, at',
+    'One process and one database server saturate, in this order, at',
     ...firstLimits(settings, settings, settings).map(
       ({ resource, servers }) => `  ${count(servers).padStart(12)} requests a second: ${resource}`,
     ),
     '',
-`With cores at most ${percent(settings.busy)} busy, the load requires`,
+    `With cores at most ${percent(settings.busy)} busy, the load requires`,
     `  application   ${plan.processes} processes on ${plan.machines} machines`,
     `  database      ${plan.shards} ${plan.shards === 1 ? 'primary' : 'shards'}, ${plan.replicas} replicas each`,
     `  connections   ${plan.connections} to each primary${plan.needsPooler ? ', which exceeds its limit: use a pooler' : ''}`,
     `  rows          ${bytes(plan.data)}, of which ${bytes(plan.hotData)} should be in memory`,
-`  log           ${bytes(plan.wal)} a second for all shards`,
+    `  log           ${bytes(plan.wal)} a second for all shards`,
     '',
-'Limits that determine the number of shards:',
-    ...plan.limits.map(({ resource, servers }) => `  ${servers.toFixed(2).padStart(8)}  ${resource}`),
+    'Limits that determine the number of shards:',
+    ...plan.limits.map(
+      ({ resource, servers }) => `  ${servers.toFixed(2).padStart(8)}  ${resource}`,
+    ),
     '',
-'Latency of requests, without the network:',
+    'Latency of requests, without the network:',
     ...latencies(settings, plan).map(
       ([kind, { p50, p99, overloaded }]) =>
         `  ${kind}  ${overloaded ? 'overloaded: more requests arrive than finish' : `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`}`,
@@ -40,7 +42,7 @@ function latencies(settings: Settings, plan: Plan): [string, Latency][] {
     servers: 1,
   }
   const servers = settings.dbCores
-// Without replicas, the primaries serve all requests.
+  // Without replicas, the primaries serve all requests.
   const isOne = plan.replicas === 0
   const all = {
     arrivals: settings.requests / plan.shards,

@@ -5,11 +5,11 @@
 import { createRandom } from '../random.js'
 
 export interface Stage {
-/** Arrivals per second. */
+  /** Arrivals per second. */
   readonly arrivals: number
-/** Mean service time of one request, in milliseconds. */
+  /** Mean service time of one request, in milliseconds. */
   readonly service: number
-/** Parallel servers. */
+  /** Parallel servers. */
   readonly servers: number
 }
 
@@ -17,7 +17,7 @@ export interface Latency {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-/** True if more requests arrive than the servers can handle, so that the queue grows forever. */
+  /** True if more requests arrive than the servers can handle, so that the queue grows forever. */
   readonly overloaded: boolean
 }
 
@@ -39,13 +39,13 @@ export function simulate(stages: readonly Stage[], count = 50_000, seed = 1): La
 /** Adds the wait and the service time of a stage to each request. */
 function addStage(times: Float64Array, stage: Stage, random: () => number): void {
   const { arrivals, service, servers } = stage
-// The times at which the servers become free, the earliest first.
+  // The times at which the servers become free, the earliest first.
   const free = new Float64Array(servers)
   let now = 0
   for (let index = -warmUp; index < times.length; index++) {
     now += (-Math.log(1 - random()) * 1000) / arrivals
     const begin = Math.max(now, free[0] as number)
-// Half of the service time is constant and half is random, which is typical for requests.
+    // Half of the service time is constant and half is random, which is typical for requests.
     const time = service * (0.5 - 0.5 * Math.log(1 - random()))
     free[0] = begin + time
     free.sort()

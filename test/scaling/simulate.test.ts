@@ -116,7 +116,7 @@ describe('simulate', () => {
   })
 
   it('is close to the known mean wait of such a queue', () => {
-// Pollaczek and Khinchine: the squared coefficient of variation of the service time is 0.25.
+    // Pollaczek and Khinchine: the squared coefficient of variation of the service time is 0.25.
     const wait = (0.8 / (2 * (1 - 0.8))) * (1 + 0.25)
     const { p50 } = simulate([stage(800)], 400_000)
     expect(p50).toBeGreaterThan(0.5 * (wait + 1))

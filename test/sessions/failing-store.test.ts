@@ -16,7 +16,7 @@ describe('a failing session store', () => {
   it.each([
     { when: 'synchronously', read: fail },
     { when: 'asynchronously', read: failAsync },
-])('that fails to read $when causes a 503, not an empty session', async ({ read }) => {
+  ])('that fails to read $when causes a 503, not an empty session', async ({ read }) => {
     const inner = createMemoryStore()
     const { cookie } = await visit(makeKeeper(inner), {}, setUser)
     const visitor = visit(makeKeeper({ ...inner, read }), { cookie })
@@ -67,7 +67,7 @@ describe('a failing session store', () => {
   it.each([
     { when: 'synchronously', write: fail },
     { when: 'asynchronously', write: failAsync },
-])('that fails to write $when causes a 503 and sets no cookie', async ({ write }) => {
+  ])('that fails to write $when causes a 503 and sets no cookie', async ({ write }) => {
     const requests: ServerRequest[] = []
     const visitor = visit(makeKeeper({ ...working, write }), {}, (request) => {
       requests.push(request)
@@ -80,18 +80,15 @@ describe('a failing session store', () => {
   it.each([
     { when: 'synchronously', remove: fail },
     { when: 'asynchronously', remove: failAsync },
-  ])(
-'that fails to remove $when causes a 503 and still clears the cookie',
-    async ({ remove }) => {
-      const inner = createMemoryStore()
-      const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-      const requests: ServerRequest[] = []
-      const visitor = visit(makeKeeper({ ...inner, remove }), { cookie }, (request) => {
-        requests.push(request)
-        request.session.destroy()
-      })
-      await expect(visitor).rejects.toMatchObject(unavailable)
-      expect(requests[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
-    },
-  )
+  ])('that fails to remove $when causes a 503 and still clears the cookie', async ({ remove }) => {
+    const inner = createMemoryStore()
+    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const requests: ServerRequest[] = []
+    const visitor = visit(makeKeeper({ ...inner, remove }), { cookie }, (request) => {
+      requests.push(request)
+      request.session.destroy()
+    })
+    await expect(visitor).rejects.toMatchObject(unavailable)
+    expect(requests[0]?.responseHeaders?.[1]).toContain('Max-Age=0')
+  })
 })

@@ -6,8 +6,8 @@ import { createMemoryStore, type SessionStore } from '../../src/sessions/session
 import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe.each([
-{ kind: 'synchronous', open: createMemoryStore },
-{ kind: 'asynchronous', open: asyncStore },
+  { kind: 'synchronous', open: createMemoryStore },
+  { kind: 'asynchronous', open: asyncStore },
 ])('a session in a store with $kind methods', ({ open }) => {
   it('is restored by its cookie', async () => {
     const keeper = makeKeeper(open())

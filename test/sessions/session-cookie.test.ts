@@ -47,17 +47,20 @@ describe('the session cookie', () => {
     { id: 'badly escaped', cookie: `app_session=%ZZ${'A'.repeat(40)}`, isRead: false },
     { id: 'named __proto__', cookie: 'app_session=__proto__; __proto__=x', isRead: false },
     { id: 'of another name', cookie: `App_Session=${'A'.repeat(43)}`, isRead: false },
-])('with an $id value starts a new empty session, and is never adopted', async ({ cookie, isRead }) => {
-    const store = countingStore()
-    const keeper = makeKeeper(store)
-    const visitor = await visit(keeper, { cookie })
-    expect(visitor).toEqual({ before: {}, setCookie: undefined, cookie: undefined })
-    expect(store.calls).toEqual(isRead ? ['read'] : [])
-    const written = await visit(keeper, { cookie }, setUser)
-    expect(written.cookie).toMatch(/^app_session=[\w-]{43}$/)
-    expect(cookie).not.toContain(written.cookie)
-    expect((await visit(keeper, { cookie })).before).toEqual({})
-  })
+  ])(
+    'with an $id value starts a new empty session, and is never adopted',
+    async ({ cookie, isRead }) => {
+      const store = countingStore()
+      const keeper = makeKeeper(store)
+      const visitor = await visit(keeper, { cookie })
+      expect(visitor).toEqual({ before: {}, setCookie: undefined, cookie: undefined })
+      expect(store.calls).toEqual(isRead ? ['read'] : [])
+      const written = await visit(keeper, { cookie }, setUser)
+      expect(written.cookie).toMatch(/^app_session=[\w-]{43}$/)
+      expect(cookie).not.toContain(written.cookie)
+      expect((await visit(keeper, { cookie })).before).toEqual({})
+    },
+  )
 
   it('that occurs twice, once planted, identifies no session', async () => {
     const keeper = makeKeeper()
