@@ -72,19 +72,19 @@ describe('accessRule', () => {
 })
 
 describe('suffices', () => {
-  const both = ['admin', 'audit']
+  const bothRoles = ['admin', 'audit']
   it.each([
     { needs: [], all: false, claims: {}, passes: true },
-    { needs: both, all: false, claims: { roles: ['audit'] }, passes: true },
-    { needs: both, all: true, claims: { roles: ['audit'] }, passes: false },
-    { needs: both, all: true, claims: { roles: ['x', 'audit', 'admin'] }, passes: true },
-    { needs: both, all: false, claims: {}, passes: false },
+    { needs: bothRoles, all: false, claims: { roles: ['audit'] }, passes: true },
+    { needs: bothRoles, all: true, claims: { roles: ['audit'] }, passes: false },
+    { needs: bothRoles, all: true, claims: { roles: ['x', 'audit', 'admin'] }, passes: true },
+    { needs: bothRoles, all: false, claims: {}, passes: false },
     { needs: ['admin'], all: false, claims: { roles: 'admin' }, passes: true },
     { needs: ['admin'], all: false, claims: { roles: 'administrator' }, passes: false },
     { needs: ['admin'], all: false, claims: { roles: { admin: true } }, passes: false },
     { needs: ['admin'], all: false, claims: { roles: [['admin']] }, passes: false },
     { needs: ['admin'], all: false, claims: { roles: ['Admin'] }, passes: false },
-    { needs: both, all: true, claims: null, passes: true },
+    { needs: bothRoles, all: true, claims: null, passes: true },
   ])('returns $passes for $claims where $needs are required, all: $all', (row) => {
     const rule = { ...tokenAccess, roles: row.needs, all: row.all }
     expect(satisfies(rule, row.claims as never, undefined)).toBe(row.passes)

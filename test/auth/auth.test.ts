@@ -31,7 +31,7 @@ describe('Auth.getToken', () => {
     const payload = Object.freeze({ sub: '7', roles: Object.freeze(['admin']), shop: { id: 3 } })
     const auth = make()
     const claims = decodeJwt(await auth.getToken(payload))
-    const again = decodeJwt(await auth.getToken(payload))
+    const nextClaims = decodeJwt(await auth.getToken(payload))
     expect(claims).toEqual({
       sub: '7',
       roles: ['admin'],
@@ -41,7 +41,7 @@ describe('Auth.getToken', () => {
       jti: expect.stringMatching(/^[\da-f-]{36}$/),
       auth_time: noonSeconds,
     })
-    expect(again.jti).not.toBe(claims.jti)
+    expect(nextClaims.jti).not.toBe(claims.jti)
     expect(Object.keys(payload)).toEqual(['sub', 'roles', 'shop'])
   })
 
@@ -337,13 +337,13 @@ describe('Auth.revoke', () => {
       ...createMemoryRevocations(),
       has: () => new Promise((resolve) => answers.push(resolve)),
     }
-    const asked = async (): Promise<void> => {
+    const untilQueried = async (): Promise<void> => {
       while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     const auth = make({ revocations })
     const token = await auth.getToken({ jti: 'one' })
     const checking = auth.verify(token)
-    await asked()
+    await untilQueried()
     await auth.revoke('one')
     answers[0]?.(false)
     await checking
@@ -409,9 +409,9 @@ describe('Auth.revokeAll', () => {
     expect(await auth.verify(before ?? '')).toBeNull()
     expect(await auth.renew(claims ?? {})).toBeUndefined()
     // Like another process that has not read the revocation yet.
-    const late = await make({ now }).renew(claims ?? {})
-    expect(late).toEqual(expect.any(String))
-    expect(await auth.verify(late ?? '')).toBeNull()
+    const renewed = await make({ now }).renew(claims ?? {})
+    expect(renewed).toEqual(expect.any(String))
+    expect(await auth.verify(renewed ?? '')).toBeNull()
   })
 
   it('treats a token without iat as issued earlier', async () => {

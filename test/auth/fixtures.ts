@@ -35,9 +35,9 @@ export function makeClock(start = noon): Clock {
 }
 
 export function givenKeys(pair: Pair, ...older: Pair[]): KeyOrigin {
-  const own = readPrivateKey(pair.privatePem)
+  const privateKey = readPrivateKey(pair.privatePem)
   const all = [pair, ...older].flatMap(({ publicPem }) => readPublicKeys(publicPem))
-  return { from: 'given', private: own, public: all }
+  return { from: 'given', private: privateKey, public: all }
 }
 
 export type AuthInput = Partial<AuthSettings> & { origin: KeyOrigin; now: () => number }

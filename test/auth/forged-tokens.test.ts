@@ -54,7 +54,8 @@ function withPart(index: number, change: (part: string) => string): string {
   return parts.join('.')
 }
 
-const alike = (text: string): string => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
+const replaceFirstLetter = (text: string): string =>
+  (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
 
 /** The last letter of a 2048-bit signature carries four unused bits. */
 const unusedBits = (text: string): string => {
@@ -107,7 +108,7 @@ const forgeries: { forgery: string; token: () => string }[] = [
     token: () => withPart(0, () => toPart({ typ: 'JWT', alg: 'RS256' })),
   },
   { forgery: 'an altered payload', token: () => withPart(1, () => toPart({ ...life, sub: '1' })) },
-  { forgery: 'an altered signature', token: () => withPart(2, alike) },
+  { forgery: 'an altered signature', token: () => withPart(2, replaceFirstLetter) },
   { forgery: 'a signature altered where no bit counts', token: () => withPart(2, unusedBits) },
   { forgery: 'a signature cut short', token: () => withPart(2, (part) => part.slice(0, -4)) },
   { forgery: 'padding', token: () => `${good()}==` },
@@ -250,7 +251,7 @@ describe('the gate', () => {
 
   it('returns 401 for forgeries after the good token was cached, too', async () => {
     await gate.admit(makeRequest({ authorization: `Bearer ${good()}` }), tokenAccess)
-    await expectRefusal(`Bearer ${withPart(2, alike)}`)
+    await expectRefusal(`Bearer ${withPart(2, replaceFirstLetter)}`)
     await expectRefusal(`Bearer ${withPart(2, unusedBits)}`)
   })
 

@@ -111,21 +111,21 @@ describe('Gate.admit', () => {
   })
 
   it('calls the guard with claims and request, and with null for the static key', async () => {
-    const seen: unknown[] = []
+    const guardCalls: unknown[] = []
     const rule = withGuard((claims, request) => {
-      seen.push(claims?.sub ?? claims, request.path)
+      guardCalls.push(claims?.sub ?? claims, request.path)
       return claims !== null
     })
     await gate.admit(bearer(token), rule)
     expect((await failureOf(() => gate.admit(bearer(apiKey), rule))).status).toBe(403)
-    expect(seen).toEqual(['7', '/items', null, '/items'])
+    expect(guardCalls).toEqual(['7', '/items', null, '/items'])
   })
 
   it('does not call the guard without a token', async () => {
-    let asked = false
-    const rule = withGuard(() => (asked = true))
+    let isCalled = false
+    const rule = withGuard(() => (isCalled = true))
     expect((await failureOf(() => gate.admit(makeRequest(), rule))).status).toBe(401)
-    expect(asked).toBe(false)
+    expect(isCalled).toBe(false)
   })
 
   it('passes on an error thrown by a guard', async () => {

@@ -140,14 +140,14 @@ describe('a key set', () => {
   })
 
   it.each([
-    { fault: 'an error', reply: { status: 500, body: '{}' } },
-    { fault: 'no JSON', reply: { status: 200, body: '<html>' } },
-    { fault: 'null', reply: { status: 200, body: 'null' } },
-    { fault: 'no keys', reply: { status: 200, body: '{"keys":{}}' } },
-    { fault: 'an empty set', reply: { status: 200, body: '{"keys":[]}' } },
-    { fault: 'a redirect', reply: { status: 302, body: '', headers: { location: '/else' } } },
+    { problem: 'an error', reply: { status: 500, body: '{}' } },
+    { problem: 'no JSON', reply: { status: 200, body: '<html>' } },
+    { problem: 'null', reply: { status: 200, body: 'null' } },
+    { problem: 'no keys', reply: { status: 200, body: '{"keys":{}}' } },
+    { problem: 'an empty set', reply: { status: 200, body: '{"keys":[]}' } },
+    { problem: 'a redirect', reply: { status: 302, body: '', headers: { location: '/else' } } },
   ])(
-    'returns null for every token where the issuer sends $fault, and tries again',
+    'returns null for every token where the issuer sends $problem, and tries again',
     async ({ reply }) => {
       answer = reply
       expect(await auth.verify(token('a'))).toBeNull()
@@ -161,14 +161,14 @@ describe('a key set', () => {
   )
 
   it.each([
-    { fault: 'for encryption', change: { use: 'enc' } },
-    { fault: 'for another algorithm', change: { alg: 'RS512' } },
-    { fault: 'for other operations', change: { key_ops: ['encrypt'] } },
-    { fault: 'of another kind', change: { kty: 'EC' } },
-    { fault: 'without its modulus', change: { n: undefined } },
-    { fault: 'with a modulus of few bits', change: { n: 'AQAB' } },
-    { fault: 'with a modulus that is not text', change: { n: 7 } },
-  ])('ignores a key $fault', async ({ change }) => {
+    { problem: 'for encryption', change: { use: 'enc' } },
+    { problem: 'for another algorithm', change: { alg: 'RS512' } },
+    { problem: 'for other operations', change: { key_ops: ['encrypt'] } },
+    { problem: 'of another kind', change: { kty: 'EC' } },
+    { problem: 'without its modulus', change: { n: undefined } },
+    { problem: 'with a modulus of few bits', change: { n: 'AQAB' } },
+    { problem: 'with a modulus that is not text', change: { n: 7 } },
+  ])('ignores a key $problem', async ({ change }) => {
     serveKeys({ ...jwk(pair), kid: 'a', ...change }, 7, { ...jwk(other), kid: 'b' })
     expect(await auth.verify(token('a'))).toBeNull()
     expect(await auth.verify(token('b', other))).not.toBeNull()
@@ -232,12 +232,12 @@ describe('the algorithm of a token', () => {
   })
 
   it('is only RS256 for keys from the configuration', async () => {
-    const own = makeAuth({ origin: givenKeys(pair), now, log })
+    const localAuth = makeAuth({ origin: givenKeys(pair), now, log })
     const sign = (algorithm: 'RS256' | 'RS512' | 'PS256'): string =>
       foreignToken({ exp: noonSeconds + 60 }, pair.privateKey, { algorithm })
-    expect(await own.verify(sign('RS256'))).not.toBeNull()
-    expect(await own.verify(sign('RS512'))).toBeNull()
-    expect(await own.verify(sign('PS256'))).toBeNull()
+    expect(await localAuth.verify(sign('RS256'))).not.toBeNull()
+    expect(await localAuth.verify(sign('RS512'))).toBeNull()
+    expect(await localAuth.verify(sign('PS256'))).toBeNull()
     expect(log.lines.filter((line) => line.startsWith('warn'))).toEqual([])
   })
 })

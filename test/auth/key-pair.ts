@@ -8,11 +8,11 @@ export interface Pair {
 }
 
 /** Created once for all suites (`test/start.mjs`), because each takes a tenth of a second. */
-const made = JSON.parse(process.env.TEST_RSA_KEYS ?? '[]') as string[]
+const storedKeys = JSON.parse(process.env.TEST_RSA_KEYS ?? '[]') as string[]
 
 /** A pair that no other call in the same suite returns. */
 export function makePair(bits = 2048): Pair {
-  const pem = bits === 2048 ? made.shift() : undefined
+  const pem = bits === 2048 ? storedKeys.shift() : undefined
   const privateKey =
     pem === undefined
       ? generateKeyPairSync('rsa', { modulusLength: bits }).privateKey

@@ -43,9 +43,9 @@ describe('openKeyFolder', () => {
   })
 
   it('adds a .gitignore to a folder that it creates, and nothing to an existing folder', async () => {
-    const own = join(root, 'own')
-    await openKeyFolder(own, silentLog)
-    expect(await readFile(join(own, '.gitignore'), 'utf8')).toBe('*\n')
+    const newFolder = join(root, 'own')
+    await openKeyFolder(newFolder, silentLog)
+    expect(await readFile(join(newFolder, '.gitignore'), 'utf8')).toBe('*\n')
     const shared = join(root, 'shared')
     await mkdir(shared)
     await openKeyFolder(shared, silentLog)

@@ -203,10 +203,10 @@ describe('keys from the environment', () => {
   })
 
   it('may include older public keys after the current one', () => {
-    const both = { APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: pair.publicPem }
-    expect(counts({}, both)).toEqual({ signs: true, checks: 1 })
+    const bothKeys = { APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: pair.publicPem }
+    expect(counts({}, bothKeys)).toEqual({ signs: true, checks: 1 })
     const older = toFile('public.pem', pair.publicPem + other.publicPem)
-    expect(counts({}, { ...both, APP_PUBLIC_KEY: older })).toEqual({ signs: true, checks: 2 })
+    expect(counts({}, { ...bothKeys, APP_PUBLIC_KEY: older })).toEqual({ signs: true, checks: 2 })
   })
 
   it('are unset when empty', () => {
@@ -242,77 +242,77 @@ describe('keys from the environment', () => {
   const elliptic = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pss = () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
 
-  it.each<{ fault: string; environment: () => AuthEnvironment; says: string }>([
+  it.each<{ problem: string; environment: () => AuthEnvironment; says: string }>([
     {
-      fault: 'a path to nothing',
+      problem: 'a path to nothing',
       environment: () => ({ APP_PRIVATE_KEY: '/nowhere/key.pem' }),
       says: 'APP_PRIVATE_KEY is neither PEM text nor the path of a readable file (ENOENT).',
     },
     {
-      fault: 'a key without its first line',
+      problem: 'a key without its first line',
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem.split('\n').slice(1).join('\n') }),
       says: 'APP_PRIVATE_KEY is neither PEM text nor the path',
     },
     {
-      fault: 'a key cut short',
+      problem: 'a key cut short',
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem.slice(0, 300) }),
       says: 'APP_PRIVATE_KEY is no private key in PEM form.',
     },
     {
-      fault: 'a public key as the private one',
+      problem: 'a public key as the private one',
       environment: () => ({ APP_PRIVATE_KEY: pair.publicPem }),
       says: 'APP_PRIVATE_KEY is no private key in PEM form.',
     },
     {
-      fault: 'an encrypted key',
+      problem: 'an encrypted key',
       environment: () => ({ APP_PRIVATE_KEY: encrypted() }),
       says: 'APP_PRIVATE_KEY is encrypted with a passphrase.',
     },
     {
-      fault: 'an elliptic key',
+      problem: 'an elliptic key',
       environment: () => ({
         APP_PRIVATE_KEY: elliptic().privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
       }),
       says: 'APP_PRIVATE_KEY is no RSA key, which RS256 needs.',
     },
     {
-      fault: 'an RSA-PSS key',
+      problem: 'an RSA-PSS key',
       environment: () => ({
         APP_PUBLIC_KEY: pss().publicKey.export({ type: 'spki', format: 'pem' }) as string,
       }),
       says: 'APP_PUBLIC_KEY is no RSA key, which RS256 needs.',
     },
     {
-      fault: 'a short key',
+      problem: 'a short key',
       environment: () => ({ APP_PRIVATE_KEY: makePair(1024).privatePem }),
       says: 'APP_PRIVATE_KEY has fewer than 2048 bits.',
     },
     {
-      fault: 'a private key as the public one',
+      problem: 'a private key as the public one',
       environment: () => ({ APP_PUBLIC_KEY: pair.privatePem }),
       says: 'APP_PUBLIC_KEY holds a private key where a public one belongs.',
     },
     {
-      fault: 'text that is not a key',
+      problem: 'text that is not a key',
       environment: () => ({
         APP_PUBLIC_KEY: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
       }),
       says: 'APP_PUBLIC_KEY is no public key in PEM form.',
     },
     {
-      fault: 'two keys that do not belong together',
+      problem: 'two keys that do not belong together',
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: other.publicPem }),
       says: 'APP_PUBLIC_KEY is not the public half of APP_PRIVATE_KEY.',
     },
-  ])('refuses $fault, without quoting it', ({ environment, says }) => {
-    const given = environment()
-    const { resolved, problems } = resolve({}, given)
+  ])('refuses $problem, without quoting it', ({ environment, says }) => {
+    const variables = environment()
+    const { resolved, problems } = resolve({}, variables)
     expect(problems).toHaveLength(1)
     expect(problems[0]?.code).toBe('AUTH_KEYS')
     expect(problems[0]?.message).toContain(says)
     expect(problems[0]?.remedy).not.toBe('')
     expect(resolved.keys.from).toBe('none')
-    const secret = (given.APP_PRIVATE_KEY ?? given.APP_PUBLIC_KEY ?? '').slice(-60, -30)
+    const secret = (variables.APP_PRIVATE_KEY ?? variables.APP_PUBLIC_KEY ?? '').slice(-60, -30)
     if (secret.length === 30) expect(JSON.stringify(problems)).not.toContain(secret)
   })
 
@@ -365,10 +365,10 @@ describe('production', () => {
   })
 
   it('ignores the key pair of development', () => {
-    const made = mkdtempSync(join(folder, 'made-'))
-    writeFileSync(join(made, 'private-key.pem'), pair.privatePem)
-    expect(resolve({ keys: { folder: made } }, environment).problems).toHaveLength(1)
-    expect(resolve({ keys: { folder: made } }).problems).toEqual([])
+    const keyFolder = mkdtempSync(join(folder, 'made-'))
+    writeFileSync(join(keyFolder, 'private-key.pem'), pair.privatePem)
+    expect(resolve({ keys: { folder: keyFolder } }, environment).problems).toHaveLength(1)
+    expect(resolve({ keys: { folder: keyFolder } }).problems).toEqual([])
   })
 
   it('starts with a key, with a key set, or without tokens', () => {
@@ -382,9 +382,9 @@ describe('production', () => {
 
 describe('the development key folder', () => {
   it('is refused when its file is not a key', () => {
-    const made = mkdtempSync(join(folder, 'made-'))
-    writeFileSync(join(made, 'private-key.pem'), 'nonsense')
-    const { problems } = resolve({ keys: { folder: made } })
+    const keyFolder = mkdtempSync(join(folder, 'made-'))
+    writeFileSync(join(keyFolder, 'private-key.pem'), 'nonsense')
+    const { problems } = resolve({ keys: { folder: keyFolder } })
     expect(problems[0]?.message).toContain('private-key.pem is no private key in PEM form.')
     expect(problems[0]?.remedy).toContain('Delete it')
   })

@@ -4,13 +4,13 @@ import { hashPassword, verifyPassword } from 'filigree'
 
 describe('hashPassword', () => {
   it('writes scrypt, its parameters, a salt of 128 and a hash of 256 bits', async () => {
-    const kept = await hashPassword('analytical')
-    const [, name, parameters, salt = '', hash = ''] = kept.split('$')
+    const storedHash = await hashPassword('analytical')
+    const [, name, parameters, salt = '', hash = ''] = storedHash.split('$')
     expect([name, parameters]).toEqual(['scrypt', 'ln=14,r=8,p=5'])
-    expect([salt.length, hash.length, kept.length]).toEqual([22, 43, 88])
+    expect([salt.length, hash.length, storedHash.length]).toEqual([22, 43, 88])
     const options = { N: 2 ** 14, r: 8, p: 5, maxmem: 64 * 1024 * 1024 }
-    const wanted = scryptSync('analytical', Buffer.from(salt, 'base64'), 32, options)
-    expect(Buffer.from(hash, 'base64').equals(wanted)).toBe(true)
+    const expectedHash = scryptSync('analytical', Buffer.from(salt, 'base64'), 32, options)
+    expect(Buffer.from(hash, 'base64').equals(expectedHash)).toBe(true)
   })
 
   it('returns a different text each time, and both verify', async () => {
@@ -46,18 +46,18 @@ describe('verifyPassword', () => {
   }
 
   it('reads the parameters from the text', async () => {
-    const kept = [make('a'), make('a', { ln: 10, r: 8, p: 2 }), make('a', { bytes: 64 })]
-    for (const text of kept) {
+    const storedHashes = [make('a'), make('a', { ln: 10, r: 8, p: 2 }), make('a', { bytes: 64 })]
+    for (const text of storedHashes) {
       expect(await verifyPassword('a', text)).toBe(true)
       expect(await verifyPassword('b', text)).toBe(false)
     }
   })
 
   it('accepts a password in any Unicode composition, and no other password', async () => {
-    const kept = await hashPassword('Caf\u00e9 🏺')
-    expect(await verifyPassword('Cafe\u0301 🏺', kept)).toBe(true)
-    expect(await verifyPassword('Cafe 🏺', kept)).toBe(false)
-    expect(await verifyPassword('café 🏺', kept)).toBe(false)
+    const storedHash = await hashPassword('Caf\u00e9 🏺')
+    expect(await verifyPassword('Cafe\u0301 🏺', storedHash)).toBe(true)
+    expect(await verifyPassword('Cafe 🏺', storedHash)).toBe(false)
+    expect(await verifyPassword('café 🏺', storedHash)).toBe(false)
   })
 
   it.each([
@@ -75,17 +75,17 @@ describe('verifyPassword', () => {
     null,
     undefined,
     7,
-    { kept: true },
-  ])('is false for %j, which is not a hash', async (kept) => {
-    expect(await verifyPassword('analytical', kept as string)).toBe(false)
+    { stored: true },
+  ])('is false for %j, which is not a hash', async (stored) => {
+    expect(await verifyPassword('analytical', stored as string)).toBe(false)
   })
 
   it.each([1, 2, 8, 20, 21])(
     'is false for a hash without its last %i characters',
     async (count) => {
-      for (const kept of [make('a'), make('a', { bytes: 64 }), await hashPassword('a')]) {
-        expect(await verifyPassword('a', kept)).toBe(true)
-        expect(await verifyPassword('a', kept.slice(0, -count))).toBe(false)
+      for (const stored of [make('a'), make('a', { bytes: 64 }), await hashPassword('a')]) {
+        expect(await verifyPassword('a', stored)).toBe(true)
+        expect(await verifyPassword('a', stored.slice(0, -count))).toBe(false)
       }
     },
   )

@@ -266,10 +266,10 @@ describe('auth.renew', () => {
   }
 
   it('is called with the claims at each rotation, and its result becomes the claims of the fresh token', async () => {
-    const asked: Claims[] = []
+    const renewCalls: Claims[] = []
     let roles = ['editor']
     const { auth, token } = await renewing(async (claims) => {
-      asked.push(claims)
+      renewCalls.push(claims)
       return { sub: claims.sub ?? '', roles }
     })
     const fresh = decodeJwt((await rotate(auth, token)) ?? '')
@@ -278,15 +278,15 @@ describe('auth.renew', () => {
     expect(fresh).toEqual({ sub: '7', roles, jti, auth_time, iat: second, exp: second + hour })
     roles = []
     expect(decodeJwt((await rotate(auth, token)) ?? '')).toMatchObject({ roles: [] })
-    expect(asked).toHaveLength(2)
-    expect(asked[0]).toMatchObject({ sub: '7', roles: ['admin'], team: 3 })
+    expect(renewCalls).toHaveLength(2)
+    expect(renewCalls[0]).toMatchObject({ sub: '7', roles: ['admin'], team: 3 })
   })
 
   it('is not called where no rotation is due', async () => {
-    let asked = 0
-    const auth = make({ renew: (claims) => (asked++, claims) })
+    let renewCount = 0
+    const auth = make({ renew: (claims) => (renewCount++, claims) })
     expect(await rotate(auth, await auth.getToken({ sub: '7' }))).toBeUndefined()
-    expect(asked).toBe(0)
+    expect(renewCount).toBe(0)
   })
 
   it('cannot change jti, auth_time or the lifetime', async () => {
@@ -351,24 +351,27 @@ describe('auth.renew', () => {
     await expect(failureOf(() => rotate(auth, token))).resolves.toMatchObject({ status: 401 })
   })
 
-  const faults: { fault: string; renew: Renew }[] = [
+  const failures: { failure: string; renew: Renew }[] = [
     {
-      fault: 'throws',
+      failure: 'throws',
       renew: () => {
         throw new Error('users are gone')
       },
     },
-    { fault: 'rejects', renew: () => Promise.reject(new Error('users are gone')) },
-    { fault: 'gives undefined', renew: () => undefined as unknown as Claims },
-    { fault: 'gives a list', renew: () => [] as unknown as Claims },
-    { fault: 'gives text', renew: () => 'ok' as unknown as Claims },
+    { failure: 'rejects', renew: () => Promise.reject(new Error('users are gone')) },
+    { failure: 'gives undefined', renew: () => undefined as unknown as Claims },
+    { failure: 'gives a list', renew: () => [] as unknown as Claims },
+    { failure: 'gives text', renew: () => 'ok' as unknown as Claims },
   ]
 
-  it.each(faults)('sends no token and keeps the current one where it $fault', async ({ renew }) => {
-    const log = makeLog()
-    const { auth, token } = await renewing(renew, { log })
-    expect(await rotate(auth, token)).toBeUndefined()
-    expect(log.lines).toEqual(['error auth.renew failed; no fresh token is sent'])
-    expect(await auth.verify(token)).toMatchObject({ sub: '7' })
-  })
+  it.each(failures)(
+    'sends no token and keeps the current one where it $failure',
+    async ({ renew }) => {
+      const log = makeLog()
+      const { auth, token } = await renewing(renew, { log })
+      expect(await rotate(auth, token)).toBeUndefined()
+      expect(log.lines).toEqual(['error auth.renew failed; no fresh token is sent'])
+      expect(await auth.verify(token)).toMatchObject({ sub: '7' })
+    },
+  )
 })

@@ -13,7 +13,7 @@ import {
   type HttpRequest,
 } from '../../src/index.js'
 
-let asked = 0
+let renewCount = 0
 
 @Controller('/')
 class Site {
@@ -24,8 +24,8 @@ class Site {
     return { sub: user.sub, pid: process.pid }
   }
 
-  @Get('/asked') @NoAuth asked(): object {
-    return { asked }
+  @Get('/renew-count') @NoAuth renewCount(): object {
+    return { renewCount }
   }
 
   @Post('/tokens/<sub>') @NoAuth async begin(sub: string): Promise<object> {
@@ -46,7 +46,7 @@ class Site {
 
   @Post('/exchange') @NoAuth async exchange(request: HttpRequest): Promise<object> {
     const token = request.headers['x-token'] ?? ''
-    return { made: await this.auth.exchange(token, {}, () => `${process.pid} ${++asked}`) }
+    return { made: await this.auth.exchange(token, {}, () => `${process.pid} ${++renewCount}`) }
   }
 }
 
@@ -60,7 +60,7 @@ const app = await bootstrap(SiteModule, {
     rotate: 'always',
     rotation: { grace: '12s', reuse: 'end' },
     renew: async (claims) => {
-      asked++
+      renewCount++
       await new Promise((resolve) => setTimeout(resolve, 50))
       return { ...claims, by: process.pid }
     },

@@ -19,7 +19,7 @@ import { exchange, open } from './raw-client.js'
 /** Created once: each new one blocks the event loop for hundreds of milliseconds. */
 const largeText = Buffer.alloc(50_000_000, 'x').toString('latin1')
 
-let begun: () => void = () => undefined
+let onStart: () => void = () => undefined
 
 @Controller
 class BoundsController {
@@ -30,7 +30,7 @@ class BoundsController {
 
   @Get('/large')
   large() {
-    begun()
+    onStart()
     return largeText
   }
 
@@ -42,7 +42,7 @@ class BoundsController {
 
   @Get('/pieces')
   async *pieces() {
-    begun()
+    onStart()
     for (;;) {
       yield 'x'.repeat(100_000)
       await Promise.resolve()
@@ -52,7 +52,7 @@ class BoundsController {
   @Get('/visit')
   visit(session: Session) {
     session['seen'] = true
-    return { seen: true }
+    return { byStatus: true }
   }
 
   @Get('/busy')
@@ -82,20 +82,20 @@ async function start(options: BootstrapOptions): Promise<void> {
 
 afterEach(() => app.close())
 
-async function ask(path: string, agent: Agent | false = false): Promise<IncomingMessage> {
+async function getResponse(path: string, agent: Agent | false = false): Promise<IncomingMessage> {
   const [answer] = (await once(get(app.url + path, { agent }), 'response')) as [IncomingMessage]
   return answer
 }
 
 describe('large responses that clients do not read', () => {
   it('are cut off together over the limit, logged with counts, and other responses are complete', async () => {
-    const told: [object, string][] = []
+    const warnings: [object, string][] = []
     const silent = (): undefined => undefined
     const logger = {
       error: silent,
       info: silent,
       debug: silent,
-      warn: (about: object, message: string) => void told.push([about, message]),
+      warn: (about: object, message: string) => void warnings.push([about, message]),
     }
     await start({ limits: { unread: 100_000_000 }, logger })
     const sockets = Array.from({ length: 12 }, () => open(app.url))
@@ -105,13 +105,13 @@ describe('large responses that clients do not read', () => {
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
     }
     // The server notices that the connection of a stopped reader is closed when it reads again.
-    while (told.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(told[0]?.[1]).toBe('clients that do not read their answers were ended')
-    const { ended, unread } = told[0]?.[0] as { ended: number; unread: number }
+    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(warnings[0]?.[1]).toBe('clients that do not read their answers were ended')
+    const { ended, unread } = warnings[0]?.[0] as { ended: number; unread: number }
     expect(ended).toBeGreaterThan(0)
     expect(unread).toBeLessThanOrEqual(1.5 * 100_000_000)
-    const whole = await fetch(`${app.url}/large`)
-    expect((await whole.text()).length).toBe(50_000_000)
+    const complete = await fetch(`${app.url}/large`)
+    expect((await complete.text()).length).toBe(50_000_000)
     for (const socket of sockets) socket.destroy()
     await Promise.all(closed)
   })
@@ -124,13 +124,13 @@ describe('response texts', () => {
     const before = heldBytes()
     const sockets = Array.from({ length: 10 }, () => open(app.url))
     for (const socket of sockets) {
-      let taken = 0
+      let receivedBytes = 0
       socket.on('data', (chunk: Buffer) => {
-        taken += chunk.length
-        if (taken >= read) socket.pause()
+        receivedBytes += chunk.length
+        if (receivedBytes >= read) socket.pause()
       })
       socket.write('GET /rows HTTP/1.1\r\nHost: x\r\n\r\n')
-      while (taken < read) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (receivedBytes < read) await new Promise((resolve) => setTimeout(resolve, 5))
     }
     expect(heldBytes() - before).toBeLessThan(80_000_000)
     for (const socket of sockets) socket.destroy()
@@ -149,7 +149,7 @@ describe('a client that reads nothing', () => {
   it.each(['/large', '/pieces'])('of %s is dropped after times.stall', async (path) => {
     await start({ times: { stall: 200, drain: 600_000 } })
     const entered = new Promise<void>((resolve) => {
-      begun = resolve
+      onStart = resolve
     })
     const socket = open(app.url)
     socket.pause()
@@ -162,7 +162,7 @@ describe('a client that reads nothing', () => {
 
   it('is not one that reads a little at a time', async () => {
     await start({ times: { stall: 3000 } })
-    const answer = await ask('/large')
+    const answer = await getResponse('/large')
     let size = 0
     let rests = 0
     answer.on('data', (chunk: Buffer) => {
@@ -182,32 +182,32 @@ describe('a client that reads nothing', () => {
 describe('connections', () => {
   it('over the limit receive 503 and are closed', async () => {
     await start({ limits: { connections: 2 } })
-    const held = [open(app.url), open(app.url)]
-    await Promise.all(held.map((socket) => once(socket, 'connect')))
-    const answer = await ask('/fast')
+    const openSockets = [open(app.url), open(app.url)]
+    await Promise.all(openSockets.map((socket) => once(socket, 'connect')))
+    const answer = await getResponse('/fast')
     expect([answer.statusCode, answer.headers.connection, answer.headers['retry-after']]).toEqual([
       503,
       'close',
       '5',
     ])
     expect(JSON.parse(await text(answer))).toEqual({ error: 'Too many connections are open.' })
-    await Promise.all(held.map((socket) => once(socket.destroy(), 'close')))
+    await Promise.all(openSockets.map((socket) => once(socket.destroy(), 'close')))
   })
 
   it('are not counted per peer behind a proxy', async () => {
     await start({ limits: { connectionsByAddress: 1 }, trustProxy: 1 })
-    const held = open(app.url)
-    await once(held, 'connect')
-    expect((await ask('/fast')).statusCode).toBe(200)
-    held.destroy()
+    const openSocket = open(app.url)
+    await once(openSocket, 'connect')
+    expect((await getResponse('/fast')).statusCode).toBe(200)
+    openSocket.destroy()
   })
 
   it('have a limit per peer', async () => {
     await start({ limits: { connectionsByAddress: 1 } })
-    const held = open(app.url)
-    await once(held, 'connect')
-    expect((await ask('/fast')).statusCode).toBe(503)
-    held.destroy()
+    const openSocket = open(app.url)
+    await once(openSocket, 'connect')
+    expect((await getResponse('/fast')).statusCode).toBe(503)
+    openSocket.destroy()
   })
 
   it('are closed after the maximum number of requests', async () => {
@@ -274,20 +274,22 @@ describe('an overloaded process', () => {
   it('returns 503 with Retry-After, and serves again afterwards', async () => {
     await start({ times: { delay: 50 } })
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
-    const seen = new Map<number | undefined, IncomingMessage>()
-    while (!seen.has(503)) {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => ask('/busy', agent)))
+    const byStatus = new Map<number | undefined, IncomingMessage>()
+    while (!byStatus.has(503)) {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => getResponse('/busy', agent)),
+      )
       for (const answer of answers) {
-        seen.set(answer.statusCode, answer)
+        byStatus.set(answer.statusCode, answer)
         if (answer.statusCode !== 503) answer.resume()
       }
     }
-    expect(seen.get(503)?.headers['retry-after']).toBe('1')
-    seen.get(503)?.resume()
+    expect(byStatus.get(503)?.headers['retry-after']).toBe('1')
+    byStatus.get(503)?.resume()
     agent.destroy()
     for (let status = 0; status !== 200;) {
       await new Promise(setImmediate)
-      const answer = (await ask('/fast')).resume()
+      const answer = (await getResponse('/fast')).resume()
       status = answer.statusCode ?? 0
     }
   })

@@ -115,10 +115,10 @@ describe('createContainer', () => {
   })
 
   it('accepts thunks of classes that are defined later', async () => {
-    const { container, problems } = create({ providers: [() => Late] })
+    const { container, problems } = create({ providers: [() => Deferred] })
     expect(problems).toEqual([])
     await container.makeAll()
-    expect(container.get(Late)).toBeInstanceOf(Late)
+    expect(container.get(Deferred)).toBeInstanceOf(Deferred)
   })
 
   it('replaces a provider, a class or a value by an override', async () => {
@@ -262,4 +262,4 @@ describe('Container.get', () => {
   })
 })
 
-class Late {}
+class Deferred {}

@@ -145,8 +145,8 @@ describe('an application with records', () => {
       await app.get(Auth).revoke('one')
     }
     await using app = await start({ auth })
-    const again = await app.inject({ url: '/lamps/visits', headers: { cookie } })
-    expect(again.json()).toEqual({ visits: 2 })
+    const second = await app.inject({ url: '/lamps/visits', headers: { cookie } })
+    expect(second.json()).toEqual({ visits: 2 })
     expect(await app.get(Auth).verify(revoked)).toBeNull()
   })
 

@@ -15,7 +15,7 @@ import {
 import { bodyOf, exchange, open, statusOf } from './raw-client.js'
 
 let entered: () => void = () => undefined
-let left: (reason: unknown) => void = () => undefined
+let onLeave: (reason: unknown) => void = () => undefined
 let release: () => void = () => undefined
 
 function whenEntered(): Promise<void> {
@@ -26,7 +26,7 @@ function whenEntered(): Promise<void> {
 
 function whenLeft(): Promise<unknown> {
   return new Promise((resolve) => {
-    left = resolve
+    onLeave = resolve
   })
 }
 
@@ -59,15 +59,15 @@ class EndController {
 
   @Get('/events')
   events() {
-    return events(this.#tell())
+    return events(this.#sendEvents())
   }
 
-  async *#tell() {
+  async *#sendEvents() {
     try {
       yield 'first'
       await new Promise(() => undefined)
     } finally {
-      left('events')
+      onLeave('events')
     }
   }
 
@@ -77,7 +77,7 @@ class EndController {
     await new Promise((resolve) => {
       request.signal.addEventListener('abort', resolve)
     })
-    left(request.signal.reason)
+    onLeave(request.signal.reason)
   }
 }
 
@@ -94,7 +94,7 @@ function start(times: Readonly<Record<string, number>> = {}): Promise<Applicatio
   })
 }
 
-async function ask(url: string, agent: Agent | false): Promise<IncomingMessage> {
+async function getResponse(url: string, agent: Agent | false): Promise<IncomingMessage> {
   const [answer] = (await once(get(url, { agent }), 'response')) as [IncomingMessage]
   return answer
 }
@@ -103,29 +103,29 @@ describe('closing an application', () => {
   it('answers a connection that sends another request with Connection: close, and resets none', async () => {
     const app = await start({ linger: 2000 })
     const agents = Array.from({ length: 10 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
-    for (const agent of agents) await text(await ask(`${app.url}/fast`, agent))
+    for (const agent of agents) await text(await getResponse(`${app.url}/fast`, agent))
     const closing = app.close()
-    const answers = await Promise.all(agents.map((agent) => ask(`${app.url}/fast`, agent)))
-    const seen = answers.map(({ statusCode, headers }) => [statusCode, headers.connection])
-    expect(seen).toEqual(agents.map(() => [200, 'close']))
+    const answers = await Promise.all(agents.map((agent) => getResponse(`${app.url}/fast`, agent)))
+    const statuses = answers.map(({ statusCode, headers }) => [statusCode, headers.connection])
+    expect(statuses).toEqual(agents.map(() => [200, 'close']))
     await Promise.all(answers.map((answer) => text(answer)))
     await closing
   })
 
   it('answers new connections with Connection: close, then stops listening', async () => {
     const app = await start({ linger: 2000 })
-    const held = once(get(`${app.url}/slow`, { agent: false }), 'response')
+    const slowResponse = once(get(`${app.url}/slow`, { agent: false }), 'response')
     await whenEntered()
     const closing = app.close()
-    const answer = await ask(`${app.url}/fast`, false)
+    const answer = await getResponse(`${app.url}/fast`, false)
     expect([answer.statusCode, answer.headers.connection]).toEqual([200, 'close'])
     await text(answer)
     release()
-    const [slow] = (await held) as [IncomingMessage]
+    const [slow] = (await slowResponse) as [IncomingMessage]
     expect(slow.statusCode).toBe(200)
     slow.resume()
     await closing
-    await expect(ask(`${app.url}/fast`, false)).rejects.toThrow('ECONNREFUSED')
+    await expect(getResponse(`${app.url}/fast`, false)).rejects.toThrow('ECONNREFUSED')
   })
 
   it('resets no client that keeps connecting, until the port is closed', async () => {
@@ -135,7 +135,7 @@ describe('closing an application', () => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       for (let code: unknown; code === undefined;) {
         try {
-          const answer = await ask(`${app.url}/fast`, agent)
+          const answer = await getResponse(`${app.url}/fast`, agent)
           await text(answer)
           outcomes.add(answer.statusCode)
         } catch (error) {
@@ -161,7 +161,7 @@ describe('closing an application', () => {
 
   it('ends event streams, and returns from their generators', async () => {
     const app = await start({ drain: 60_000 })
-    const answer = await ask(`${app.url}/events`, false)
+    const answer = await getResponse(`${app.url}/events`, false)
     answer.setEncoding('utf8')
     let body = ''
     answer.on('data', (chunk: string) => (body += chunk))
@@ -174,7 +174,7 @@ describe('closing an application', () => {
 
   it('aborts request.signal of a response that streams immediately', async () => {
     const app = await start({ drain: 60_000, linger: 60_000 })
-    const answer = await ask(`${app.url}/stream`, false)
+    const answer = await getResponse(`${app.url}/stream`, false)
     await once(answer, 'readable')
     const heard = whenLeft()
     const closing = app.close()
@@ -185,10 +185,10 @@ describe('closing an application', () => {
 
   it('aborts request.signal of a handler after the linger time, which responds with 503', async () => {
     const app = await start({ drain: 60_000, linger: 50 })
-    const asked = exchange(app.url, 'GET /heeding HTTP/1.1\r\nHost: x\r\n\r\n')
+    const response = exchange(app.url, 'GET /heeding HTTP/1.1\r\nHost: x\r\n\r\n')
     await whenEntered()
     await app.close()
-    const answer = await asked
+    const answer = await response
     expect([statusOf(answer), JSON.parse(bodyOf(answer))]).toEqual([
       503,
       { error: 'The application is closing.' },

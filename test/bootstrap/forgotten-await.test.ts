@@ -33,18 +33,18 @@ async function warningsOf(value: () => unknown, variables: Record<string, string
 }
 
 describe('a floating promise of a handler', () => {
-  const later = Promise.resolve(1)
+  const promise = Promise.resolve(1)
   const circle: Record<string, unknown> = { toJSON: () => 1 }
   circle.circle = circle
 
   it.each([
-    ['in an object', () => ({ owner: later }), 'owner'],
+    ['in an object', () => ({ owner: promise }), 'owner'],
     [
       'in a list of an async handler',
-      async () => [{ a: 1 }, { owner: { name: later } }],
+      async () => [{ a: 1 }, { owner: { name: promise } }],
       '1.owner.name',
     ],
-    ['in a reply', () => reply({ owner: later }), 'owner'],
+    ['in a reply', () => reply({ owner: promise }), 'owner'],
   ])('is reported once with the route: %s', async (_where, value, path) => {
     const route = 'GET /answer (AnswerController.answer)'
     expect(await warningsOf(value)).toEqual([{ code: 'FORGOTTEN_AWAIT', route, path }])
@@ -60,7 +60,7 @@ describe('a floating promise of a handler', () => {
   })
 
   it('is not looked for in production', async () => {
-    const warnings = await warningsOf(() => ({ owner: later }), { NODE_ENV: 'production' })
+    const warnings = await warningsOf(() => ({ owner: promise }), { NODE_ENV: 'production' })
     expect(warnings).not.toContainEqual(expect.objectContaining({ code: 'FORGOTTEN_AWAIT' }))
   })
 
@@ -89,9 +89,9 @@ describe('a floating promise of a handler', () => {
       expect(await ended).toEqual([1, null])
       return output()
     }
-    const told = await Promise.all(['/graphql?query={fail}', '/job'].map(begin))
-    expect(told[0]).toContain('a promise rejection was not handled in GET /graphql;')
-    expect(told[1]).toContain('a promise rejection was not handled in the job Work.fail;')
+    const warnings = await Promise.all(['/graphql?query={fail}', '/job'].map(begin))
+    expect(warnings[0]).toContain('a promise rejection was not handled in GET /graphql;')
+    expect(warnings[1]).toContain('a promise rejection was not handled in the job Work.fail;')
   })
 })
 

@@ -29,9 +29,9 @@ function moduleOf(...controllers: Class[]): Class {
 }
 
 async function problemsOf(module: Class, options: object = {}): Promise<readonly Problem[]> {
-  const given = { listen: false, logger: false, env: {}, ...options } as BootstrapOptions
+  const allOptions = { listen: false, logger: false, env: {}, ...options } as BootstrapOptions
   try {
-    await (await bootstrap(module, given)).close()
+    await (await bootstrap(module, allOptions)).close()
     return []
   } catch (error) {
     return (error as DeclarationError).problems
@@ -136,12 +136,12 @@ describe('unknown options', () => {
     [{ subscriptoins: false }, 'subscriptoins', 'subscriptions'],
   ])(
     'of GraphQL are refused at every depth, with and without records: %j',
-    async (graphql, odd, meant) => {
+    async (graphql, odd, suggested) => {
       for (const module of [WithRecords, moduleOf()]) {
         const database = 'sqlite::memory:'
         const text = (await problemsOf(module, { database, graphql })).map(textOf).join('\n')
         expect(text).toContain(`unknown option "${odd}"`)
-        expect(text).toContain(`Did you mean "${meant}"?`)
+        expect(text).toContain(`Did you mean "${suggested}"?`)
       }
       const alone = new GraphQL(graphql as never)
       alone.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
@@ -199,7 +199,7 @@ describe('error messages', () => {
     @Post('/typed', { body: Body }) typed(body: Body): object {
       return body
     }
-    @Post('/shown') @Doc({ example: { name: 'a' } }) shown(body: unknown): object {
+    @Post('/shown') @Doc({ example: { name: 'a' } }) sample(body: unknown): object {
       return { body }
     }
   }

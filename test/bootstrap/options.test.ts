@@ -6,8 +6,8 @@ import { bootstrap, DeclarationError, Module, type BootstrapOptions } from '../.
 class EmptyModule {}
 
 async function problemsOf(options: object): Promise<DeclarationError['problems']> {
-  const given: BootstrapOptions = { listen: false, logger: false, env: {}, ...options }
-  const failure: unknown = await bootstrap(EmptyModule, given).then(
+  const allOptions: BootstrapOptions = { listen: false, logger: false, env: {}, ...options }
+  const failure: unknown = await bootstrap(EmptyModule, allOptions).then(
     (app) => app.close(),
     (error: unknown) => error,
   )

@@ -14,7 +14,7 @@ import { exchange, open } from './raw-client.js'
 const long = 'lamp '.repeat(400_000)
 
 /** Called when streams and handlers start and end. */
-const told: { begun?: (what: string) => void; letGo?: (what: string) => void } = {}
+const observer: { onStart?: (name: string) => void; onEnd?: (name: string) => void } = {}
 
 @Controller
 class TestController {
@@ -29,9 +29,9 @@ class TestController {
   }
 
   @Get('/late')
-  async late() {
+  async delayed() {
     await new Promise((resolve) => setTimeout(resolve, 20))
-    return { late: 'später' }
+    return { delayed: 'später' }
   }
 
   @Get('/long')
@@ -47,17 +47,17 @@ class TestController {
   @Get('/drops')
   async *drops() {
     try {
-      told.begun?.('the stream')
+      observer.onStart?.('the stream')
       for (;;) yield long
     } finally {
-      told.letGo?.('the stream')
+      observer.onEnd?.('the stream')
     }
   }
 
   @Get('/signal')
   signal(request: HttpRequest) {
-    request.signal.addEventListener('abort', () => told.letGo?.('the handler'))
-    told.begun?.('the handler')
+    request.signal.addEventListener('abort', () => observer.onEnd?.('the handler'))
+    observer.onStart?.('the handler')
     return new Promise(() => undefined)
   }
 
@@ -67,7 +67,7 @@ class TestController {
   }
 
   @Get('/gone')
-  gone() {
+  removed() {
     throw new HttpError(410, 'Weg für immer.')
   }
 }
@@ -102,7 +102,7 @@ describe('pipelined requests in one packet', () => {
   })
   afterAll(() => app.close())
 
-  const ask = async (paths: readonly string[]): Promise<Answer[]> => {
+  const sendAll = async (paths: readonly string[]): Promise<Answer[]> => {
     const heads = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const last = 'GET /ascii HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     return cut(await exchange(app.url, heads.join('') + last))
@@ -112,7 +112,7 @@ describe('pipelined requests in one packet', () => {
   const wide = { status: 200, body: '{"name":"Lämpchen 灯 💡"}' }
 
   it('are answered in order, each complete', async () => {
-    expect(await ask(['/ascii', '/wide', '/ascii', '/header'])).toEqual([
+    expect(await sendAll(['/ascii', '/wide', '/ascii', '/header'])).toEqual([
       ascii,
       wide,
       ascii,
@@ -122,7 +122,7 @@ describe('pipelined requests in one packet', () => {
   })
 
   it('wait for a slow one', async () => {
-    expect(await ask(['/late', '/wide', '/bytes', '/gone', '/late'])).toEqual([
+    expect(await sendAll(['/late', '/wide', '/bytes', '/gone', '/late'])).toEqual([
       { status: 200, body: '{"late":"später"}' },
       wide,
       { status: 200, body: Buffer.from([1, 2, 255]).toString() },
@@ -133,7 +133,7 @@ describe('pipelined requests in one packet', () => {
   })
 
   it('may have responses larger than the socket buffer', async () => {
-    const answers = await ask(['/long', '/wide', '/long'])
+    const answers = await sendAll(['/long', '/wide', '/long'])
     const text = { status: 200, body: long }
     expect(answers).toEqual([text, wide, text, ascii])
   })
@@ -149,27 +149,30 @@ describe('pipelined requests in one packet', () => {
   it.each([
     ['/signal', 'the handler'],
     ['/drops', 'the stream'],
-  ])('end when the client leaves, and the later ones never start: %s', async (path, what) => {
-    const begun: string[] = []
-    const first = new Promise<void>((resolve) => {
-      told.begun = (name) => {
-        begun.push(name)
-        resolve()
-      }
-    })
-    const ended = new Promise<string>((resolve) => {
-      told.letGo = resolve
-    })
-    const heads = [path, '/signal', '/drops'].map(
-      (next) => `GET ${next} HTTP/1.1\r\nHost: a\r\n\r\n`,
-    )
-    const socket = open(app.url)
-    socket.write(heads.join(''))
-    await first
-    socket.destroy()
-    expect(await ended).toBe(what)
-    // Other connections are served meanwhile, in more turns of the event loop than the later requests would need.
-    expect(await ask(['/ascii', '/ascii', '/ascii'])).toEqual([ascii, ascii, ascii, ascii])
-    expect(begun).toEqual([what])
-  })
+  ])(
+    'end when the client leaves, and the later ones never start: %s',
+    async (path, handlerName) => {
+      const started: string[] = []
+      const first = new Promise<void>((resolve) => {
+        observer.onStart = (name) => {
+          started.push(name)
+          resolve()
+        }
+      })
+      const ended = new Promise<string>((resolve) => {
+        observer.onEnd = resolve
+      })
+      const heads = [path, '/signal', '/drops'].map(
+        (next) => `GET ${next} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      )
+      const socket = open(app.url)
+      socket.write(heads.join(''))
+      await first
+      socket.destroy()
+      expect(await ended).toBe(handlerName)
+      // Other connections are served meanwhile, in more turns of the event loop than the later requests would need.
+      expect(await sendAll(['/ascii', '/ascii', '/ascii'])).toEqual([ascii, ascii, ascii, ascii])
+      expect(started).toEqual([handlerName])
+    },
+  )
 })

@@ -32,8 +32,8 @@ function start(
 const lines = new WeakMap<ChildProcessWithoutNullStreams, AsyncIterator<string>>()
 
 async function line(child: ChildProcessWithoutNullStreams): Promise<string> {
-  const said = await lines.get(child)?.next()
-  return String(said?.value)
+  const entry = await lines.get(child)?.next()
+  return String(entry?.value)
 }
 
 async function exitCode(child: ChildProcessWithoutNullStreams): Promise<number | null> {
@@ -59,7 +59,7 @@ describe('a process', () => {
 })
 
 /** Uses a separate connection, without a time limit. */
-async function askSlowly(url: string): Promise<unknown> {
+async function getSlowly(url: string): Promise<unknown> {
   try {
     return await (await fetch(url, { headers: { connection: 'close' } })).json()
   } catch {
@@ -105,8 +105,8 @@ describe('an uncaught error', () => {
     ['throw', '1'],
     ['reject', '1'],
     ['reject', '2'],
-  ])('by %s is left to a listener of the program (%s)', async (path, own) => {
-    const child = start('failing', { OWN: own, LOG_LEVEL: 'silent' })
+  ])('by %s is left to a listener of the program (%s)', async (path, listenerMode) => {
+    const child = start('failing', { OWN: listenerMode, LOG_LEVEL: 'silent' })
     const url = await line(child)
     expect((await fetch(`${url}/${path}`)).status).toBe(200)
     expect((await fetch(`${url}/reject`)).status).toBe(200)
@@ -118,7 +118,7 @@ describe('an uncaught error', () => {
     const child = start('failing', { WORKERS: '2', LOG_LEVEL: 'silent' })
     const url = await line(child)
     await fetch(`${url}/throw`)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => askSlowly(`${url}/wait`)))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => getSlowly(`${url}/wait`)))
     expect(answers).toContainEqual({ done: true })
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)
@@ -126,7 +126,7 @@ describe('an uncaught error', () => {
 })
 
 /** Uses a separate connection, so that any worker may respond. */
-async function ask(url: string, signal?: AbortSignal): Promise<Record<string, number>> {
+async function getJson(url: string, signal?: AbortSignal): Promise<Record<string, number>> {
   const request = get(url, { agent: false, signal })
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
   return (await json(answer)) as Record<string, number>
@@ -139,7 +139,7 @@ async function ask(url: string, signal?: AbortSignal): Promise<Record<string, nu
 async function findWorkers(url: string, without?: number): Promise<Set<number>> {
   const pids = new Set<number>()
   while (pids.size < 2) {
-    const answer = await ask(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
+    const answer = await getJson(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
     if (answer?.pid !== undefined && answer.pid !== without) pids.add(answer.pid)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -153,22 +153,25 @@ describe('workers', () => {
     const first = await findWorkers(url)
     expect(first.size).toBe(2)
     expect(first.has(child.pid ?? 0)).toBe(false)
-    const { crashing } = await ask(`${url}/crash`)
-    const later = await findWorkers(url, crashing)
-    expect([later.size, later.has(crashing ?? 0)]).toEqual([2, false])
+    const { crashing } = await getJson(`${url}/crash`)
+    const replaced = await findWorkers(url, crashing)
+    expect([replaced.size, replaced.has(crashing ?? 0)]).toEqual([2, false])
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)
-    await expect(ask(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
+    await expect(getJson(`${url}/pid`)).rejects.toThrow('ECONNREFUSED')
   })
 
   it('notify each other of writes', async () => {
     const child = start('workers')
     const url = await line(child)
-    const { pid: teller } = await ask(`${url}/tell`)
+    const { pid: notifier } = await getJson(`${url}/notify`)
     for (;;) {
-      const { pid, told } = (await ask(`${url}/told`)) as { pid?: number; told?: string[] }
-      if (pid === teller) expect(told).toEqual([])
-      else if (told?.includes(`by ${teller ?? 0}`)) break
+      const { pid, received } = (await getJson(`${url}/received`)) as {
+        pid?: number
+        received?: string[]
+      }
+      if (pid === notifier) expect(received).toEqual([])
+      else if (received?.includes(`by ${notifier ?? 0}`)) break
     }
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)
@@ -177,7 +180,7 @@ describe('workers', () => {
   it('end together, including one that is still starting', async () => {
     const child = start('workers', { SLOW: '1' })
     const url = await line(child)
-    await ask(`${url}/crash`)
+    await getJson(`${url}/crash`)
     expect(await line(child)).toBe('starting')
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)

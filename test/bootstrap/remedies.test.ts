@@ -37,7 +37,7 @@ interface Attempt {
   readonly options?: BootstrapOptions
 }
 
-async function remediesOf({ module, options }: Attempt): Promise<string[]> {
+async function fixesOf({ module, options }: Attempt): Promise<string[]> {
   const env = {}
   const starting = bootstrap(module, { listen: false, logger: false, env, ...options })
   try {
@@ -50,9 +50,9 @@ async function remediesOf({ module, options }: Attempt): Promise<string[]> {
 }
 
 function moduleOf(...controllers: Class[]): Class {
-  class RemedyModule {}
-  Module({ controllers })(RemedyModule)
-  return RemedyModule
+  class TestModule {}
+  Module({ controllers })(TestModule)
+  return TestModule
 }
 
 /** A controller with one route. */
@@ -120,18 +120,18 @@ it.each<[string, string | RegExp, () => Attempt, () => Attempt]>([
           .addQuery('a', { type: 'Int', args: { by: 'By' }, resolve }),
       ),
   ],
-])('the fix of %s', async (_what, remedy, faulty, mended) => {
-  expect(await remediesOf(faulty())).toEqual([
+])('the fix of %s', async (_what, remedy, faulty, fixed) => {
+  expect(await fixesOf(faulty())).toEqual([
     typeof remedy === 'string' ? expect.stringContaining(remedy) : expect.stringMatching(remedy),
   ])
-  expect(await remediesOf(mended())).toEqual([])
+  expect(await fixesOf(fixed())).toEqual([])
 })
 
 /** A module with these options for `@Module`, and options for `bootstrap`. */
-function app(given: object, options: BootstrapOptions = {}): Attempt {
-  class RemedyModule {}
-  Module(given)(RemedyModule)
-  return { module: RemedyModule, options: { database: 'sqlite::memory:', ...options } }
+function app(metadata: object, options: BootstrapOptions = {}): Attempt {
+  class TestModule {}
+  Module(metadata)(TestModule)
+  return { module: TestModule, options: { database: 'sqlite::memory:', ...options } }
 }
 
 /** A controller with this name, whose one method has these decorators. */
@@ -188,7 +188,7 @@ class Silent {
     Object(store)
   }
 }
-class Told {
+class Injected {
   static readonly inject = [Store]
   constructor(readonly store: unknown) {
     Object(store)
@@ -225,11 +225,11 @@ const integer = Field('integer')
 const text = Field('string')
 
 /** For each code: an application with the problem, and the same application with its fix. */
-const faults: readonly (readonly [
+const cases: readonly (readonly [
   code: string,
   remedy: RegExp,
   faulty: () => Attempt,
-  mended: () => Attempt,
+  fixed: () => Attempt,
 ])[] = [
   ['NOT_A_MODULE', /@Module/, () => ({ module: Bare }), () => ({ module: modular() })],
   ['NOT_A_CONTROLLER', /@Controller/, () => app({ controllers: [Bare] }), () => route(Get('/'))],
@@ -273,7 +273,7 @@ const faults: readonly (readonly [
     'UNREADABLE_DEPENDENCIES',
     /static inject/,
     () => app({ providers: [Silent, Store] }),
-    () => app({ providers: [Told, Store] }),
+    () => app({ providers: [Injected, Store] }),
   ],
   [
     'UNKNOWN_OPTION',
@@ -760,8 +760,8 @@ function argument(args: object): unknown {
 const sharded = (tenantId: AnyDecorator): Attempt => {
   const key = Field('id', { key: 'uuid' })
   const options = { shardBy: 'tenantId' }
-  const own = BelongsTo(() => Letters, { by: 'tenantId' })
-  const Order = recordOf({ id: key, tenantId: text, own }, options, 'Order')
+  const letters = BelongsTo(() => Letters, { by: 'tenantId' })
+  const Order = recordOf({ id: key, tenantId: text, letters }, options, 'Order')
   const order = BelongsTo(() => Order)
   const Line = recordOf({ id: key, tenantId, orderId: text, order }, options, 'Line')
   return app({ records: [Letters, Order, Line] })
@@ -787,7 +787,7 @@ const jobsNamed = (...names: string[]): Attempt =>
     }),
   })
 
-it.each(faults)('the fix of %s', async (code, remedy, faulty, mended) => {
+it.each(cases)('the fix of %s', async (code, remedy, faulty, fixed) => {
   const { module, options } = faulty()
   const starting = bootstrap(module, { listen: false, logger: false, env: {}, ...options })
   const failure: unknown = await starting.then(
@@ -798,11 +798,11 @@ it.each(faults)('the fix of %s', async (code, remedy, faulty, mended) => {
     (one) => one.code === code,
   )
   expect(found).toEqual([expect.objectContaining({ code, remedy: expect.stringMatching(remedy) })])
-  expect(await remediesOf(mended())).toEqual([])
+  expect(await fixesOf(fixed())).toEqual([])
 })
 
 /** Codes that no declaration can fix, or that other tests cover, with the reason. */
-const elsewhere: Readonly<globalThis.Record<string, string>> = {
+const untestedCodes: Readonly<globalThis.Record<string, string>> = {
   UNKNOWN_OVERRIDE: 'an option of tests',
   UNDEFINED_IN_FILTER: 'thrown by a call',
   SKIP_IN_FILTER: 'thrown by a call',
@@ -828,9 +828,9 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   MIGRATION_CHANGED: 'depends on the database',
   MIGRATION_MISSING: 'depends on the database',
   INVALID_DOCUMENTS: 'depends on a file',
-  DECORATOR_CHECK: "a decorator's own words",
+  DECORATOR_CHECK: 'a text of a custom decorator',
   UNKNOWN_TYPE: 'above',
-  INVALID_SCHEMA: "the words of GraphQL's own check",
+  INVALID_SCHEMA: "the text of GraphQL's own check",
 }
 
 it('every code of a start has its fix tested here, or a reason', async () => {
@@ -839,6 +839,6 @@ it('every code of a start has its fix tested here, or a reason', async () => {
   const codes = [...start.matchAll(/^\| (`[A-Z_`, ]+`) /gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/[A-Z_]+/g)].map(([code]) => code),
   )
-  const known = new Set([...faults.map(([code]) => code), ...Object.keys(elsewhere)])
-  expect(codes.filter((code) => !known.has(code))).toEqual([])
+  const knownCodes = new Set([...cases.map(([code]) => code), ...Object.keys(untestedCodes)])
+  expect(codes.filter((code) => !knownCodes.has(code))).toEqual([])
 })

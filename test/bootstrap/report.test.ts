@@ -120,7 +120,7 @@ describe('the boot report', () => {
       @Post('/x')
       @NoAuth
       @Secured
-      both() {
+      bothDecorators() {
         return 1
       }
     }

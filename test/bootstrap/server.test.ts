@@ -152,8 +152,8 @@ describe('the server', () => {
   it('sends 100 Continue to a waiting client, unless it is refused', async () => {
     const head = 'HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n'
     const isDone = (answer: string): boolean => answer.includes('100 Continue')
-    const asked = await exchange(app.url, `POST /echo ${head}Content-Length: 2\r\n\r\n`, isDone)
-    expect(asked).toMatch(/^HTTP\/1\.1 100 Continue/)
+    const response = await exchange(app.url, `POST /echo ${head}Content-Length: 2\r\n\r\n`, isDone)
+    expect(response).toMatch(/^HTTP\/1\.1 100 Continue/)
     const large = `POST /echo ${head}Content-Length: 99999999\r\n\r\n`
     const refused = await exchange(app.url, large, (answer) => answer.includes('"error"'))
     expect(statusOf(refused)).toBe(413)
@@ -189,8 +189,8 @@ describe('close', () => {
     const inFlight = fetch(`${app.url}/slow`)
     await started
     const closing = app.close()
-    const late = await fetch(`${app.url}/fast`)
-    expect([late.status, late.headers.get('connection')]).toEqual([200, 'close'])
+    const newResponse = await fetch(`${app.url}/fast`)
+    expect([newResponse.status, newResponse.headers.get('connection')]).toEqual([200, 'close'])
     release()
     const answer = await inFlight
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close'])

@@ -8,7 +8,12 @@ import type { Outgoing } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
-import { answerOnce, createMemoryLog, plainRule, type Asked } from '../http/answering-server.js'
+import {
+  answerOnce,
+  createMemoryLog,
+  plainRule,
+  type SentRequest,
+} from '../http/answering-server.js'
 
 interface Seen {
   readonly status: number
@@ -16,7 +21,7 @@ interface Seen {
   readonly body: string
 }
 
-type Implementation = (handler: () => unknown, asked: Asked) => Promise<Seen>
+type Implementation = (handler: () => unknown, asked: SentRequest) => Promise<Seen>
 
 /** Nothing but what the interface asks for: no `setHeader`, no `statusCode`, no socket. */
 class PlainOutgoing extends Writable implements Outgoing {
@@ -38,7 +43,7 @@ class PlainOutgoing extends Writable implements Outgoing {
   }
 }
 
-function answerInto(outgoing: Outgoing, handler: () => unknown, asked: Asked): void {
+function answerInto(outgoing: Outgoing, handler: () => unknown, asked: SentRequest): void {
   const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
   const { method = 'GET', path = '/', headers = {} } = asked
   const incoming = createIncoming({
@@ -114,7 +119,7 @@ function throwing(error: unknown): () => never {
   }
 }
 
-const cases: [string, () => unknown, Asked][] = [
+const cases: [string, () => unknown, SentRequest][] = [
   ['data', () => ({ id: 7, name: 'ü' }), {}],
   ['data for HEAD', () => ({ id: 7 }), { method: 'HEAD' }],
   ['text', () => 'hello', {}],

@@ -24,7 +24,7 @@ maybe('the page of tests', () => {
   const reader = new Reader(0, {})
   afterAll(() => reader[Symbol.asyncDispose]())
   const write = (file: string, text: string): Promise<string> =>
-    reader.follow({ kind: 'file', file, text, isWhole: true })
+    reader.follow({ kind: 'file', file, text, isCompleteFile: true })
 
   it('runs as it is written', async () => {
     await write('package.json', '{ "private": true, "type": "module" }')

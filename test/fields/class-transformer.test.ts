@@ -176,7 +176,7 @@ describe('decorators of class-transformer that are not applied', () => {
       class Changes extends partial(pick(Excluding, 'id', 'hash')) {},
       [['Changes.hash: @Exclude()', 'hidden: true']],
     ],
-  ] as const)('stop the start with a fix: %p', async (type, wanted) => {
+  ] as const)('stop the start with a fix: %p', async (type, expected) => {
     for (const use of [{ body: type }, { returns: type }]) {
       @Controller('/')
       class Faulty {
@@ -191,8 +191,8 @@ describe('decorators of class-transformer that are not applied', () => {
         () => ({ problems: [] }),
         (error: unknown) => error as DeclarationError,
       )
-      expect(problems.map(({ code }) => code)).toEqual(wanted.map(() => 'TRANSFORMER_DECORATOR'))
-      for (const [index, [message, remedy]] of wanted.entries()) {
+      expect(problems.map(({ code }) => code)).toEqual(expected.map(() => 'TRANSFORMER_DECORATOR'))
+      for (const [index, [message, remedy]] of expected.entries()) {
         expect(problems[index]?.message).toContain(message)
         expect(problems[index]?.remedy).toContain(remedy)
       }
@@ -214,12 +214,12 @@ describe('decorators of class-transformer that are not applied', () => {
     }
     @Module({ controllers: [Made] })
     class MadeModule {}
-    const made = await bootstrap(MadeModule, { listen: false, logger: false })
+    const derived = await bootstrap(MadeModule, { listen: false, logger: false })
     for (const url of ['/changes', '/lines']) {
-      const good = await made.inject({ method: 'POST', url, json: { lines: [{ qty: 1 }] } })
-      const bad = await made.inject({ method: 'POST', url, json: { lines: [{ qty: 0 }] } })
+      const good = await derived.inject({ method: 'POST', url, json: { lines: [{ qty: 1 }] } })
+      const bad = await derived.inject({ method: 'POST', url, json: { lines: [{ qty: 0 }] } })
       expect([good.status, good.json(), bad.status]).toEqual([200, true, 400])
     }
-    await made.close()
+    await derived.close()
   })
 })

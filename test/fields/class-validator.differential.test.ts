@@ -55,7 +55,7 @@ const rules: fc.Arbitrary<(options?: ValidationOptions) => Apply> = fc.oneof(
     (o) => cv.Matches('b', 'i', o),
     (o) => cv.IsEnum({ A: 'a', B: 'b', Three: 3 }, o),
     (o) => cv.Validate(Startled, o),
-    (o) => cv.Validate(Late, [3], o),
+    (o) => cv.Validate(AsyncConstraint, [3], o),
     (o) =>
       cv.ValidateBy(
         { name: 'isInt', validator: { validate: (v) => v === 'a', defaultMessage: () => 'other' } },
@@ -94,7 +94,7 @@ class Startled implements cv.ValidatorConstraintInterface {
 }
 cv.ValidatorConstraint({ name: 'startled' })(Startled)
 
-class Late implements cv.ValidatorConstraintInterface {
+class AsyncConstraint implements cv.ValidatorConstraintInterface {
   async validate(value: unknown, args: cv.ValidationArguments): Promise<boolean> {
     const [limit] = args.constraints as [number]
     return typeof value !== 'number' || value < limit
@@ -103,7 +103,7 @@ class Late implements cv.ValidatorConstraintInterface {
     return '$property is late by $constraint1'
   }
 }
-cv.ValidatorConstraint({ name: 'late', async: true })(Late)
+cv.ValidatorConstraint({ name: 'late', async: true })(AsyncConstraint)
 
 interface Plan {
   readonly property: (typeof names)[number]
@@ -190,12 +190,12 @@ const nested = fc.oneof(
 )
 
 function toClass(properties: readonly Plan[]): Type {
-  const made = class Made {} as Type
+  const type = class Made {} as Type
   for (const { property, applied } of properties) {
     // In the order of a transpiler: the last decorator first.
-    for (const apply of applied.toReversed()) apply(made.prototype as object, property)
+    for (const apply of applied.toReversed()) apply(type.prototype as object, property)
   }
-  return made
+  return type
 }
 
 /** Does the same as plainToInstance for such classes. */
@@ -212,16 +212,16 @@ function toChildren(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? Object.assign(new Child(), value) : value
 }
 
-/** `path code` of every violated rule, in order. An unknown key has a code of its own. */
+/** `path code` of every violated rule, in order. An unknown key has a code of its lines. */
 function listErrors(errors: readonly ValidationError[], parent = ''): string[] {
   return errors.flatMap((error) => {
     const path = `${parent}${error.property}`
-    const own = Object.entries(error.constraints ?? {}).map(([code, message]) =>
+    const lines = Object.entries(error.constraints ?? {}).map(([code, message]) =>
       code === 'whitelistValidation'
         ? `${path} unknown`
         : `${path} ${code}: ${parent === '' ? message : ''}`,
     )
-    return [...own, ...listErrors(error.children ?? [], `${path}.`)]
+    return [...lines, ...listErrors(error.children ?? [], `${path}.`)]
   })
 }
 
@@ -268,9 +268,11 @@ describe('the compiled check and class-validator', () => {
         const type = toClass(properties)
         const check = compileInput(readShape(type))
         // A condition sees declared properties only, so unknown keys are removed first.
-        const known = new Set<string>([...properties.map(({ property }) => property), 'more'])
+        const knownNames = new Set<string>([...properties.map(({ property }) => property), 'more'])
         for (const all of plains) {
-          const plain = Object.fromEntries(Object.entries(all).filter(([key]) => known.has(key)))
+          const plain = Object.fromEntries(
+            Object.entries(all).filter(([key]) => knownNames.has(key)),
+          )
           const expected = await theirs(toInstance(type, plain, false))
           if (expected === 'throws') continue
           expect(await ours(check, plain)).toEqual(expected)
@@ -299,9 +301,11 @@ describe('the compiled check and class-validator', () => {
         cv.ValidateNested()(type.prototype as object, 'child')
         Reflect.defineMetadata('design:type', Child, type.prototype as object, 'child')
         const check = compileInput(readShape(type))
-        const known = new Set<string>([...properties.map(({ property }) => property), 'more'])
+        const knownNames = new Set<string>([...properties.map(({ property }) => property), 'more'])
         for (const [all, child] of values) {
-          const plain = Object.fromEntries(Object.entries(all).filter(([key]) => known.has(key)))
+          const plain = Object.fromEntries(
+            Object.entries(all).filter(([key]) => knownNames.has(key)),
+          )
           const input = { ...plain, child }
           const expected = await theirs(toInstance(type, input, true))
           if (expected === 'throws') continue

@@ -48,7 +48,7 @@ describe('class-validator as a source', () => {
       })
       n!: number
     }
-    class Later {
+    class Async {
       @cv.ValidateBy({
         name: 'odd',
         async: true,
@@ -60,19 +60,19 @@ describe('class-validator as a source', () => {
       n!: number
     }
     expect(compileInput(readShape(Custom))({ n: 1 })).toEqual({ n: 1 })
-    expect(compileInput(readShape(Later))({ n: 1 })).toBeInstanceOf(Promise)
+    expect(compileInput(readShape(Async))({ n: 1 })).toBeInstanceOf(Promise)
     expect(await answer(Custom, { n: 2 })).toEqual(['n odd: n is even'])
-    expect(await answer(Later, { n: 2 })).toEqual(['n odd: n is even'])
+    expect(await answer(Async, { n: 2 })).toEqual(['n odd: n is even'])
   })
 
   it('passes the finished instance to rules, nested ones theirs, with paths to the root', async () => {
-    const seen: unknown[] = []
+    const calls: unknown[] = []
     const look = (decorated: string): PropertyDecorator =>
       cv.ValidateBy({
         name: decorated,
         validator: {
           validate: (_value, args) => {
-            seen.push(args?.object)
+            calls.push(args?.object)
             return false
           },
           defaultMessage: () => '$property was seen in $target',
@@ -90,11 +90,11 @@ describe('class-validator as a source', () => {
       'inner.0.a inner: inner.0.a was seen in Inner',
       'z outer: z was seen in Outer',
     ])
-    expect(seen).toEqual([
+    expect(calls).toEqual([
       { a: 'a', b: 1 },
       { z: 'z', inner: [{ a: 'a', b: 1 }] },
     ])
-    expect(seen[1]).toBeInstanceOf(Outer)
+    expect(calls[1]).toBeInstanceOf(Outer)
   })
 
   it('treats an error thrown by a custom rule as a server error, unless the input was already invalid', async () => {
@@ -206,9 +206,9 @@ describe('class-validator as a source', () => {
 
   it('gets constraints from the given container', async () => {
     class Limits implements cv.ValidatorConstraintInterface {
-      constructor(readonly most = 0) {}
+      constructor(readonly max = 0) {}
       validate(value: unknown): boolean {
-        return Number(value) <= this.most
+        return Number(value) <= this.max
       }
       defaultMessage(): string {
         return '$property is over the limit'
@@ -231,7 +231,7 @@ describe('class-validator as a source', () => {
     class Many {
       @Field(() => Child, { list: true }) children!: Child[]
     }
-    const faults = await answer(Many, { children: new Array(60).fill({ n: 'x' }) })
-    expect(faults).toHaveLength(50)
+    const violations = await answer(Many, { children: new Array(60).fill({ n: 'x' }) })
+    expect(violations).toHaveLength(50)
   })
 })

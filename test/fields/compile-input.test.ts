@@ -12,11 +12,11 @@ function answer(type: Class, value: unknown, options?: InputOptions): unknown {
   try {
     return compileInput(readShape(type), options)(value)
   } catch (error) {
-    return faultsOf(error)
+    return violationsOf(error)
   }
 }
 
-function faultsOf(error: unknown): string[] {
+function violationsOf(error: unknown): string[] {
   if (!(error instanceof HttpError)) throw error
   expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
   expect(error.message).toBe(error.errors?.map(({ message }) => message).join('; '))
@@ -111,12 +111,12 @@ describe('compileInput', () => {
       @Field('id') id!: number
     }
     expect(answer(Row, { id: 1, qty: 1 })).toEqual({ id: 1, qty: 1 })
-    class Kept {
+    class Generated {
       @Field('id') id!: number
     }
-    generatedKey.write(Kept, true)
-    expect(answer(Kept, { id: 1 })).toEqual(['id unknown: id is unknown'])
-    expect(answer(Kept, {})).toEqual({})
+    generatedKey.write(Generated, true)
+    expect(answer(Generated, { id: 1 })).toEqual(['id unknown: id is unknown'])
+    expect(answer(Generated, {})).toEqual({})
   })
 
   it('accepts partial inputs for updates: absent keys are allowed, nulls and wrong values are not, no defaults', () => {
@@ -186,7 +186,7 @@ describe('compileInput', () => {
     let constructed = 0
     class Spoken {
       @Field('string') name!: string
-      static readonly made = 1
+      static readonly createdCount = 1
 
       /** Its source text contains `private` and `constructor(`: none of it runs at the start. */
       label(this: Spoken): string {
@@ -351,10 +351,10 @@ describe('a default of now', () => {
       @Field('datetime', { default: 'now' }) createdAt!: string
       @Field('datetime', { default: 'now' }) updatedAt!: string
     }
-    const asked = jest.spyOn(Date.prototype, 'toISOString')
-    const made = compileInput(readShape(Stamped))({}) as Stamped
-    expect(asked).toHaveBeenCalledTimes(1)
-    expect(made.createdAt).toBe(made.updatedAt)
-    asked.mockRestore()
+    const clock = jest.spyOn(Date.prototype, 'toISOString')
+    const stamped = compileInput(readShape(Stamped))({}) as Stamped
+    expect(clock).toHaveBeenCalledTimes(1)
+    expect(stamped.createdAt).toBe(stamped.updatedAt)
+    clock.mockRestore()
   })
 })

@@ -32,7 +32,7 @@ const full = {
   lines: [{ qty: 1, cost: 'c', more: 1 }],
   line: { qty: 2, cost: 'c' },
 }
-const shown = {
+const expected = {
   id: 1,
   name: 'a',
   at: '2026-01-01T00:00:00.000Z',
@@ -43,12 +43,12 @@ const shown = {
 
 describe('compileOutput', () => {
   it('returns only declared, visible fields, also in nested classes', () => {
-    expect(map(full)).toEqual(shown)
-    expect(JSON.parse(JSON.stringify(map(Object.assign(new Order(), full))))).toEqual(shown)
+    expect(map(full)).toEqual(expected)
+    expect(JSON.parse(JSON.stringify(map(Object.assign(new Order(), full))))).toEqual(expected)
   })
 
   it('maps lists, declared or not', () => {
-    expect(map([full, full])).toEqual([shown, shown])
+    expect(map([full, full])).toEqual([expected, expected])
     expect(map({ ...full, line: [full.line] })).toMatchObject({ line: [{ qty: 2 }] })
     expect(map({ ...full, lines: full.line })).toMatchObject({ lines: { qty: 2 } })
   })
@@ -75,9 +75,9 @@ describe('compileOutput', () => {
   })
 
   it('never changes its input', () => {
-    const given = structuredClone(full)
-    map(given)
-    expect(given).toEqual(full)
+    const input = structuredClone(full)
+    map(input)
+    expect(input).toEqual(full)
   })
 
   it('reads getters of a class', () => {
@@ -110,7 +110,7 @@ describe('compileOutput', () => {
   it('maps pages', () => {
     const page = { items: [full], total: 1, limit: 10, offset: 0, more: 1 }
     expect(compileOutput(readShape(Page.of(Order)))(page)).toEqual({
-      items: [shown],
+      items: [expected],
       total: 1,
       limit: 10,
       offset: 0,

@@ -17,10 +17,13 @@ function echoing(options: ConstructorParameters<typeof GraphQL>[0], path: string
   return graphql
 }
 
-const kept = { abc: '{ echo(text: "kept") }' }
+const storedDocuments = { abc: '{ echo(text: "kept") }' }
 
 @Module({
-  graphql: [echoing({}, '/graphql'), echoing({ documents: { from: kept, only: true } }, '/only')],
+  graphql: [
+    echoing({}, '/graphql'),
+    echoing({ documents: { from: storedDocuments, only: true } }, '/only'),
+  ],
 })
 class EchoModule {}
 
@@ -122,9 +125,9 @@ describe('automatic persisted queries', () => {
         echo(text: "apollo")
       }
     `
-    const ask = () => client.query({ query, fetchPolicy: 'no-cache' })
-    expect((await ask()).data).toEqual({ echo: 'apollo' })
-    expect((await ask()).data).toEqual({ echo: 'apollo' })
+    const runQuery = () => client.query({ query, fetchPolicy: 'no-cache' })
+    expect((await runQuery()).data).toEqual({ echo: 'apollo' })
+    expect((await runQuery()).data).toEqual({ echo: 'apollo' })
     expect(sent).toEqual(['hash', 'text', 'hash'])
   })
 })

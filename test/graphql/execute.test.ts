@@ -103,32 +103,34 @@ describe('GraphQL language', () => {
 
 describe('resolvers', () => {
   it('receive root, arguments and the given context', async () => {
-    const seen: unknown[] = []
-    const own = new GraphQL()
-    own.schema
+    const resolverCalls: unknown[] = []
+    const instance = new GraphQL()
+    instance.schema
       .addQuery('a', {
         type: 'A',
         args: { n: 'Int' },
-        resolve: (...given) => {
-          seen.push(given.slice(0, 3))
+        resolve: (...args) => {
+          resolverCalls.push(args.slice(0, 3))
           return { b: 7 }
         },
       })
       .addType('A', { b: { type: 'Int', resolve: (root) => (root as { b: number }).b + 1 } })
     const context = { db: 1 }
-    expect(await own.execute('query ($n: Int) { a(n: $n) { b } }', { n: 3 }, context)).toEqual({
-      data: { a: { b: 8 } },
-    })
-    expect(seen).toEqual([[undefined, { n: 3 }, context]])
-    expect((seen[0] as unknown[])[2]).toBe(context)
+    expect(await instance.execute('query ($n: Int) { a(n: $n) { b } }', { n: 3 }, context)).toEqual(
+      {
+        data: { a: { b: 8 } },
+      },
+    )
+    expect(resolverCalls).toEqual([[undefined, { n: 3 }, context]])
+    expect((resolverCalls[0] as unknown[])[2]).toBe(context)
   })
 
   it('may be methods of the parent value', async () => {
-    const own = new GraphQL()
-    own.schema
+    const instance = new GraphQL()
+    instance.schema
       .addType('A', { twice: { type: 'Int', args: { n: 'Int' } } })
       .addQuery('a', { type: 'A', resolve: () => ({ twice: ({ n }: { n: number }) => 2 * n }) })
-    expect(await own.execute('{ a { twice(n: 4) } }')).toEqual({ data: { a: { twice: 8 } } })
+    expect(await instance.execute('{ a { twice(n: 4) } }')).toEqual({ data: { a: { twice: 8 } } })
   })
 
   it('are separate for each instance', async () => {
@@ -210,22 +212,22 @@ describe('errors', () => {
   it.each(['constructor', 'toString', 'hasOwnProperty'])(
     'ignore inherited members of Object.prototype: %s',
     async (name) => {
-      const own = new GraphQL()
-      own.schema
+      const instance = new GraphQL()
+      instance.schema
         .addType('A', { [name]: 'String' })
         .addQuery('a', { type: 'A', resolve: () => ({}) })
-      const { data, errors } = await own.execute(`{ a { ${name} } }`)
+      const { data, errors } = await instance.execute(`{ a { ${name} } }`)
       expect(data).toEqual({ a: { [name]: null } })
       expect(errors?.[0]?.extensions.code).toBe('FIELD_NOT_RESOLVED')
     },
   )
 
   const failing = (failure: Error, options: { maskErrors?: boolean; log?: Log } = {}) => {
-    const own = new GraphQL(options)
-    own.schema
+    const instance = new GraphQL(options)
+    instance.schema
       .addQuery('fails', { type: 'Int', resolve: () => Promise.reject(failure) })
       .addQuery('works', { type: 'Int', resolve: () => 1 })
-    return own.execute('{ fails works }')
+    return instance.execute('{ fails works }')
   }
 
   it('of resolvers are reported, and the other fields are there', async () => {
@@ -278,11 +280,11 @@ describe('errors', () => {
   })
 
   it('make the whole data null where a field is non-null', async () => {
-    const own = new GraphQL({ maskErrors: false })
-    own.schema
+    const instance = new GraphQL({ maskErrors: false })
+    instance.schema
       .addQuery('a', { type: 'Int!', resolve: () => null })
       .addQuery('b', { type: 'Int', resolve: () => 1 })
-    const { data, errors } = await own.execute('{ b a }')
+    const { data, errors } = await instance.execute('{ b a }')
     expect(data).toBeNull()
     expect(errors?.[0]).toMatchObject({
       message: 'Cannot return null for non-nullable field Query.a.',
@@ -349,16 +351,16 @@ describe('execute with a caller', () => {
   )
 
   it('refuses a query without its role, and runs it with the role', async () => {
-    const own = new GraphQL()
-    own.schema
+    const instance = new GraphQL()
+    instance.schema
       .addQuery('open', { type: 'Int', resolve: () => 1 })
       .addQuery('closed', { type: 'Int', secured: 'admin', resolve: () => 2 })
-    const run = (roles: string[]) => own.execute('{ open a: closed }', {}, { user: { roles } })
+    const run = (roles: string[]) => instance.execute('{ open a: closed }', {}, { user: { roles } })
     expect(await run(['admin'])).toEqual({ data: { open: 1, a: 2 } })
     expect(await run(['clerk'])).toEqual({
       data: null,
       errors: [{ message: 'Forbidden', path: ['a'], extensions: { code: 'FORBIDDEN' } }],
     })
-    expect(await own.execute('{ open }', {}, { user: null })).toEqual({ data: { open: 1 } })
+    expect(await instance.execute('{ open }', {}, { user: null })).toEqual({ data: { open: 1 } })
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { bootstrap, DeclarationError, GraphQL, Module } from 'filigree'
 
 class Rates {
-  made = 0
+  instances = 0
   of(currency: string): number {
     return currency === 'EUR' ? 1 : 1.1
   }
@@ -13,7 +13,7 @@ class RateResolver {
   readonly #rates: Rates
   constructor(rates: Rates) {
     this.#rates = rates
-    rates.made++
+    rates.instances++
   }
   resolve(_root: unknown, { currency }: { currency?: string }): number {
     return this.#rates.of(currency ?? 'EUR')
@@ -49,13 +49,13 @@ describe('hand-made resolvers', () => {
     @Module({ providers: [Rates, { provide: 'factor', use: 2 }], graphql: [schemaOf()] })
     class RateModule {}
     await using app = await bootstrap(RateModule, { listen: false, logger: false })
-    const ask = async (query: string): Promise<unknown> =>
+    const execute = async (query: string): Promise<unknown> =>
       (await app.inject({ method: 'POST', url: '/rates', json: { query } })).json()
     const query = '{ rate usd: rate(currency: "USD") twice pair { rate } }'
     const data = { rate: 1, usd: 1.1, twice: 2.2, pair: { rate: 1.1 } }
-    expect(await ask(query)).toEqual({ data })
-    expect(await ask(query)).toEqual({ data })
-    expect(app.get(Rates).made).toBe(1)
+    expect(await execute(query)).toEqual({ data })
+    expect(await execute(query)).toEqual({ data })
+    expect(app.get(Rates).instances).toBe(1)
   })
 
   it('are refused at the start where a provider is missing', async () => {

@@ -59,7 +59,7 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
       await database.records(Disk).delete(id)
   })
 
-  const ask = async (query: string, variables: object = {}) => {
+  const execute = async (query: string, variables: object = {}) => {
     const { data, errors } = await graphql.execute(query, variables as { [name: string]: unknown })
     return errors === undefined ? data : errors.map(({ message }) => message)
   }
@@ -80,7 +80,7 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
     ['the planner', ''],
     ['the executor', ' slow'],
   ])('are written and returned by %s', async (_path, extra) => {
-    const shown = `{ bytes offset parts share${extra} }`
+    const selection = `{ bytes offset parts share${extra} }`
     const row = {
       bytes: large,
       offset: -large,
@@ -89,38 +89,38 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
       ...(extra === '' ? {} : { slow: 'slow' }),
     }
     const values = `bytes: ${large}, offset: -${large}, parts: [${large}, 1], share: 7`
-    expect(await ask(`mutation { createDisk(input: { ${values} }) ${shown} }`)).toEqual({
+    expect(await execute(`mutation { createDisk(input: { ${values} }) ${selection} }`)).toEqual({
       createDisk: row,
     })
-    const create = `mutation ($input: DiskInput!) { createDisk(input: $input) ${shown} }`
+    const create = `mutation ($input: DiskInput!) { createDisk(input: $input) ${selection} }`
     const input = { bytes: large, offset: -large, parts: [large, 1], share: 7 }
-    expect(await ask(create, { input })).toEqual({ createDisk: row })
-    expect(await ask(`mutation { createDisks(input: [{ ${values} }]) ${shown} }`)).toEqual({
+    expect(await execute(create, { input })).toEqual({ createDisk: row })
+    expect(await execute(`mutation { createDisks(input: [{ ${values} }]) ${selection} }`)).toEqual({
       createDisks: [row],
     })
-    const list = `{ disks(where: { bytes: { eq: ${large} }, parts: { has: ${large} } }) ${shown} }`
-    expect(await ask(list)).toEqual({ disks: [row, row, row] })
-    const page = `{ disksPage(first: 1, orderBy: [{ bytes: asc }]) { edges { node ${shown} } } }`
-    expect(await ask(page)).toEqual({ disksPage: { edges: [{ node: row }] } })
-    const nested = `mutation { createRack(input: { name: "r", disks: [{ ${values} }] }) { disks ${shown} } }`
-    expect(await ask(nested)).toEqual({ createRack: { disks: [row] } })
+    const list = `{ disks(where: { bytes: { eq: ${large} }, parts: { has: ${large} } }) ${selection} }`
+    expect(await execute(list)).toEqual({ disks: [row, row, row] })
+    const page = `{ disksPage(first: 1, orderBy: [{ bytes: asc }]) { edges { node ${selection} } } }`
+    expect(await execute(page)).toEqual({ disksPage: { edges: [{ node: row }] } })
+    const nested = `mutation { createRack(input: { name: "r", disks: [{ ${values} }] }) { disks ${selection} } }`
+    expect(await execute(nested)).toEqual({ createRack: { disks: [row] } })
   })
 
   it('are accepted in variables of Int and of Integer', async () => {
     await database.records(Disk).create({ bytes: 5 })
     const query = (type: string): string =>
       `query ($n: ${type}!) { disks(where: { bytes: { eq: $n } }) { bytes } }`
-    expect(await ask(query('Int'), { n: 5 })).toEqual({ disks: [{ bytes: 5 }] })
-    expect(await ask(query('Integer'), { n: large })).toEqual({ disks: [] })
+    expect(await execute(query('Int'), { n: 5 })).toEqual({ disks: [{ bytes: 5 }] })
+    expect(await execute(query('Integer'), { n: large })).toEqual({ disks: [] })
     const write = 'mutation ($n: Int!) { createDisk(input: { bytes: $n }) { bytes } }'
-    expect(await ask(write, { n: 5 })).toEqual({ createDisk: { bytes: 5 } })
+    expect(await execute(write, { n: 5 })).toEqual({ createDisk: { bytes: 5 } })
   })
 
   it('are returned in aggregates', async () => {
     await database.records(Disk).insertMany([{ bytes: large }, { bytes: large + 1 }])
     const query =
       '{ disksAggregate { sum { bytes count } avg { count } min { bytes } max { bytes } } }'
-    expect(await ask(query)).toEqual({
+    expect(await execute(query)).toEqual({
       disksAggregate: [
         {
           sum: { bytes: 2 * large + 1, count: 2 },
@@ -130,14 +130,16 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
         },
       ],
     })
-    expect(await ask('{ disksAggregate(groupBy: [bytes]) { bytes } }')).toEqual({
+    expect(await execute('{ disksAggregate(groupBy: [bytes]) { bytes } }')).toEqual({
       disksAggregate: [{ bytes: large }, { bytes: large + 1 }],
     })
   })
 
   it('are refused over max, with the rule', async () => {
     const write = 'mutation { createDisk(input: { bytes: 9000000001 }) { bytes } }'
-    expect(await ask(write)).toEqual([expect.stringContaining('bytes must be at most 9000000000')])
+    expect(await execute(write)).toEqual([
+      expect.stringContaining('bytes must be at most 9000000000'),
+    ])
   })
 
   it.each([
@@ -149,7 +151,7 @@ describe.each(await startBothEngines())('%s: integers over 32 bits', (_name, ope
     'are logged with the field and the fix where the field does not allow them: %s',
     async (_what, query) => {
       const { id } = await database.records(Disk).create({ bytes: 1, count: large })
-      expect(await ask(query, query.startsWith('mutation') ? { id: String(id) } : {})).toEqual([
+      expect(await execute(query, query.startsWith('mutation') ? { id: String(id) } : {})).toEqual([
         expect.stringContaining(`Int cannot represent non 32-bit signed integer value: ${large}`),
       ])
       expect(warnings).toEqual([

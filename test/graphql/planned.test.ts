@@ -86,16 +86,16 @@ describe('root fields with plans', () => {
   })
 
   it('receive the coerced variables, with defaults', async () => {
-    const seen: unknown[] = []
+    const plannedCalls: unknown[] = []
     const { outcome } = plannedBy((_context, variables) => {
-      seen.push({ ...variables })
+      plannedCalls.push({ ...variables })
       return 'null'
     })
     await outcome(
       'query ($id: ID, $n: ID = "d") { a: planned(id: $id) { id } b: planned(id: $n) { id } }',
       { id: 5 },
     )
-    expect(seen).toEqual([
+    expect(plannedCalls).toEqual([
       { id: '5', n: 'd' },
       { id: '5', n: 'd' },
     ])

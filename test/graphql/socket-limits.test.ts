@@ -75,10 +75,12 @@ function frameHead(length: number, isLast = true): number[] {
 describe('WebSockets', () => {
   it('accept at most 16 KiB in a message before they are acknowledged', async () => {
     const address = await start()
-    const within = await open(address)
-    within.send(JSON.stringify({ type: 'connection_init', payload: { text: 'x'.repeat(16_000) } }))
-    expect(String(await once(within, 'message'))).toContain('connection_ack')
-    within.terminate()
+    const accepted = await open(address)
+    accepted.send(
+      JSON.stringify({ type: 'connection_init', payload: { text: 'x'.repeat(16_000) } }),
+    )
+    expect(String(await once(accepted, 'message'))).toContain('connection_ack')
+    accepted.terminate()
     const beyond = await open(address)
     beyond.send(JSON.stringify({ type: 'connection_init', payload: { text: 'x'.repeat(17_000) } }))
     expect(await closed(beyond)).toBe(1009)

@@ -265,8 +265,8 @@ describe('the protocol, message by message', () => {
     const before = ended
     raw.subscribe('1', 'subscription { ticks }')
     raw.subscribe('2', 'subscription { ticks }')
-    const told = new Set<unknown>()
-    while (told.size < 2) told.add(((await raw.next()) as { id: string }).id)
+    const received = new Set<unknown>()
+    while (received.size < 2) received.add(((await raw.next()) as { id: string }).id)
     raw.socket.terminate()
     while (ended < before + 2 || sources.size > 0)
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -377,10 +377,10 @@ describe('the caller', () => {
   it('may use a cookie from our own pages only', async () => {
     const cookie = `app_token=${await tokenOf('9')}; other=1`
     const origin = new URL(app.url).origin
-    const own = await Raw.ready(url, undefined, { cookie, origin })
-    own.subscribe('1', '{ cookie who }')
-    expect(await own.next()).toMatchObject({ payload: { data: { cookie, who: '9' } } })
-    own.close()
+    const sameOrigin = await Raw.ready(url, undefined, { cookie, origin })
+    sameOrigin.subscribe('1', '{ cookie who }')
+    expect(await sameOrigin.next()).toMatchObject({ payload: { data: { cookie, who: '9' } } })
+    sameOrigin.close()
     const foreign = await Raw.ready(url, undefined, { cookie, origin: 'https://evil.example' })
     foreign.subscribe('1', '{ cookie who }')
     expect(await foreign.next()).toMatchObject({ payload: { data: { cookie: null, who: null } } })
@@ -448,7 +448,7 @@ describe('limits', () => {
     // The flood pauses once the buffers are full.
     for (let before = -1; before !== flooded;) {
       before = flooded
-      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+      for (let tick = 0; tick < 200; tick++) await new Promise((resolve) => setImmediate(resolve))
     }
     expect(flooded).toBeLessThan(1000)
     other.close()
@@ -480,18 +480,18 @@ describe('closing the application', () => {
     expect(error).toMatchObject({ type: 'error' })
     raw.close()
     const token = await closing.get(Auth).getToken({ sub: '7' })
-    const known = await Raw.ready(address(closing), { token })
-    known.subscribe('stream', 'subscription { ticks }')
-    await known.next()
+    const signedIn = await Raw.ready(address(closing), { token })
+    signedIn.subscribe('stream', 'subscription { ticks }')
+    await signedIn.next()
     const before = slowOnes
-    known.subscribe('slow', 'mutation { slow }')
+    signedIn.subscribe('slow', 'mutation { slow }')
     while (slowOnes === before) await new Promise((resolve) => setTimeout(resolve, 5))
     const closed = closing.close()
     await new Promise((resolve) => setTimeout(resolve, 30))
     release()
-    expect(await nextOf(known, 'slow')).toMatchObject({ payload: { data: { slow: 2 } } })
-    expect(await nextOf(known, 'slow')).toEqual({ id: 'slow', type: 'complete' })
-    expect(await known.closed).toEqual({ code: 1001, reason: 'Going away' })
+    expect(await nextOf(signedIn, 'slow')).toMatchObject({ payload: { data: { slow: 2 } } })
+    expect(await nextOf(signedIn, 'slow')).toEqual({ id: 'slow', type: 'complete' })
+    expect(await signedIn.closed).toEqual({ code: 1001, reason: 'Going away' })
     await closed
   })
 

@@ -83,7 +83,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-function ask(query: string, { accept = 'text/event-stream', method = 'POST' } = {}) {
+function send(query: string, { accept = 'text/event-stream', method = 'POST' } = {}) {
   const url = `http://localhost/graphql${method === 'GET' ? `?query=${encodeURIComponent(query)}` : ''}`
   const headers = { accept, 'content-type': 'application/json' }
   const body = method === 'GET' ? null : JSON.stringify({ query })
@@ -99,7 +99,7 @@ const complete = 'event: complete\ndata: \n\n'
 
 describe('subscriptions over text/event-stream', () => {
   it.each(['POST', 'GET'])('send each event and then complete, with %s', async (method) => {
-    const response = await ask('subscription { count(to: 2) }', { method })
+    const response = await send('subscription { count(to: 2) }', { method })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(await eventsOf(response)).toBe(
       `event: next\ndata: {"data":{"count":1}}\n\nevent: next\ndata: {"data":{"count":2}}\n\n${complete}`,
@@ -108,14 +108,14 @@ describe('subscriptions over text/event-stream', () => {
 
   it('are accepted where a client also accepts JSON', async () => {
     const accept = 'application/graphql-response+json, application/json, text/event-stream'
-    const response = await ask('subscription { count(to: 0) }', { accept })
+    const response = await send('subscription { count(to: 0) }', { accept })
     expect(await eventsOf(response)).toBe(complete)
-    const query = await ask('{ now }', { accept })
+    const query = await send('{ now }', { accept })
     expect(await query.text()).toBe('{"data":{"now":1}}')
   })
 
   it('return from the source when the client leaves', async () => {
-    const response = await ask('subscription { price(of: 1) { eur } }')
+    const response = await send('subscription { price(of: 1) { eur } }')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     channel.send({ price: { eur: 1.5 } })
     let text = ''
@@ -131,7 +131,7 @@ describe('subscriptions over text/event-stream', () => {
   })
 
   it('contain the errors of an event with its data', async () => {
-    const response = await ask('subscription { price(of: 1) { note } }')
+    const response = await send('subscription { price(of: 1) { note } }')
     channel.send({ price: { eur: 1 } })
     channel.send({ other: 1 })
     await channel.return()
@@ -151,7 +151,7 @@ describe('subscriptions over text/event-stream', () => {
     ['subscription {', 'GRAPHQL_PARSE_FAILED'],
     ['subscription ($n: Int!) { count(to: $n) }', 'BAD_VARIABLES'],
   ])('report in the stream what is wrong with %s', async (query, code) => {
-    const response = await ask(query)
+    const response = await send(query)
     expect(response.status).toBe(200)
     const text = await response.text()
     expect(text.endsWith(complete)).toBe(true)
@@ -161,13 +161,13 @@ describe('subscriptions over text/event-stream', () => {
   })
 
   it('report that the source failed', async () => {
-    const text = await (await ask('subscription { broken }')).text()
+    const text = await (await send('subscription { broken }')).text()
     expect(text).toContain('"message":"no source"')
     expect(text.endsWith(complete)).toBe(true)
   })
 
   it('are cut off without complete where the source fails midway', async () => {
-    const response = await ask('subscription { breaking }')
+    const response = await send('subscription { breaking }')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
     const readAll = async (): Promise<void> => {
@@ -188,20 +188,20 @@ describe('subscriptions over text/event-stream', () => {
   })
 
   it('run queries and mutations, too', async () => {
-    expect(await eventsOf(await ask('{ now }'))).toBe(
+    expect(await eventsOf(await send('{ now }'))).toBe(
       `event: next\ndata: {"data":{"now":1}}\n\n${complete}`,
     )
-    expect((await ask('mutation { set }', { method: 'GET' })).status).toBe(405)
+    expect((await send('mutation { set }', { method: 'GET' })).status).toBe(405)
   })
 
   it('require a token where the field does', async () => {
-    const response = await ask('subscription { secret }')
+    const response = await send('subscription { secret }')
     expect(response.status).toBe(401)
     expect(await response.json()).toMatchObject({ error: 'Unauthorized', data: null })
   })
 
   it('require the media type', async () => {
-    const response = await ask('subscription { count(to: 1) }', { accept: 'application/json' })
+    const response = await send('subscription { count(to: 1) }', { accept: 'application/json' })
     expect(await response.json()).toEqual({
       data: null,
       errors: [
@@ -219,9 +219,9 @@ describe('subscribe', () => {
     const results = await graphql.subscribe('subscription ($n: Int!) { c: count(to: $n) }', {
       n: 2,
     })
-    const seen: unknown[] = []
-    for await (const result of results as AsyncIterable<unknown>) seen.push(result)
-    expect(seen).toEqual([{ data: { c: 1 } }, { data: { c: 2 } }])
+    const received: unknown[] = []
+    for await (const result of results as AsyncIterable<unknown>) received.push(result)
+    expect(received).toEqual([{ data: { c: 1 } }, { data: { c: 2 } }])
   })
 
   it('gives one result for an operation that is not a subscription', async () => {

@@ -70,9 +70,9 @@ describe('compiled variables', () => {
     const definitions = definitionsOf(`query (${declaration}) { __typename }`)
     const read = compileVariables(schema, definitions)
     for (const value of values) {
-      const given = value === nothing ? {} : { v: value }
-      const { coerced, errors } = getVariableValues(schema, definitions, given)
-      const compiled = read(given)
+      const provided = value === nothing ? {} : { v: value }
+      const { coerced, errors } = getVariableValues(schema, definitions, provided)
+      const compiled = read(provided)
       if (errors !== undefined) expect(compiled).toBeUndefined()
       else if (compiled !== undefined) expect(compiled).toEqual(coerced)
     }
@@ -103,8 +103,8 @@ describe('compiled variables', () => {
 describe('a variable named __proto__', () => {
   it('is left to graphql-js', () => {
     const definitions = definitionsOf('query ($__proto__: Int) { __typename }')
-    const given = JSON.parse('{"__proto__":1}') as Record<string, unknown>
-    expect(compileVariables(schema, definitions)(given)).toBeUndefined()
+    const provided = JSON.parse('{"__proto__":1}') as Record<string, unknown>
+    expect(compileVariables(schema, definitions)(provided)).toBeUndefined()
   })
 })
 

@@ -55,7 +55,7 @@ function close(server: Server): Promise<void> {
   })
 }
 
-export interface Asked {
+export interface SentRequest {
   readonly method?: string
   readonly path?: string
   readonly headers?: Record<string, string>
@@ -74,8 +74,8 @@ export interface Answer {
   readonly complete: boolean
 }
 
-export function ask(port: number, asked: Asked = {}): Promise<Answer> {
-  const { method = 'GET', path = '/', headers = {} } = asked
+export function sendRequest(port: number, sent: SentRequest = {}): Promise<Answer> {
+  const { method = 'GET', path = '/', headers = {} } = sent
   return new Promise((resolve, reject) => {
     const request = send({ port, host: '127.0.0.1', method, path, headers }, (response) => {
       const chunks: Buffer[] = []
@@ -113,35 +113,35 @@ function toAnswer(response: IncomingMessage, bytes: Buffer): Answer {
 /** Starts a server for one request. */
 export async function answerOnce(
   options: AnsweringOptions,
-  asked?: Asked,
+  sent?: SentRequest,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
   await using server = await startAnswering(options)
-  return { ...(await ask(server.port, asked)), log: server.log }
+  return { ...(await sendRequest(server.port, sent)), log: server.log }
 }
 
 /** The response to a handler that returns `result`. */
 export function answerTo(
   result: unknown,
-  asked?: Asked,
+  sent?: SentRequest,
   rule: ResultRule = plainRule,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
-  return answerBy(() => result, asked, rule)
+  return answerBy(() => result, sent, rule)
 }
 
 /** The response to this handler. */
 export function answerBy(
   handler: () => unknown,
-  asked?: Asked,
+  sent?: SentRequest,
   rule: ResultRule = plainRule,
 ): Promise<Answer & { readonly log: LogEntry[] }> {
   const answer = (request: ServerRequest, responder: Responder) => {
     responder.send(request, handler(), rule)
   }
-  return answerOnce({ answer }, asked)
+  return answerOnce({ answer }, sent)
 }
 
 /** All bytes that the server sends for these bytes until the connection ends. */
-export function askRaw(port: number, bytes: string | Buffer): Promise<string> {
+export function sendBytes(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
     let received = ''

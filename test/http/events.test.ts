@@ -82,11 +82,11 @@ describe('events', () => {
   })
 
   it('answers HEAD without reading an event', async () => {
-    let asked = false
-    const iterator = { next: () => ((asked = true), { done: true as const, value: undefined }) }
+    let isRead = false
+    const iterator = { next: () => ((isRead = true), { done: true as const, value: undefined }) }
     const answer = await answerTo(events({ [Symbol.iterator]: () => iterator }), { method: 'HEAD' })
     expect(answer.headers['content-type']).toBe('text/event-stream')
-    expect(asked).toBe(false)
+    expect(isRead).toBe(false)
   })
 
   it('returns a normal error when the source fails before the first event', async () => {

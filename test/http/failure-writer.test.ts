@@ -2,26 +2,26 @@ import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import {
   answerOnce,
-  ask,
-  askRaw,
+  sendRequest,
+  sendBytes,
   corsOf,
   corsPairs,
   plainRule,
   startAnswering,
-  type Asked,
+  type SentRequest,
 } from './answering-server.js'
 
 const json = 'application/json; charset=utf-8'
 const masked = '{"error":"Internal server error"}'
 
-function failWith(error: unknown, asked?: Asked) {
+function failWith(error: unknown, sent?: SentRequest) {
   return answerOnce(
     {
       answer: (request, responder) => {
         responder.fail(request, error)
       },
     },
-    asked,
+    sent,
   )
 }
 
@@ -81,8 +81,8 @@ describe('fail', () => {
   })
 
   it('keeps a valid request id and replaces another', async () => {
-    const kept = await failWith(new Error('x'), { headers: { 'x-request-id': 'abc-1' } })
-    expect(kept.headers['x-request-id']).toBe('abc-1')
+    const first = await failWith(new Error('x'), { headers: { 'x-request-id': 'abc-1' } })
+    expect(first.headers['x-request-id']).toBe('abc-1')
     const replaced = await failWith(new Error('x'), { headers: { 'x-request-id': 'a b<script>' } })
     expect(replaced.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
@@ -140,7 +140,7 @@ describe('fail', () => {
       },
     })
     const head = 'HTTP/1.1\r\nHost: a\r\n'
-    const bytes = await askRaw(
+    const bytes = await sendBytes(
       server.port,
       `GET /bad ${head}\r\nGET /good ${head}Connection: close\r\n\r\n`,
     )
@@ -167,8 +167,8 @@ describe('a disconnected client', () => {
         ;(request.incoming.socket as unknown as { destroy: () => void }).destroy()
       },
     })
-    await askRaw(server.port, 'GET /leave HTTP/1.1\r\nHost: a\r\n\r\n')
+    await sendBytes(server.port, 'GET /leave HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await done).toEqual(['a real one'])
-    expect((await ask(server.port)).text).toBe('still here')
+    expect((await sendRequest(server.port)).text).toBe('still here')
   })
 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { file, reply } from '../../src/index.js'
-import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
+import { answerBy, answerTo, corsOf, corsPairs, type SentRequest } from './answering-server.js'
 
 /** The log line of a refused request. */
 const refused = { level: 'debug', message: 'request refused' }
@@ -60,8 +60,8 @@ function exposing({ headers }: { headers: Readonly<Record<string, unknown>> }): 
   ])
 }
 
-function get(path: string, asked: Asked = {}) {
-  return answerTo(file(path, { root }), asked)
+function get(path: string, sent: SentRequest = {}) {
+  return answerTo(file(path, { root }), sent)
 }
 
 describe('file', () => {
@@ -114,11 +114,11 @@ describe('file', () => {
   })
 
   it('lets the reply override headers and type', async () => {
-    const made = file('digits.txt', { root })
+    const replied = file('digits.txt', { root })
       .type('text/markdown')
       .header('Cache-Control', 'public, max-age=60')
       .header('Content-Disposition', 'attachment')
-    const answer = await answerTo(made)
+    const answer = await answerTo(replied)
     expect(answer.headers).toMatchObject({
       'content-type': 'text/markdown',
       'cache-control': 'public, max-age=60',
@@ -128,10 +128,10 @@ describe('file', () => {
   })
 
   it('answers HEAD with the same head, without a body', async () => {
-    const whole = await get('digits.txt')
+    const complete = await get('digits.txt')
     const head = await get('digits.txt', { method: 'HEAD' })
     expect(head).toMatchObject({ status: 200, text: '' })
-    expect({ ...head.headers, date: '' }).toEqual({ ...whole.headers, date: '' })
+    expect({ ...head.headers, date: '' }).toEqual({ ...complete.headers, date: '' })
   })
 })
 
@@ -201,8 +201,8 @@ describe('the name of a download', () => {
     ['\ud800.txt', `attachment; filename="_.txt"; filename*=UTF-8''%EF%BF%BD.txt`],
     ['日本.txt', `attachment; filename="__.txt"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt`],
   ])('%j is written in both forms', async (name, header) => {
-    const made = await answerTo(file('digits.txt', { root, download: name }))
-    expect([made.status, made.headers['content-disposition']]).toEqual([200, header])
+    const download = await answerTo(file('digits.txt', { root, download: name }))
+    expect([download.status, download.headers['content-disposition']]).toEqual([200, header])
     const replied = await answerTo(reply('a;b').type('text/csv').download(name))
     expect([replied.status, replied.headers['content-disposition']]).toEqual([200, header])
   })

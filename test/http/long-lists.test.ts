@@ -19,9 +19,9 @@ import {
 const text = 'é'.repeat(100)
 const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text, none: undefined }))
 const letters = 'x'.repeat(300_000)
-let begun = 0
-let held = 0
-let mostHeld = 0
+let startedCount = 0
+let heldLists = 0
+let maxHeldLists = 0
 
 @Controller
 class ListController {
@@ -54,27 +54,27 @@ class ListController {
 
   /** Rows created for this request, which are in memory until they are written. */
   @Get('/held')
-  held() {
-    mostHeld = Math.max(mostHeld, ++held)
-    const last = { toJSON: () => --held && 0 }
+  heldRows() {
+    maxHeldLists = Math.max(maxHeldLists, ++heldLists)
+    const last = { toJSON: () => --heldLists && 0 }
     return [...rows, last]
   }
 
   @Get('/object')
   object() {
-    begun++
+    startedCount++
     return { rows }
   }
 
   @Get('/text')
   text() {
-    begun++
+    startedCount++
     return reply(letters).type('text/plain')
   }
 
   @Get('/bytes')
   bytes() {
-    begun++
+    startedCount++
     return Buffer.from(letters)
   }
 
@@ -103,12 +103,12 @@ describe('a large response', () => {
     async (path) => {
       const app = await bootstrap(ListModule, { port: 0, logger: false, env: {} })
       try {
-        begun = 0
+        startedCount = 0
         const many = Array.from({ length: 10 }, () => app.inject(path))
         expect((await app.inject('/small')).json()).toEqual([1])
-        expect(begun).toBeLessThanOrEqual(3)
+        expect(startedCount).toBeLessThanOrEqual(3)
         const lengths = (await Promise.all(many)).map(({ body }) => body.length)
-        expect([new Set(lengths).size, begun]).toEqual([1, 10])
+        expect([new Set(lengths).size, startedCount]).toEqual([1, 10])
       } finally {
         await app.close()
       }
@@ -132,8 +132,8 @@ describe.each([
     expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
     expect(body === JSON.stringify(rows)).toBe(true)
     expect(headers['content-length']).toBe(String(Buffer.byteLength(JSON.stringify(rows))))
-    const again = { headers: { 'if-none-match': String(headers.etag) } }
-    expect((await app.inject({ url: '/rows', ...again })).status).toBe(304)
+    const ifNoneMatch = { headers: { 'if-none-match': String(headers.etag) } }
+    expect((await app.inject({ url: '/rows', ...ifNoneMatch })).status).toBe(304)
     expect((await app.inject({ method: 'HEAD', url: '/rows' })).body).toBe('')
   })
 
@@ -159,7 +159,7 @@ describe.each([
     await app.inject('/small').then(() => order.push('small'))
     expect(order).toEqual(['small'])
     await Promise.all(many)
-    expect(held).toBe(0)
-    expect(mostHeld).toBeLessThanOrEqual(3)
+    expect(heldLists).toBe(0)
+    expect(maxHeldLists).toBeLessThanOrEqual(3)
   })
 })

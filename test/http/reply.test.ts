@@ -3,9 +3,9 @@ import { html, redirect, type RedirectStatus, reply } from '../../src/index.js'
 
 describe('reply', () => {
   it('keeps body and status', () => {
-    const made = reply({ id: 7 }, 201)
-    expect(made.body).toEqual({ id: 7 })
-    expect(made.status).toBe(201)
+    const result = reply({ id: 7 }, 201)
+    expect(result.body).toEqual({ id: 7 })
+    expect(result.status).toBe(201)
   })
 
   it('uses the status of the route when none is given', () => {
@@ -22,18 +22,18 @@ describe('reply', () => {
 
 describe('header', () => {
   it('collects names and values in order and chains', () => {
-    const made = reply(1).header('X-Shelf', '3').header('X-Count', 12)
-    expect(made.headers).toEqual(['X-Shelf', '3', 'X-Count', '12'])
+    const result = reply(1).header('X-Shelf', '3').header('X-Count', 12)
+    expect(result.headers).toEqual(['X-Shelf', '3', 'X-Count', '12'])
   })
 
   it('replaces a header of the same name, in any case', () => {
-    const made = reply(1).header('X-A', '1').header('X-B', '2').header('x-a', '3')
-    expect(made.headers).toEqual(['x-a', '3', 'X-B', '2'])
+    const result = reply(1).header('X-A', '1').header('X-B', '2').header('x-a', '3')
+    expect(result.headers).toEqual(['x-a', '3', 'X-B', '2'])
   })
 
   it.each(['Set-Cookie', 'Vary', 'Link', 'WWW-Authenticate'])('allows repeated %s', (name) => {
-    const made = reply(1).header(name, 'a').header(name, 'b')
-    expect(made.headers).toEqual([name, 'a', name, 'b'])
+    const result = reply(1).header(name, 'a').header(name, 'b')
+    expect(result.headers).toEqual([name, 'a', name, 'b'])
   })
 
   it.each([
@@ -75,10 +75,10 @@ describe('header', () => {
   })
 
   it('uses Content-Type for the type and Content-Length for the length', () => {
-    const made = reply(1).header('content-type', 'text/csv').header('CONTENT-LENGTH', 12)
-    expect(made.headers).toEqual([])
-    expect(made.mediaType).toBe('text/csv')
-    expect(made.length).toBe(12)
+    const result = reply(1).header('content-type', 'text/csv').header('CONTENT-LENGTH', 12)
+    expect(result.headers).toEqual([])
+    expect(result.mediaType).toBe('text/csv')
+    expect(result.length).toBe(12)
   })
 
   it.each(['-1', '1.5', 'x', '', '1, 1'])('refuses the length %j', (length) => {
@@ -101,12 +101,12 @@ describe('cookie', () => {
   })
 
   it('accepts options and encodes its value', () => {
-    const made = reply(1).cookie('n', 'a b;\r\n', {
+    const result = reply(1).cookie('n', 'a b;\r\n', {
       httpOnly: false,
       sameSite: 'strict',
       maxAge: 60,
     })
-    expect(made.headers).toEqual([
+    expect(result.headers).toEqual([
       'Set-Cookie',
       'n=a%20b%3B%0D%0A; Max-Age=60; Path=/; SameSite=Strict',
     ])
@@ -133,10 +133,10 @@ describe('freshToken', () => {
 
 describe('html', () => {
   it('is text with its own type', () => {
-    const made = html('<p>hi</p>', 201)
-    expect(made.body).toBe('<p>hi</p>')
-    expect(made.mediaType).toBe('text/html; charset=utf-8')
-    expect(made.status).toBe(201)
+    const result = html('<p>hi</p>', 201)
+    expect(result.body).toBe('<p>hi</p>')
+    expect(result.mediaType).toBe('text/html; charset=utf-8')
+    expect(result.status).toBe(201)
   })
 })
 

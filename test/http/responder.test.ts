@@ -136,8 +136,8 @@ describe('send', () => {
 
 describe('send with a reply', () => {
   it('sends status, headers and body', async () => {
-    const made = reply({ id: 7 }, 201).header('X-Shelf', '3').freshToken('abc')
-    const answer = await answerTo(made)
+    const result = reply({ id: 7 }, 201).header('X-Shelf', '3').freshToken('abc')
+    const answer = await answerTo(result)
     expect(answer).toMatchObject({ status: 201, text: '{"id":7}' })
     expect(answer.headers).toMatchObject({
       'x-shelf': '3',
@@ -162,8 +162,8 @@ describe('send with a reply', () => {
     ['data', reply({ a: 1 }).type('text/csv'), '{"a":1}'],
     ['bytes', reply(Buffer.from('a')).header('Content-Type', 'text/csv'), 'a'],
     ['nothing', reply(null, 200).type('text/csv'), ''],
-  ])('sends %s with the given type', async (_what, made, body) => {
-    const answer = await answerTo(made)
+  ])('sends %s with the given type', async (_what, result, body) => {
+    const answer = await answerTo(result)
     expect(answer.text).toBe(body)
     expect(answer.pairs.filter(([name]) => name === 'content-type')).toEqual([
       ['content-type', 'text/csv'],

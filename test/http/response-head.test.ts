@@ -3,12 +3,12 @@ import { HttpError, redirect, reply } from '../../src/index.js'
 import {
   answerOnce,
   answerTo,
-  askRaw,
+  sendBytes,
   corsOf,
   corsPairs,
   plainRule,
   startAnswering,
-  type Asked,
+  type SentRequest,
 } from './answering-server.js'
 
 const masked = '{"error":"Internal server error"}'
@@ -21,11 +21,11 @@ describe('HEAD', () => {
     ['a reply', reply('x', 201).header('X-A', '1')],
     ['nothing', null],
   ])('sends %s with the same head, without a body', async (_what, result) => {
-    const whole = await answerTo(result)
+    const complete = await answerTo(result)
     const head = await answerTo(result, { method: 'HEAD' })
-    expect(head.status).toBe(whole.status)
+    expect(head.status).toBe(complete.status)
     expect(head.text).toBe('')
-    expect(withoutDate(head.headers)).toEqual(withoutDate(whole.headers))
+    expect(withoutDate(head.headers)).toEqual(withoutDate(complete.headers))
   })
 
   it('sends no byte after the head', async () => {
@@ -36,7 +36,7 @@ describe('HEAD', () => {
       },
     })
     for (const path of ['/', '/fail']) {
-      const bytes = await askRaw(
+      const bytes = await sendBytes(
         server.port,
         `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
       )
@@ -48,7 +48,7 @@ describe('HEAD', () => {
 })
 
 describe('headers collected on the request', () => {
-  function collecting(result: unknown, asked?: Asked) {
+  function collecting(result: unknown, sent?: SentRequest) {
     return answerOnce(
       {
         answer: (request, responder) => {
@@ -58,7 +58,7 @@ describe('headers collected on the request', () => {
           else responder.send(request, result, plainRule)
         },
       },
-      asked,
+      sent,
     )
   }
 

@@ -52,11 +52,11 @@ describe('a streamed body', () => {
   })
 
   it('uses status, type, headers and length of its reply', async () => {
-    const made = reply(letters(), 206)
+    const result = reply(letters(), 206)
       .type('text/plain')
       .header('X-A', '1')
       .header('Content-Length', 2)
-    const answer = await answerTo(made)
+    const answer = await answerTo(result)
     expect(answer).toMatchObject({ status: 206, text: 'ab' })
     expect(answer.headers).toMatchObject({ 'content-type': 'text/plain', 'x-a': '1' })
     expect(answer.headers['content-length']).toBe('2')
@@ -151,13 +151,13 @@ describe('a stream that fails', () => {
 
 describe('a client that reads slowly', () => {
   it('pauses the source, and closes it by leaving', async () => {
-    let given = 0
+    let chunkCount = 0
     let reportEnd: () => void = () => undefined
     const ended = new Promise<void>((resolve) => (reportEnd = resolve))
     async function* endless(): AsyncGenerator<Buffer> {
       try {
         for (;;) {
-          given++
+          chunkCount++
           yield Buffer.alloc(64 * 1024)
         }
       } finally {
@@ -174,12 +174,12 @@ describe('a client that reads slowly', () => {
     await once(socket, 'readable')
     // The client stops reading here, so the source must pause once the buffers are full.
     let before = -1
-    while (before !== given) {
-      before = given
-      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+    while (before !== chunkCount) {
+      before = chunkCount
+      for (let tick = 0; tick < 200; tick++) await new Promise((resolve) => setImmediate(resolve))
     }
-    expect(given).toBeGreaterThan(0)
-    expect(given).toBeLessThan(1000)
+    expect(chunkCount).toBeGreaterThan(0)
+    expect(chunkCount).toBeLessThan(1000)
     socket.destroy()
     await ended
     expect(server.log).toEqual([])
@@ -199,19 +199,19 @@ describe('a client that leaves', () => {
         socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
         await once(socket, 'data')
         socket.destroy()
-        await new Promise<void>((gone) => (left = gone))
+        await new Promise<void>((closed) => (onClose = closed))
         expect(server.log).toEqual([])
       }
       start().then(resolve, reject)
     })
   }
-  let left: () => void = () => undefined
+  let onClose: () => void = () => undefined
 
   it('destroys a Node stream', async () => {
     const source = new Readable({ read: () => undefined })
     source.push('a')
     source.once('close', () => {
-      left()
+      onClose()
     })
     await leaveDuring(() => source)
     expect(source.destroyed).toBe(true)
@@ -225,7 +225,7 @@ describe('a client that leaves', () => {
       },
       cancel: () => {
         cancelled = true
-        left()
+        onClose()
       },
     })
     await leaveDuring(() => source)
@@ -242,7 +242,7 @@ describe('a client that leaves', () => {
           : new Promise<IteratorResult<string>>(() => undefined),
       return: () => {
         returned++
-        left()
+        onClose()
         return Promise.reject(new Error('unhandled'))
       },
     }

@@ -46,7 +46,7 @@ interface Lamps {
 }
 
 /** Results in order of arrival, and a way to wait for one with these names. */
-class Seen {
+class Results {
   #names = ''
   #wake: () => void = () => undefined
 
@@ -55,8 +55,8 @@ class Seen {
     this.#wake()
   }
 
-  async names(wanted: string): Promise<void> {
-    while (this.#names !== wanted) {
+  async names(expected: string): Promise<void> {
+    while (this.#names !== expected) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
@@ -65,37 +65,37 @@ class Seen {
 }
 
 /** The steps that every client must follow. */
-async function live(seen: Seen): Promise<void> {
+async function live(results: Results): Promise<void> {
   const lamps = database.records(Lamp)
   for (const { id } of await lamps.list()) await lamps.delete(id)
-  await seen.names('')
+  await results.names('')
   const { id } = await lamps.create({ name: 'a' })
-  await seen.names('a')
+  await results.names('a')
   await lamps.create({ name: 'b' })
-  await seen.names('a,b')
+  await results.names('a,b')
   await lamps.update(id, { name: 'c' })
-  await seen.names('c,b')
+  await results.names('c,b')
   await lamps.delete(id)
-  await seen.names('b')
+  await results.names('b')
 }
 
 describe('query @live over WebSockets', () => {
   it('sends differences, which wholeResults combines', async () => {
-    const seen = new Seen()
-    const whole = wholeResults()
+    const results = new Results()
+    const combine = wholeResults()
     const versions: unknown[] = []
     const stop = client.subscribe<Lamps>(
       { query: text },
       {
         next: (result) => {
           versions.push((result.extensions as { live: { version: number } }).live.version)
-          seen.take(whole(result).data)
+          results.take(combine(result).data)
         },
         error: () => undefined,
         complete: () => undefined,
       },
     )
-    await live(seen)
+    await live(results)
     stop()
     expect(versions).toEqual(versions.map((_, place) => Number(versions[0]) + place))
   })
@@ -105,13 +105,13 @@ describe('query @live over WebSockets', () => {
       cache: new InMemoryCache(),
       link: liveLink(ApolloLink).concat(new GraphQLWsLink(client)),
     })
-    const seen = new Seen()
+    const results = new Results()
     const query = gql(text)
     expect(isLive(query)).toBe(true)
     const subscription = apollo.watchQuery<Lamps>({ query }).subscribe(({ data }) => {
-      seen.take(data)
+      results.take(data)
     })
-    await live(seen)
+    await live(results)
     subscription.unsubscribe()
     apollo.stop()
   })
@@ -131,11 +131,11 @@ describe('query @live over WebSockets', () => {
         }),
       ],
     })
-    const seen = new Seen()
+    const results = new Results()
     const subscription = urql.query<Lamps>(text, {}).subscribe(({ data }) => {
-      seen.take(data)
+      results.take(data)
     })
-    await live(seen)
+    await live(results)
     subscription.unsubscribe()
   })
 

@@ -100,13 +100,13 @@ describe('query @live', () => {
     })
     await labels.update(first.id, { name: 'c' })
     await labels.delete(second.id)
-    let held: unknown
+    let received: unknown
     for (;;) {
       const { extensions } = await payload(client)
-      held = extensions
-      if (JSON.stringify(held).includes(`"gone":["${second.id}"]`)) break
+      received = extensions
+      if (JSON.stringify(received).includes(`"gone":["${second.id}"]`)) break
     }
-    expect(held).toMatchObject({ live: { changes: { labels: { gone: [String(second.id)] } } } })
+    expect(received).toMatchObject({ live: { changes: { labels: { gone: [String(second.id)] } } } })
   })
 
   it('sends the complete result each time where requested', async () => {
@@ -174,8 +174,8 @@ describe('query @live', () => {
     const id = (await client.next())?.id ?? ''
     const same = await live(text, { lastId: id })
     const other = await live(text, { lastId: id.replace(/\d+$/, '99') })
-    const lost = await payload(other)
-    expect(lost).toMatchObject({ data: {}, extensions: { live: { lost: true } } })
+    const response = await payload(other)
+    expect(response).toMatchObject({ data: {}, extensions: { live: { response: true } } })
     await database.records(Label).create({ name: 'next' })
     const { extensions } = await payload(same)
     expect(extensions?.live.version).toBe(Number(id.split(':')[1]) + 1)
@@ -186,13 +186,15 @@ describe('query @live', () => {
     const state = app.get(ApplicationState)
     const [ann, bob] = await Promise.all(['ann3', 'bob3'].map((sub) => token(sub)))
     const before = state.live.answers
-    for (const held of [ann, bob]) {
-      const labels = await live('query @live { labels(limit: 2) { id } }', { token: held ?? '' })
+    for (const received of [ann, bob]) {
+      const labels = await live('query @live { labels(limit: 2) { id } }', {
+        token: received ?? '',
+      })
       await payload(labels)
     }
     expect(state.live.answers).toBe(before + 1)
-    for (const held of [ann, bob]) {
-      const notes = await live('query @live { notes(limit: 2) { id } }', { token: held ?? '' })
+    for (const received of [ann, bob]) {
+      const notes = await live('query @live { notes(limit: 2) { id } }', { token: received ?? '' })
       await payload(notes)
     }
     expect(state.live.answers).toBe(before + 3)
@@ -200,11 +202,11 @@ describe('query @live', () => {
 
   it('works over graphql-transport-ws, too, until it ends', async () => {
     const auth = app.get(Auth)
-    const held = await auth.getToken({ sub: 'sam', jti: 'sam-1' })
+    const received = await auth.getToken({ sub: 'sam', jti: 'sam-1' })
     const client = createClient({
       url: url.replace('http', 'ws'),
       webSocketImpl: WebSocket,
-      connectionParams: { authorization: `Bearer ${held}` },
+      connectionParams: { authorization: `Bearer ${received}` },
       retryAttempts: 0,
     })
     const results = client.iterate({ query: 'query @live { mine: notes { id title } }' })
@@ -241,7 +243,7 @@ describe('query @live', () => {
     const bob = await live(notes, { token: await token('bob2'), lastId: id })
     expect(await payload(bob)).toMatchObject({
       data: { notes: [] },
-      extensions: { live: { lost: true } },
+      extensions: { live: { response: true } },
     })
     const odd = await live(notes, { lastId: 'x'.repeat(2000) })
     expect((await payload(odd)).data).toBeDefined()

@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { startPostgres } from '../records/postgres-server.js'
-import { Listener, percentile, StormServer, until } from './storm-client.js'
+import { Listener, percentile, LoadServer, until } from './storm-client.js'
 
-const [rounds = 6, seconds = 4] = process.argv.slice(2).map(Number)
+const [roundCount = 6, seconds = 4] = process.argv.slice(2).map(Number)
 const rows = 100
 const [rooms, listeners, between] = [5, 50, 4]
 
@@ -26,7 +26,7 @@ interface Round {
 }
 
 /** @param moves also writes the column that the lists filter by */
-async function round(server: StormServer, isHeard: boolean, moves: boolean): Promise<Round> {
+async function round(server: LoadServer, isHeard: boolean, moves: boolean): Promise<Round> {
   const all = Array.from(
     { length: isHeard ? listeners : 0 },
     (_, index) => new Listener(server, index % rooms, () => undefined),
@@ -36,7 +36,7 @@ async function round(server: StormServer, isHeard: boolean, moves: boolean): Pro
   await wait(200)
   const before = await server.usage()
   const end = performance.now() + seconds * 1000
-  const [waits, writes] = await Promise.all([ask(server), write(server, end, moves)])
+  const [waits, writes] = await Promise.all([measureWaits(server), write(server, end, moves)])
   const after = await server.usage()
   for (const one of all) one.leave()
   // The server watches the tables for some more seconds.
@@ -44,7 +44,7 @@ async function round(server: StormServer, isHeard: boolean, moves: boolean): Pro
   return { waits, writes, cpu: after.cpu - before.cpu, runs: after.runs - before.runs }
 }
 
-async function write(server: StormServer, end: number, moves: boolean): Promise<number> {
+async function write(server: LoadServer, end: number, moves: boolean): Promise<number> {
   let count = 0
   for (; performance.now() < end; count++) {
     const text = `${count}`
@@ -54,25 +54,25 @@ async function write(server: StormServer, end: number, moves: boolean): Promise<
 }
 
 /** Sends requests in a worker thread, so that messages to listeners do not delay them here. */
-async function ask(server: StormServer): Promise<number[]> {
+async function measureWaits(server: LoadServer): Promise<number[]> {
   const workerData = { url: `${server.url}/notes?limit=20`, between, length: seconds * 1000 }
-  const asker = new Worker(asking, { eval: true, workerData })
+  const asker = new Worker(workerProgram, { eval: true, workerData })
   const [waits] = (await once(asker, 'message')) as [number[]]
   return waits
 }
 
-const asking = `
+const workerProgram = `
 const { request, Agent } = require('node:http')
 const { parentPort, workerData: { url, between, length } } = require('node:worker_threads')
 const agent = new Agent({ keepAlive: true })
 const waits = []
 const end = performance.now() + length
-const ask = () => {
+const send = () => {
   const began = performance.now()
   request(url, { agent }, (answer) => answer.resume().on('end', () => waits.push(performance.now() - began))).end()
 }
 const beats = setInterval(() => {
-  if (performance.now() < end) return ask()
+  if (performance.now() < end) return send()
   clearInterval(beats)
   setTimeout(() => { parentPort.postMessage(waits); agent.destroy() }, 500)
 }, between)`
@@ -83,13 +83,13 @@ for (const [name, url] of [
   ['SQLite', `sqlite:${join(folder, 'hot.db')}`],
   ['PostgreSQL', await postgres.createDatabase()],
 ] as const) {
-  const server = new StormServer(url)
+  const server = new LoadServer(url)
   await server.start()
   for (let count = 0; count < rows; count++) await server.write(count % rooms, 'x')
   for (const moves of [false, true]) {
     const [calm, heard]: [Round[], Round[]] = [[], []]
     await round(server, false, moves)
-    for (let count = 0; count < rounds; count++) {
+    for (let count = 0; count < roundCount; count++) {
       calm.push(await round(server, false, moves))
       heard.push(await round(server, true, moves))
     }
@@ -101,7 +101,7 @@ await postgres.close()
 await rm(folder, { recursive: true })
 process.exit(0)
 
-function print(what: string, calm: readonly Round[], heard: readonly Round[]): void {
+function print(title: string, calm: readonly Round[], heard: readonly Round[]): void {
   const middle = (of: readonly Round[], figure: (one: Round) => number): number =>
     percentile(of.map(figure), 0.5)
   const line = (label: string, figure: (one: Round) => number, digits: number): void => {
@@ -111,7 +111,7 @@ function print(what: string, calm: readonly Round[], heard: readonly Round[]): v
       `| ${label.padEnd(34)} | ${without.toFixed(digits)} | ${listening.toFixed(digits)} | ${times} |`,
     )
   }
-  console.log(`${what}: without listeners, with ${listeners} of ${rooms} lists`)
+  console.log(`${title}: without listeners, with ${listeners} of ${rooms} lists`)
   line('another request, p50 in ms', ({ waits }) => percentile(waits, 0.5), 2)
   line('another request, p99 in ms', ({ waits }) => percentile(waits, 0.99), 2)
   line('writes a second', ({ writes }) => writes / seconds, 0)

@@ -69,8 +69,8 @@ export class LiveClient {
   }
 
   /** Resolves once the received events make this true. */
-  async until(isSo: () => boolean, patience = 100_000): Promise<void> {
-    const end = performance.now() + patience
+  async until(isSo: () => boolean, timeout = 100_000): Promise<void> {
+    const end = performance.now() + timeout
     while (!isSo()) {
       if (performance.now() > end) throw new Error('The expected events did not arrive.')
       await Promise.race([this.#change(), new Promise((resolve) => setTimeout(resolve, 50))])
@@ -122,10 +122,10 @@ export async function openLive(url: string, options: OpenOptions = {}): Promise<
   const headers = new Headers({ accept: 'text/event-stream', ...options.headers })
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   if (lastId !== undefined) headers.set('last-event-id', lastId)
-  const asked =
+  const init =
     query === undefined ? {} : { method: 'POST', body: JSON.stringify({ query, variables }) }
   if (query !== undefined) headers.set('content-type', 'application/json')
-  const response = await fetch(url, { ...asked, headers, signal: abort.signal })
+  const response = await fetch(url, { ...init, headers, signal: abort.signal })
   if (response.headers.get('content-type') !== 'text/event-stream')
     throw new Refused(response.status, await response.text(), response.headers)
   return new LiveClient(response, abort)
@@ -149,13 +149,13 @@ export function applyRows(
   rows: readonly Row[],
   { set = [], gone = [], order }: Pick<Message, 'set' | 'gone' | 'order'>,
 ): readonly Row[] {
-  const known = new Map(rows.map((row) => [row.id, row]))
-  for (const id of gone) known.delete(id)
-  for (const row of set) known.set(row.id, row)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  for (const id of gone) byId.delete(id)
+  for (const row of set) byId.set(row.id, row)
   return order === undefined
-    ? [...known.values()]
+    ? [...byId.values()]
     : order.map((id) => {
-        const row = known.get(id)
+        const row = byId.get(id)
         if (row === undefined)
           throw new Error(`The order contains ${id}, which is not in the list.`)
         return row

@@ -39,13 +39,13 @@ class Ticket {
   @Field('boolean', { default: true }) isOpen!: boolean
 }
 
-let shownTeam: string | undefined
+let visibleTeam: string | undefined
 /** Access by a header, by the expiry of a token and by state of the program. */
 @Table<Sheet>({
   rows: (user) => {
     const team = currentRequest()?.headers.team
     if (team !== undefined) return { team }
-    if (shownTeam !== undefined) return { team: shownTeam }
+    if (visibleTeam !== undefined) return { team: visibleTeam }
     return Number(user?.exp) > 4e9 ? true : { team: 'all' }
   },
 })
@@ -106,7 +106,7 @@ class BoardController {
 
   @Get('/whose')
   @Live
-  async whose() {
+  async countOf() {
     const by = currentRequest()?.headers.by
     return { by, count: await this.database.records(Label).count() }
   }
@@ -150,7 +150,7 @@ class BoardController {
   @Get('/kept')
   @CacheFor('60s')
   @Live
-  kept() {
+  cached() {
     return this.database.records(Other).list({ limit: 1 })
   }
 
@@ -307,13 +307,13 @@ describe('a list of crud', () => {
   })
 
   it('is notified of a table where an updateWhere changes more than 1,000 rows', async () => {
-    const others = database.records(Other)
-    await others.insertMany(Array.from({ length: 1100 }, (_, index) => ({ name: `o${index}` })))
+    const repository = database.records(Other)
+    await repository.insertMany(Array.from({ length: 1100 }, (_, index) => ({ name: `o${index}` })))
     const list = await live('/others?limit=2&orderBy=id&name.like=o%25')
     await list.message()
     const events: string[] = []
     const stop = await database.onChange(({ event }) => events.push(event), { everywhere: true })
-    expect(await others.updateWhere({ name: { like: 'o%' } }, { name: 'all' })).toBeGreaterThan(
+    expect(await repository.updateWhere({ name: { like: 'o%' } }, { name: 'all' })).toBeGreaterThan(
       1000,
     )
     expect(await list.message()).toMatchObject({ gone: [expect.anything(), expect.anything()] })
@@ -383,7 +383,7 @@ describe('access to rows that depends on more than the user', () => {
     for (const team of ['red', 'blue', 'all']) await database.records(Sheet).create({ team })
   })
   afterEach(() => {
-    shownTeam = undefined
+    visibleTeam = undefined
   })
 
   it('on a header: each has its own rows, with the same token and without', async () => {
@@ -415,11 +415,11 @@ describe('access to rows that depends on more than the user', () => {
   })
 
   it('on state of the program: current at each run, without earlier rows', async () => {
-    shownTeam = 'red'
+    visibleTeam = 'red'
     const list = await live('/sheets?limit=7')
     await list.message()
     expect(new Set(names(list))).toEqual(new Set(['red']))
-    shownTeam = 'blue'
+    visibleTeam = 'blue'
     await database.records(Sheet).create({ team: 'red' })
     await list.until(() => new Set(names(list)).has('blue'))
     expect(new Set(names(list))).toEqual(new Set(['blue']))
@@ -456,8 +456,8 @@ describe('@Live', () => {
     const auth = app.get(Auth)
     const tokens = await Promise.all(['ann', 'bob'].map((sub) => auth.getToken({ sub })))
     const mine = await Promise.all(tokens.map((token) => live('/board/mine', { token })))
-    const said = await Promise.all(mine.map((client) => client.message()))
-    expect(said.map(({ data }) => data)).toEqual([{ sub: 'ann' }, { sub: 'bob' }])
+    const callerMessages = await Promise.all(mine.map((client) => client.message()))
+    expect(callerMessages.map(({ data }) => data)).toEqual([{ sub: 'ann' }, { sub: 'bob' }])
     const headers = await Promise.all(
       ['x', 'y'].map((by) => live('/board/header', { headers: { by } })),
     )
@@ -532,11 +532,11 @@ describe('limits of live queries', () => {
       if (limit <= 40) mine.push(await opened)
       else await expect(opened).rejects.toMatchObject({ status: 429 })
     }
-    const again = await live('/tickets?limit=1', { token })
-    again.leave()
+    const next = await live('/tickets?limit=1', { token })
+    next.leave()
     for (const client of mine) client.leave()
     const state = app.get(ApplicationState)
-    await again.until(() => state.live.answers < 40)
+    await next.until(() => state.live.answers < 40)
     await expect(
       bootstrap(BoardModule, { listen: false, live: { pase: 1 } as never }),
     ).rejects.toThrow('pace')

@@ -14,7 +14,7 @@ export interface Usage {
   readonly listeners: number
 }
 
-export class StormServer {
+export class LoadServer {
   readonly #database: string
   #child: ChildProcess | undefined
   url = ''
@@ -63,26 +63,26 @@ export class StormServer {
   async kill(): Promise<void> {
     const child = this.#child
     if (child === undefined) return
-    const gone = new Promise((resolve) => child.once('close', resolve))
+    const closed = new Promise((resolve) => child.once('close', resolve))
     child.kill('SIGKILL')
-    await gone
+    await closed
   }
 }
 
 /** A minimal client that listens to one list. */
 export class Listener {
   hasFirst = false
-  readonly #server: StormServer
+  readonly #server: LoadServer
   readonly #room: number
-  readonly #told: (delay: number) => void
+  readonly #onMessage: (delay: number) => void
   #socket: Socket | undefined
   #isLeaving = false
   #attempt = 0
 
-  constructor(server: StormServer, room: number, told: (delay: number) => void) {
+  constructor(server: LoadServer, room: number, onMessage: (delay: number) => void) {
     this.#server = server
     this.#room = room
-    this.#told = told
+    this.#onMessage = onMessage
   }
 
   open(): void {
@@ -110,7 +110,7 @@ export class Listener {
       }
       if (!text.includes('"set":[')) return
       const now = Date.now()
-      for (const [, at] of text.matchAll(/"at":(\d+)/g)) this.#told(now - Number(at))
+      for (const [, at] of text.matchAll(/"at":(\d+)/g)) this.#onMessage(now - Number(at))
     })
   }
 
@@ -124,13 +124,13 @@ export class Listener {
   }
 }
 
-export async function until(isSo: () => boolean, patience: number): Promise<number> {
-  const began = performance.now()
+export async function until(isSo: () => boolean, timeout: number): Promise<number> {
+  const startedAt = performance.now()
   while (!isSo()) {
-    if (performance.now() - began > patience) throw new Error('It took too long.')
+    if (performance.now() - startedAt > timeout) throw new Error('It took too long.')
     await wait(50)
   }
-  return performance.now() - began
+  return performance.now() - startedAt
 }
 
 export function percentile(values: readonly number[], share: number): number {

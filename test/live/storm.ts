@@ -8,13 +8,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Listener, percentile, StormServer, until } from './storm-client.js'
+import { Listener, percentile, LoadServer, until } from './storm-client.js'
 
 const [listeners = 10_000, answers = 500, seconds = 10] = process.argv.slice(2).map(Number)
 const writesASecond = 100
-const lines: [what: string, found: string][] = []
+const lines: [label: string, value: string][] = []
 
-async function writeFor(server: StormServer, milliseconds: number): Promise<number> {
+async function writeFor(server: LoadServer, milliseconds: number): Promise<number> {
   const end = performance.now() + milliseconds
   const pending: Promise<void>[] = []
   let count = 0
@@ -27,7 +27,7 @@ async function writeFor(server: StormServer, milliseconds: number): Promise<numb
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'live-storm-'))
-const server = new StormServer(`sqlite:${join(folder, 'storm.db')}`)
+const server = new LoadServer(`sqlite:${join(folder, 'storm.db')}`)
 await server.start()
 try {
   const delays: number[] = []
@@ -36,7 +36,7 @@ try {
     (_, index) => new Listener(server, index % answers, (delay) => delays.push(delay)),
   )
   const empty = await server.usage()
-  const began = performance.now()
+  const startedAt = performance.now()
   for (const [index, one] of all.entries()) {
     one.open()
     if (index % 50 === 49) await wait(5)
@@ -46,7 +46,7 @@ try {
   lines.push(
     [
       `${listeners} listeners of ${answers} answers open`,
-      `${Math.round(performance.now() - began)} ms`,
+      `${Math.round(performance.now() - startedAt)} ms`,
     ],
     ['database questions for that', String(open.runs)],
     ['memory a listener', `${((open.rss - empty.rss) / listeners / 1024).toFixed(1)} KiB`],
@@ -68,13 +68,13 @@ try {
   const restarted = performance.now()
   await server.start()
   await until(() => all.every(({ hasFirst }) => hasFirst), 120_000)
-  const again = await server.usage()
+  const afterRestart = await server.usage()
   lines.push(
     [
       'after a restart all are notified again within',
       `${Math.round(performance.now() - restarted)} ms`,
     ],
-    ['database questions for that', String(again.runs)],
+    ['database questions for that', String(afterRestart.runs)],
   )
 
   const stalled = Array.from({ length: 100 }, () => new Listener(server, 0, () => undefined))
@@ -106,10 +106,10 @@ try {
     one.leave()
   }
   await wait(1000)
-  const left = await server.usage()
+  const afterwards = await server.usage()
   lines.push(
-    ['1,000 times opened and dropped: listeners left', String(left.listeners)],
-    ['memory more', `${Math.round((left.rss - calm.rss) / 2 ** 20)} MiB`],
+    ['1,000 times opened and dropped: listeners left', String(afterwards.listeners)],
+    ['memory more', `${Math.round((afterwards.rss - calm.rss) / 2 ** 20)} MiB`],
   )
 
   const polls = 2000
@@ -131,6 +131,6 @@ try {
   await server.kill()
   await rm(folder, { recursive: true })
 }
-const width = Math.max(...lines.map(([what]) => what.length))
-for (const [what, found] of lines) console.log(`| ${what.padEnd(width)} | ${found.padStart(9)} |`)
+const width = Math.max(...lines.map(([label]) => label.length))
+for (const [label, found] of lines) console.log(`| ${label.padEnd(width)} | ${found.padStart(9)} |`)
 process.exit(0)

@@ -75,17 +75,17 @@ afterAll(async () => {
 })
 
 /** A page of this context, with the number of its connections for live queries. */
-async function visit(context: BrowserContext): Promise<{ page: Page; asked: () => number }> {
+async function visit(context: BrowserContext): Promise<{ page: Page; requestCount: () => number }> {
   const page = await context.newPage()
-  let asked = 0
+  let requestCount = 0
   page.on('request', (request) => {
-    if (request.url().endsWith('/filigree/live')) asked++
+    if (request.url().endsWith('/filigree/live')) requestCount++
   })
   await page.goto(`${app.url}/page`)
   await page.evaluate(() => {
     Object.assign(window, { lists: {}, statuses: [], stops: [] })
   })
-  return { page, asked: () => asked }
+  return { page, requestCount: () => requestCount }
 }
 
 const draw = (page: Page, path: string, auth = false): Promise<void> =>
@@ -106,7 +106,7 @@ const draw = (page: Page, path: string, auth = false): Promise<void> =>
 
 const shows = async (page: Page, path: string, names: readonly string[]): Promise<void> => {
   await page.waitForFunction(
-    ([at, wanted]) => window.lists[at]?.map(({ name }) => name).join() === wanted,
+    ([at, expected]) => window.lists[at]?.map(({ name }) => name).join() === expected,
     [path, names.join()] as const,
   )
 }
@@ -129,11 +129,11 @@ describe('live queries in a browser', () => {
     await cities.create({ name: 'Oslo', isOpen: true })
     await shows(one.page, path, ['Rome', 'Oslo'])
     await shows(two.page, path, ['Rome', 'Oslo'])
-    expect(two.asked()).toBe(0)
+    expect(two.requestCount()).toBe(0)
     await one.page.close()
     await cities.create({ name: 'Bern', isOpen: true })
     await shows(two.page, path, ['Rome', 'Oslo', 'Bern'])
-    expect(two.asked()).toBeGreaterThan(0)
+    expect(two.requestCount()).toBeGreaterThan(0)
     await context.close()
   })
 
@@ -144,22 +144,22 @@ describe('live queries in a browser', () => {
     await cities.create({ name: 'Secret', isOpen: false })
     await shows(anonymous.page, path, ['Rome', 'Oslo', 'Bern'])
     const token = await app.get(Auth).getToken({ sub: '7' })
-    const known = await visit(context)
-    await known.page.evaluate((given) => {
-      localStorage.setItem('app_token', given)
+    const signedIn = await visit(context)
+    await signedIn.page.evaluate((storedToken) => {
+      localStorage.setItem('app_token', storedToken)
     }, token)
-    await draw(known.page, path, true)
-    await shows(known.page, path, ['Rome', 'Oslo', 'Bern', 'Secret'])
-    expect(known.asked()).toBeGreaterThan(0)
+    await draw(signedIn.page, path, true)
+    await shows(signedIn.page, path, ['Rome', 'Oslo', 'Bern', 'Secret'])
+    expect(signedIn.requestCount()).toBeGreaterThan(0)
     expect(await anonymous.page.evaluate((at) => window.lists[at]?.length, path)).toBe(3)
     await app.get(Auth).revokeAll('7')
-    await known.page.waitForFunction(() => window.statuses.includes(401))
+    await signedIn.page.waitForFunction(() => window.statuses.includes(401))
     const next = await app.get(Auth).getToken({ sub: '8' })
-    await known.page.evaluate((given) => {
-      localStorage.setItem('app_token', given)
+    await signedIn.page.evaluate((storedToken) => {
+      localStorage.setItem('app_token', storedToken)
     }, next)
     await cities.create({ name: 'Paris', isOpen: false })
-    await shows(known.page, path, ['Rome', 'Oslo', 'Bern', 'Secret', 'Paris'])
+    await shows(signedIn.page, path, ['Rome', 'Oslo', 'Bern', 'Secret', 'Paris'])
     await context.close()
   })
 })

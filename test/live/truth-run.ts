@@ -7,33 +7,34 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../records/postgres-server.js'
-import { findUntruths } from './truth.js'
+import { findMistakes } from './truth.js'
 
 const [queries = 200, writes = 10_000, seed = 20261123] = process.argv.slice(2).map(Number)
 const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
 const server = await startPostgres()
-let isTrue = true
+let isConsistent = true
 for (const [name, url] of [
   ['SQLite', `sqlite:${join(folder, 'truth.db')}`],
   ['PostgreSQL', await server.createDatabase()],
 ] as const) {
-  const began = performance.now()
-  const elsewhere = (share: number, own: number): Promise<number> => writeElsewhere(url, share, own)
-  const verdict = await findUntruths({ url, queries, writes, seed, patience: 60_000, elsewhere })
-  const seconds = Math.round((performance.now() - began) / 1000)
+  const startedAt = performance.now()
+  const elsewhere = (share: number, writerSeed: number): Promise<number> =>
+    writeElsewhere(url, share, writerSeed)
+  const result = await findMistakes({ url, queries, writes, seed, timeout: 60_000, elsewhere })
+  const seconds = Math.round((performance.now() - startedAt) / 1000)
   console.log(
-    `${name}: ${queries} live queries, ${verdict.stored} of ${writes} writes stored, ${verdict.messages} messages, ${verdict.faults.length} untrue, ${seconds} s`,
+    `${name}: ${queries} live queries, ${result.stored} of ${writes} writes stored, ${result.messages} messages, ${result.mistakes.length} untrue, ${seconds} s`,
   )
-  for (const fault of verdict.faults.slice(0, 10)) console.log(`  ${fault.slice(0, 2000)}`)
-  if (verdict.faults.length > 0) isTrue = false
+  for (const mistake of result.mistakes.slice(0, 10)) console.log(`  ${mistake.slice(0, 2000)}`)
+  if (result.mistakes.length > 0) isConsistent = false
 }
 await server.close()
 await rm(folder, { recursive: true })
-process.exitCode = isTrue ? 0 : 1
+process.exitCode = isConsistent ? 0 : 1
 
-function writeElsewhere(url: string, count: number, own: number): Promise<number> {
+function writeElsewhere(url: string, count: number, writerSeed: number): Promise<number> {
   const program = join(import.meta.dirname, 'truth-writer.ts')
-  const args = ['--import', 'tsx', program, url, String(count), String(own)]
+  const args = ['--import', 'tsx', program, url, String(count), String(writerSeed)]
   const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '../tsconfig.json') }
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
   return new Promise((resolve, reject) => {

@@ -29,14 +29,14 @@ export class Org {
 @Table()
 export class Member {
   @Field('id') id!: number
-  @Field('integer') who!: number
+  @Field('integer') userId!: number
   @Field('integer') orgId!: number
   @BelongsTo(() => Org) org!: Rel<Org>
 }
 
 @Table<Ticket>({
   rows: (user) =>
-    user === null ? { isOpen: true } : { org: { members: { who: Number(user.sub) } } },
+    user === null ? { isOpen: true } : { org: { members: { userId: Number(user.sub) } } },
 })
 export class Ticket {
   @Field('id') id!: number
@@ -56,7 +56,7 @@ export class Comment {
   @BelongsTo(() => Ticket, { onDelete: 'cascade' }) ticket!: Rel<Ticket>
 }
 
-export const truthRecords = [Org, Member, Ticket, Comment]
+export const records = [Org, Member, Ticket, Comment]
 export const orgs = [1, 2, 3]
 export const users = [1, 2, 3, 4]
 const statuses = ['new', 'open', 'done']
@@ -65,7 +65,7 @@ const statuses = ['new', 'open', 'done']
 class TicketController {}
 
 @Controller('/figures')
-class FigureController {
+class StatusController {
   static inject = [Database]
   constructor(private readonly database: Database) {}
 
@@ -80,16 +80,16 @@ class FigureController {
   @Get('/mine', { args: ['user'] })
   @Live
   async mine(user: Claims | null) {
-    const who = Number(user?.sub ?? 0)
-    return this.database.records(Member).list({ where: { who }, orderBy: { id: 'asc' } })
+    const userId = Number(user?.sub ?? 0)
+    return this.database.records(Member).list({ where: { userId }, orderBy: { id: 'asc' } })
   }
 }
 
-@Module({ records: truthRecords, controllers: [TicketController, FigureController] })
-export class TruthModule {}
+@Module({ records, controllers: [TicketController, StatusController] })
+export class TicketModule {}
 
 /** Random numbers that are the same for the same seed. Source: mulberry32. */
-export function randomOf(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -99,13 +99,14 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-export async function fillWorld(database: Database): Promise<void> {
+export async function fillTables(database: Database): Promise<void> {
   for (const id of orgs) {
     await database.records(Org).create({ name: `org ${id}` })
     for (let count = 0; count < 5; count++)
       await database.records(Ticket).create({ title: `ticket ${count}`, orgId: id } as never)
   }
-  for (const who of users) await database.records(Member).create({ who, orgId: who % 3 || 3 })
+  for (const userId of users)
+    await database.records(Member).create({ userId, orgId: userId % 3 || 3 })
 }
 
 /** Attempts `count` random writes. @returns how many of them were stored */
@@ -184,19 +185,19 @@ async function toggleOpen(database: Database, id: number): Promise<void> {
  * transactions that change the same organisation run one after another, and each sees the writes of the other. At a higher
  * isolation level the second one would continue with the state from before its wait.
  */
-async function changeMember(database: Database, who: number, orgId: number): Promise<void> {
-  const mark = ` not for ${who}.`
+async function changeMember(database: Database, userId: number, orgId: number): Promise<void> {
+  const mark = ` not for ${userId}.`
   const where = { orgId } as never
   const change = async (tx: Transaction): Promise<void> => {
     await tx.records(Org).find(orgId, { lock: true })
     const members = tx.records(Member)
-    const [member] = await members.list({ where: { who, orgId } as never, limit: 1 })
+    const [member] = await members.list({ where: { userId, orgId } as never, limit: 1 })
     const all = await tx.records(Ticket).list({ where, limit: 1000 })
     if (member === undefined) {
       for (const { id, title } of all)
         if (title.includes(mark))
           await tx.records(Ticket).update(id, { title: title.replaceAll(mark, '') })
-      await members.create({ who, orgId })
+      await members.create({ userId, orgId })
       return
     }
     await members.delete(member.id)

@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Database } from 'filigree'
 import { startPostgres } from '../records/postgres-server.js'
 import { openLive } from './live-client.js'
-import { fillWorld, TruthModule } from './truth-world.js'
-import { findUntruths } from './truth.js'
+import { fillTables, TicketModule } from './truth-world.js'
+import { findMistakes } from './truth.js'
 
 /** The driver, which has no type declarations. */
 const { Client } = createRequire(import.meta.url)('pg') as {
@@ -30,22 +30,22 @@ describe.each([
   ['PostgreSQL', () => server.createDatabase()],
 ])('live queries on %s', (_name, open) => {
   it('match the result of a fresh query, and never show hidden rows', async () => {
-    const verdict = await findUntruths({
+    const result = await findMistakes({
       url: await open(),
       queries: 24,
       writes: 150,
       seed: 20261123,
-      patience: 100_000,
+      timeout: 100_000,
     })
-    expect(verdict.faults).toEqual([])
-    expect(verdict.stored).toBeGreaterThan(80)
-    expect(verdict.messages).toBeGreaterThan(30)
+    expect(result.mistakes).toEqual([])
+    expect(result.stored).toBeGreaterThan(80)
+    expect(result.messages).toBeGreaterThan(30)
   })
 })
 
 it('are notified of writes to PostgreSQL by another program, with the trigger of docs/live.md', async () => {
   const url = await server.createDatabase()
-  const app = await bootstrap(TruthModule, {
+  const app = await bootstrap(TicketModule, {
     port: 0,
     host: '127.0.0.1',
     logger: false,
@@ -53,7 +53,7 @@ it('are notified of writes to PostgreSQL by another program, with the trigger of
     env: {},
   })
   await app.get(Database).sync()
-  await fillWorld(app.get(Database))
+  await fillTables(app.get(Database))
   const psql = new Client({ connectionString: url, application_name: 'psql' })
   await psql.connect()
   const page = await readFile(new URL('../../docs/live.md', import.meta.url), 'utf8')

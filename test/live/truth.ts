@@ -5,16 +5,16 @@
 import { Auth, bootstrap, connect, Database, type Application } from '../../src/index.js'
 import { applyRows, openLive, type LiveClient, type Message, type Row } from './live-client.js'
 import {
-  fillWorld,
+  fillTables,
   orgs,
-  randomOf,
-  truthRecords,
-  TruthModule,
+  randomFrom,
+  records,
+  TicketModule,
   users,
   writeRandomly,
 } from './truth-world.js'
 
-export interface TruthOptions {
+export interface ConsistencyOptions {
   readonly url: string
   readonly queries: number
   readonly writes: number
@@ -22,27 +22,27 @@ export interface TruthOptions {
   /** Runs a share of the writes in another process. Default: connections in this process. */
   readonly elsewhere?: (share: number, seed: number) => Promise<number>
   /** Milliseconds after the last write until all results must be correct. */
-  readonly patience: number
+  readonly timeout: number
 }
 
-export interface Verdict {
+export interface ConsistencyResult {
   readonly stored: number
   readonly messages: number
   /** Descriptions of wrong results. Empty on success. */
-  readonly faults: readonly string[]
+  readonly mistakes: readonly string[]
 }
 
-interface Held {
+interface OpenQuery {
   readonly path: string
   readonly query: string | undefined
-  readonly who: number | undefined
+  readonly userId: number | undefined
   readonly token: string | undefined
   readonly client: LiveClient
 }
 
-export async function findUntruths(options: TruthOptions): Promise<Verdict> {
-  const { url, queries, writes, seed, patience } = options
-  const app = await bootstrap(TruthModule, {
+export async function findMistakes(options: ConsistencyOptions): Promise<ConsistencyResult> {
+  const { url, queries, writes, seed, timeout } = options
+  const app = await bootstrap(TicketModule, {
     port: 0,
     host: '127.0.0.1',
     logger: false,
@@ -52,42 +52,43 @@ export async function findUntruths(options: TruthOptions): Promise<Verdict> {
     live: { answers: Infinity, byCaller: Infinity },
     env: { APP_API_KEY: 'k'.repeat(32) },
   })
-  const others = [
-    await connect(url, { records: truthRecords }),
-    await connect(url, { records: truthRecords }),
-  ]
-  const random = randomOf(seed)
-  const held: Held[] = []
+  const writers = [await connect(url, { records }), await connect(url, { records })]
+  const random = randomFrom(seed)
+  const openQueries: OpenQuery[] = []
   try {
     const database = app.get(Database)
     await database.sync()
-    await fillWorld(database)
+    await fillTables(database)
     const tokens = await Promise.all(
       users.map((sub) => app.get(Auth).getToken({ sub: String(sub) })),
     )
     for (let index = 0; index < queries; index++) {
-      const who = random() < 0.25 ? undefined : users[Math.floor(random() * users.length)]
-      held.push(
-        await openOne(app, { who, token: who === undefined ? undefined : tokens[who - 1] }, random),
+      const userId = random() < 0.25 ? undefined : users[Math.floor(random() * users.length)]
+      openQueries.push(
+        await openOne(
+          app,
+          { userId, token: userId === undefined ? undefined : tokens[userId - 1] },
+          random,
+        ),
       )
     }
     const share = Math.ceil(writes / 3)
     const { elsewhere } = options
     const stored = await Promise.all([
       writeRandomly(database, share, random),
-      ...others.map((other, index) =>
+      ...writers.map((other, index) =>
         elsewhere === undefined
-          ? writeRandomly(other, share, randomOf(seed + index + 1))
+          ? writeRandomly(other, share, randomFrom(seed + index + 1))
           : elsewhere(share, seed + index + 1),
       ),
     ])
-    const faults = await settle(app, held, patience)
-    for (const one of held) faults.push(...momentsOf(one))
-    const messages = held.reduce((sum, { client }) => sum + client.events.length, 0)
-    return { stored: stored.reduce((sum, one) => sum + one, 0), messages, faults }
+    const mistakes = await settle(app, openQueries, timeout)
+    for (const one of openQueries) mistakes.push(...leaksOf(one))
+    const messages = openQueries.reduce((sum, { client }) => sum + client.events.length, 0)
+    return { stored: stored.reduce((sum, one) => sum + one, 0), messages, mistakes }
   } finally {
-    for (const { client } of held) client.leave()
-    for (const other of others) await other.close()
+    for (const { client } of openQueries) client.leave()
+    for (const other of writers) await other.close()
     await app.close()
   }
 }
@@ -96,9 +97,9 @@ type Random = () => number
 
 async function openOne(
   app: Application,
-  caller: Pick<Held, 'who' | 'token'>,
+  caller: Pick<OpenQuery, 'userId' | 'token'>,
   random: Random,
-): Promise<Held> {
+): Promise<OpenQuery> {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const status = pick(['new', 'open', 'done'])
   const order = pick(['id', '-id', 'title', '-status', 'status,-id'])
@@ -121,45 +122,45 @@ async function openOne(
   const isGraphql = random() < 0.5
   const query = isGraphql ? pick(documents) : undefined
   const path = isGraphql ? '/graphql' : pick(paths)
-  const asked = query === undefined ? {} : { query }
-  const client = await openLive(`${app.url}${path}`, { token: caller.token, ...asked })
+  const init = query === undefined ? {} : { query }
+  const client = await openLive(`${app.url}${path}`, { token: caller.token, ...init })
   return { ...caller, path, query, client }
 }
 
 /** Waits until all clients hold the correct result. @returns the others */
 async function settle(
   app: Application,
-  held: readonly Held[],
-  patience: number,
+  openQueries: readonly OpenQuery[],
+  timeout: number,
 ): Promise<string[]> {
-  const end = performance.now() + patience
-  let wrong = [...held]
+  const end = performance.now() + timeout
+  let wrong = [...openQueries]
   for (;;) {
-    const still: Held[] = []
-    for (const one of wrong) if ((await fresh(app, one)) !== holdOf(one)) still.push(one)
+    const still: OpenQuery[] = []
+    for (const one of wrong) if ((await fresh(app, one)) !== dataOf(one)) still.push(one)
     wrong = still
     if (wrong.length === 0 || performance.now() > end) break
     await new Promise((resolve) => setTimeout(resolve, 150))
   }
   return Promise.all(
     wrong.map(
-      async (one) => `${nameOf(one)} holds ${holdOf(one)} in place of ${await fresh(app, one)}`,
+      async (one) => `${nameOf(one)} holds ${dataOf(one)} in place of ${await fresh(app, one)}`,
     ),
   )
 }
 
-async function fresh(app: Application, { path, query, token }: Held): Promise<string> {
+async function fresh(app: Application, { path, query, token }: OpenQuery): Promise<string> {
   const headers = new Headers({ accept: 'application/json' })
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   if (query !== undefined) headers.set('content-type', 'application/json')
-  const asked = query === undefined ? {} : { method: 'POST', body: JSON.stringify({ query }) }
-  const response = await fetch(`${app.url}${path}`, { headers, ...asked })
+  const init = query === undefined ? {} : { method: 'POST', body: JSON.stringify({ query }) }
+  const response = await fetch(`${app.url}${path}`, { headers, ...init })
   const body = (await response.json()) as { data?: unknown }
   return JSON.stringify(query === undefined ? body : body.data)
 }
 
 /** The data of a client that has applied all messages. */
-function holdOf({ client, query }: Held): string {
+function dataOf({ client, query }: OpenQuery): string {
   let data: unknown
   let version = 0
   for (const { event, data: text } of client.events) {
@@ -193,14 +194,14 @@ function applyFields(
 }
 
 /** Messages that showed a row which was hidden from the caller at that time. */
-function momentsOf(one: Held): string[] {
-  const forbidden = one.who === undefined ? 'private' : `not for ${one.who}.`
+function leaksOf(one: OpenQuery): string[] {
+  const forbidden = one.userId === undefined ? 'private' : `not for ${one.userId}.`
   // Comments and aggregates show no hidden ticket.
   return one.client.events
     .filter(({ data }) => data.includes(forbidden) && !one.path.startsWith('/figures'))
     .map(({ data }) => `${nameOf(one)} was shown ${data.slice(0, 400)}`)
 }
 
-function nameOf({ who, path, query }: Held): string {
-  return `${who === undefined ? 'anonymous' : `user ${who}`} at ${query ?? path}`
+function nameOf({ userId, path, query }: OpenQuery): string {
+  return `${userId === undefined ? 'anonymous' : `user ${userId}`} at ${query ?? path}`
 }

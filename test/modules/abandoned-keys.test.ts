@@ -25,7 +25,7 @@ import { startPostgres } from '../records/postgres-server.js'
 
 let runs = 0
 /** Set to make the handler wait. */
-let held: Promise<void> | undefined
+let blocker: Promise<void> | undefined
 let arrived: () => void = () => undefined
 
 @Record
@@ -42,7 +42,7 @@ class OrderController {
   @Post('/') async create() {
     const run = ++runs
     arrived()
-    await held
+    await blocker
     await this.database.records(Order).create({ run })
     return { run }
   }
@@ -75,7 +75,7 @@ describe.each([
   beforeEach(async () => {
     url = await address(++count)
     runs = 0
-    held = undefined
+    blocker = undefined
   })
 
   const start = async (): Promise<{ app: Application; clock: TestClock }> => {
@@ -123,7 +123,7 @@ describe.each([
 
   it('of a running process stays with it, also after its lease has expired', async () => {
     let release: () => void = () => undefined
-    held = new Promise((resolve) => (release = resolve))
+    blocker = new Promise((resolve) => (release = resolve))
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
     const first = await start()
     const answer = send(first.app)
@@ -146,22 +146,22 @@ describe.each([
 
   it('of a process that does not answer a challenge is taken over, and its later writes are rolled back', async () => {
     let release: () => void = () => undefined
-    held = new Promise((resolve) => (release = resolve))
+    blocker = new Promise((resolve) => (release = resolve))
     const arrival = new Promise<void>((resolve) => (arrived = resolve))
     const first = await start()
     const answer = send(first.app)
     await arrival
-    held = undefined
+    blocker = undefined
     const second = await start()
     // The heartbeats of the first process are earlier than this time.
     await second.clock.advance('1h')
-    let taken = await send(second.app)
-    expect(taken).toEqual(inFlight)
-    while (isDeepStrictEqual(taken, inFlight)) {
+    let response = await send(second.app)
+    expect(response).toEqual(inFlight)
+    while (isDeepStrictEqual(response, inFlight)) {
       await second.clock.advance('4s')
-      taken = await send(second.app)
+      response = await send(second.app)
     }
-    expect(taken).toEqual({ status: 200, run: 2 })
+    expect(response).toEqual({ status: 200, run: 2 })
     release()
     expect(await answer).toEqual(inFlight)
     expect(await second.app.get(Database).records(Order).list()).toMatchObject([{ run: 2 }])

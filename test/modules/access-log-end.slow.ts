@@ -21,12 +21,12 @@ describe('the access log', () => {
     })
     const output = text(child.stdout as NonNullable<typeof child.stdout>)
     const [url] = (await once(child, 'message')) as [string]
-    const asked = 50
-    for (let id = 1; id <= asked; id++) await (await fetch(`${url}/items/${id}`)).text()
+    const requestCount = 50
+    for (let id = 1; id <= requestCount; id++) await (await fetch(`${url}/items/${id}`)).text()
     if (way === 'SIGTERM') child.kill('SIGTERM')
     else await fetch(`${url}/ends/${way}`).catch(() => undefined)
     const lines = (await output).split('\n').filter((line) => line.includes('"msg":"request"'))
     const routes = lines.map((line) => (JSON.parse(line) as { route: string }).route)
-    expect(routes.filter((route) => route === '/items/<id:int>')).toHaveLength(asked)
+    expect(routes.filter((route) => route === '/items/<id:int>')).toHaveLength(requestCount)
   })
 })

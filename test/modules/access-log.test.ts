@@ -135,12 +135,12 @@ describe('accessLog', () => {
 
   it('writes streams when they end, and reports that the client has left', async () => {
     await start()
-    const begun = new Promise<void>((resolve) => (opened = resolve))
+    const untilOpened = new Promise<void>((resolve) => (opened = resolve))
     const client = ask(`${app.url}/items/stream`)
     client.on('error', () => undefined)
     client.end()
     client.on('response', (response) => response.resume())
-    await begun
+    await untilOpened
     expect(lines.filter(({ msg }) => msg === 'request')).toEqual([])
     client.destroy()
     const [line] = await logged()

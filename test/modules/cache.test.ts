@@ -73,7 +73,7 @@ class ShopController {
 }
 
 /** Handlers that return when the test says so. */
-class Held {
+class HeldHandlers {
   /** Ends each handler that is running. */
   readonly ends: ((fails?: boolean) => void)[] = []
   readonly #waiting: { readonly count: number; readonly done: () => void }[] = []
@@ -87,7 +87,7 @@ class Held {
     })
   }
   /** Resolves when `count` handlers have started. */
-  begun(count: number): Promise<void> {
+  untilStarted(count: number): Promise<void> {
     return new Promise((done) => {
       if (this.ends.length >= count) done()
       else this.#waiting.push({ count, done })
@@ -95,7 +95,7 @@ class Held {
   }
 }
 
-let held = new Held()
+let heldHandlers = new HeldHandlers()
 
 @Controller('/held')
 class HeldController {
@@ -103,22 +103,22 @@ class HeldController {
   constructor(private readonly database: Database) {}
   @Get('/<name>') @CacheFor('60s') async show(name: string) {
     const lamps = await this.database.records(Lamp).count()
-    await held.run()
-    return { name, lamps, call: held.ends.length }
+    await heldHandlers.run()
+    return { name, lamps, call: heldHandlers.ends.length }
   }
-  @Get('/left') @CacheFor('60s', { by: ['user'] }) async left(request: HttpRequest) {
+  @Get('/left') @CacheFor('60s', { by: ['user'] }) async leaveEarly(request: HttpRequest) {
     const { signal } = request
-    const gone = new Promise((_, reject) => {
+    const closed = new Promise((_, reject) => {
       signal.addEventListener('abort', () => {
         reject(new Error('The client has left.'))
       })
     })
-    await Promise.race([held.run(), gone])
-    return { call: held.ends.length }
+    await Promise.race([heldHandlers.run(), closed])
+    return { call: heldHandlers.ends.length }
   }
   @Get('/personal') @CacheFor('60s') async personal() {
     const cookie = currentRequest()?.headers.cookie
-    await held.run()
+    await heldHandlers.run()
     return { cookie }
   }
 }
@@ -133,7 +133,7 @@ let app: Application
 let other: Application | undefined
 beforeEach(() => {
   calls = 0
-  held = new Held()
+  heldHandlers = new HeldHandlers()
 })
 afterEach(async () => {
   await other?.close()
@@ -154,7 +154,7 @@ const bootstrapHeldQuery = () => {
   const graphql = new GraphQL()
   graphql.schema.addQuery('held', {
     type: 'Boolean!',
-    resolve: () => held.run(),
+    resolve: () => heldHandlers.run(),
     use: [CacheFor('60s')],
   })
   graphql.registerRoute('/graphql')
@@ -211,28 +211,28 @@ describe('@CacheFor', () => {
   })
 
   describe('with concurrent requests for a response that is not cached', () => {
-    const ask = (url: string, headers = {}) => app.inject({ url, headers })
-    const many = (count: number, url: string) => Array.from({ length: count }, () => ask(url))
-    const textsOf = async (answers: readonly ReturnType<typeof ask>[]) =>
+    const send = (url: string, headers = {}) => app.inject({ url, headers })
+    const many = (count: number, url: string) => Array.from({ length: count }, () => send(url))
+    const textsOf = async (answers: readonly ReturnType<typeof send>[]) =>
       (await Promise.all(answers)).map(({ status, body }) => `${status} ${body}`)
 
     it('runs the handler once for each key', async () => {
       app = await start()
       const answers = [...many(10, '/held/a'), ...many(2, '/held/b')]
-      await held.begun(2)
-      for (const end of held.ends) end()
+      await heldHandlers.untilStarted(2)
+      for (const end of heldHandlers.ends) end()
       const texts = await textsOf(answers)
-      expect([new Set(texts).size, held.ends.length]).toEqual([2, 2])
+      expect([new Set(texts).size, heldHandlers.ends.length]).toEqual([2, 2])
       expect(await textsOf(many(1, '/held/a'))).toEqual(texts.slice(0, 1))
     })
 
     it('runs it for each of them immediately where it failed', async () => {
       app = await start()
       const answers = many(4, '/held/a')
-      await held.begun(1)
-      held.ends[0]?.(true)
-      await held.begun(4)
-      for (const end of held.ends) end()
+      await heldHandlers.untilStarted(1)
+      heldHandlers.ends[0]?.(true)
+      await heldHandlers.untilStarted(4)
+      for (const end of heldHandlers.ends) end()
       const texts = await textsOf(answers)
       expect(texts.map((text) => text.slice(0, 3)).sort()).toEqual(['200', '200', '200', '500'])
     })
@@ -240,11 +240,11 @@ describe('@CacheFor', () => {
     it('runs it once more where a record that it read has changed meanwhile', async () => {
       app = await start()
       const answers = many(2, '/held/a')
-      await held.begun(1)
+      await heldHandlers.untilStarted(1)
       await app.get(Database).records(Lamp).create({ name: 'New' })
-      held.ends[0]?.()
-      await held.begun(2)
-      held.ends[1]?.()
+      heldHandlers.ends[0]?.()
+      await heldHandlers.untilStarted(2)
+      heldHandlers.ends[1]?.()
       const bodies = (await Promise.all(answers)).map(({ body }) => body)
       expect(bodies.map((body) => (JSON.parse(body) as { lamps: number }).lamps)).toEqual([0, 1])
     })
@@ -252,25 +252,25 @@ describe('@CacheFor', () => {
     it('runs it once more for all others where the first client has left', async () => {
       app = await start()
       const first = new AbortController()
-      const left = fetch(`${app.url}/held/left`, { signal: first.signal }).catch(() => 'left')
-      await held.begun(1)
+      const response = fetch(`${app.url}/held/left`, { signal: first.signal }).catch(() => 'left')
+      await heldHandlers.untilStarted(1)
       const answers = many(5, '/held/left')
       first.abort()
-      expect(await left).toBe('left')
-      await held.begun(2)
-      held.ends[1]?.()
+      expect(await response).toBe('left')
+      await heldHandlers.untilStarted(2)
+      heldHandlers.ends[1]?.()
       expect(new Set(await textsOf(answers))).toEqual(new Set(['200 {"call":2}']))
-      expect(held.ends).toHaveLength(2)
+      expect(heldHandlers.ends).toHaveLength(2)
     })
 
     it('never sends the response of one caller to another, and then waits for none', async () => {
       app = await start()
       for (const calls of [3, 6]) {
-        const answers = [1, 2, 3].map((each) => ask('/held/personal', { Cookie: `a=${each}` }))
-        await held.begun(calls === 3 ? 1 : 6)
-        held.ends[calls - 3]?.()
-        await held.begun(calls)
-        for (const end of held.ends) end()
+        const answers = [1, 2, 3].map((each) => send('/held/personal', { Cookie: `a=${each}` }))
+        await heldHandlers.untilStarted(calls === 3 ? 1 : 6)
+        heldHandlers.ends[calls - 3]?.()
+        await heldHandlers.untilStarted(calls)
+        for (const end of heldHandlers.ends) end()
         const bodies = (await Promise.all(answers)).map(({ body }) => body)
         expect(bodies).toEqual(['{"cookie":"a=1"}', '{"cookie":"a=2"}', '{"cookie":"a=3"}'])
       }
@@ -280,11 +280,11 @@ describe('@CacheFor', () => {
       app = await bootstrapHeldQuery()
       const query = { method: 'POST', url: '/graphql', json: { query: '{ held }' } }
       const answers = Array.from({ length: 5 }, () => app.inject(query))
-      await held.begun(1)
-      held.ends[0]?.()
+      await heldHandlers.untilStarted(1)
+      heldHandlers.ends[0]?.()
       for (const { body } of await Promise.all(answers))
         expect(JSON.parse(body)).toEqual({ data: { held: true } })
-      expect(held.ends).toHaveLength(1)
+      expect(heldHandlers.ends).toHaveLength(1)
     })
   })
 
@@ -380,7 +380,7 @@ describe('@CacheFor', () => {
     @Module({ records: [Clock], graphql: [hand] })
     class ClockModule {}
 
-    const ask = async (query: string, more: object = {}, path = '/hand', headers = {}) => {
+    const execute = async (query: string, more: object = {}, path = '/hand', headers = {}) => {
       const answer = await app!.inject({
         method: 'POST',
         url: path,
@@ -399,20 +399,20 @@ describe('@CacheFor', () => {
 
     it('caches an anonymous query by its text and variables', async () => {
       const text = 'query ($add: Int!) { now(add: $add) }'
-      const first = await ask(text, { variables: { add: 1 } })
+      const first = await execute(text, { variables: { add: 1 } })
       expect(first).toEqual({ data: { now: 2 } })
-      expect(await ask(text, { variables: { add: 1 } })).toEqual(first)
-      expect(await ask(text, { variables: { add: 2 } })).toEqual({ data: { now: 4 } })
-      expect(await ask('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
-      expect(await ask('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
+      expect(await execute(text, { variables: { add: 1 } })).toEqual(first)
+      expect(await execute(text, { variables: { add: 2 } })).toEqual({ data: { now: 4 } })
+      expect(await execute('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
+      expect(await execute('{ a: now(add: 1) b: now(add: 1) }')).toEqual({ data: { a: 4, b: 5 } })
       expect(calls).toBe(4)
     })
 
     it('caches nothing where a root field has no time, for known callers, and after errors', async () => {
       const different = async (query: string, headers = {}): Promise<void> => {
-        const first = await ask(query, {}, '/hand', headers)
+        const first = await execute(query, {}, '/hand', headers)
         const before = calls
-        await ask(query, {}, '/hand', headers)
+        await execute(query, {}, '/hand', headers)
         expect([query, calls > before || first.errors !== undefined]).toEqual([query, true])
       }
       await different('{ now(add: 1) plain }')
@@ -424,14 +424,16 @@ describe('@CacheFor', () => {
     it('is invalidated by a change of a record, and reveals nothing across callers', async () => {
       const list = '{ clocks { name maker } }'
       const operator = { authorization: 'Bearer operator' }
-      expect(await ask(list, {}, '/graphql')).toEqual({ data: { clocks: [] } })
-      const made = 'mutation { createClock(input: { name: "a", maker: "m" }) { id } }'
-      expect(await ask(made, {}, '/graphql', operator)).toMatchObject({ data: { createClock: {} } })
-      const seen = { data: { clocks: [{ name: 'a', maker: 'm' }] } }
-      expect(await ask(list, {}, '/graphql', operator)).toEqual(seen)
+      expect(await execute(list, {}, '/graphql')).toEqual({ data: { clocks: [] } })
+      const mutation = 'mutation { createClock(input: { name: "a", maker: "m" }) { id } }'
+      expect(await execute(mutation, {}, '/graphql', operator)).toMatchObject({
+        data: { createClock: {} },
+      })
+      const expected = { data: { clocks: [{ name: 'a', maker: 'm' }] } }
+      expect(await execute(list, {}, '/graphql', operator)).toEqual(expected)
       const hidden = { data: { clocks: [{ name: 'a', maker: null }] } }
-      expect(await ask(list, {}, '/graphql')).toMatchObject(hidden)
-      expect(await ask('{ clocks { name } }', {}, '/graphql')).toEqual({
+      expect(await execute(list, {}, '/graphql')).toMatchObject(hidden)
+      expect(await execute('{ clocks { name } }', {}, '/graphql')).toEqual({
         data: { clocks: [{ name: 'a' }] },
       })
     })
@@ -451,7 +453,7 @@ describe('@CacheFor', () => {
       const read = async () => await (await get('/shop/lamps')).text()
       await read()
       expect([await read(), calls]).toEqual(['[]', 1])
-      const told = new Promise<void>((resolve) => {
+      const notified = new Promise<void>((resolve) => {
         void app.get(Database).watch(Lamp, {
           columns: [],
           onChanges: () => {
@@ -461,7 +463,7 @@ describe('@CacheFor', () => {
         })
       })
       await other.get(Database).records(Lamp).create({ name: 'Far' })
-      await told
+      await notified
       expect(await read()).toBe('[{"id":1,"name":"Far"}]')
     })
   })
@@ -476,9 +478,9 @@ describe('ETags', () => {
       const tag = first.headers.get('etag') ?? ''
       expect(tag).toMatch(/^"[\w-]+"$/)
       for (const condition of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
-        const again = await get(path, { 'If-None-Match': condition })
-        expect([again.status, await again.text()]).toEqual([304, ''])
-        expect(again.headers.get('etag')).toBe(tag)
+        const second = await get(path, { 'If-None-Match': condition })
+        expect([second.status, await second.text()]).toEqual([304, ''])
+        expect(second.headers.get('etag')).toBe(tag)
       }
       for (const condition of ['"other"', tag.slice(1), `${tag} ${tag}`, 'nonsense'])
         expect((await get(path, { 'If-None-Match': condition })).status).toBe(200)
@@ -494,7 +496,7 @@ describe('ETags', () => {
     ['a', false],
     ['"a" "b"', false],
     ['', false],
-  ])('%s is the condition: %s', (condition, known) => {
-    expect(matchesEntityTag(condition, '"a"')).toBe(known)
+  ])('%s is the condition: %s', (condition, matches) => {
+    expect(matchesEntityTag(condition, '"a"')).toBe(matches)
   })
 })

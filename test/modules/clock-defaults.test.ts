@@ -72,8 +72,8 @@ describe.each(await startBothEngines())('default: now on %s', (_name, open) => {
       [name: string]: string
     }[]) {
       expect({ name, day }).toEqual({ name, day: '2031-05-06' })
-      for (const moment of [startedAt, createdAt, updatedAt])
-        expect(moment).toMatch(/^2031-05-06T07:08:/)
+      for (const timestamp of [startedAt, createdAt, updatedAt])
+        expect(timestamp).toMatch(/^2031-05-06T07:08:/)
     }
     const hooked = await desk.records(Hooked).create({ name: ' h ' })
     expect(hooked.startedAt).toMatch(/^2031-05-06T07:08:/)

@@ -34,8 +34,8 @@ class OtherClock extends Clock {
 
 @Controller('/')
 class DeskController {
-  @Get('/own') @Secured own() {
-    return { own: true }
+  @Get('/own') @Secured secured() {
+    return { secured: true }
   }
   @Get('/rare') @Throttle('2/m') rare() {
     return { rare: true }
@@ -114,9 +114,9 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       ] as const) {
         const order = { method: 'POST', url: '/orders', headers: { 'idempotency-key': `k${done}` } }
         const first = await one.inject(order)
-        const again = await other.inject(order)
-        expect(again.json()).toEqual(first.json())
-        expect(again.headers['idempotent-replayed']).toBe('true')
+        const repeated = await other.inject(order)
+        expect(repeated.json()).toEqual(first.json())
+        expect(repeated.headers['idempotent-replayed']).toBe('true')
       }
     })
 
@@ -136,7 +136,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       const apps = [right, wrong]
       const signIn = () => Promise.all(apps.map((app) => app.get(Auth).getToken({ sub: 'ada' })))
       // Checked by the process that issued them, because a process refuses tokens from its own future.
-      const asked = (tokens: readonly string[]) =>
+      const statusesOf = (tokens: readonly string[]) =>
         Promise.all(
           apps.map(
             async (app, at) => (await app.inject({ url: '/own', token: tokens[at] ?? '' })).status,
@@ -145,10 +145,10 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
       for (const app of apps) {
         const before = await signIn()
         await app.get(Auth).revokeAll('ada')
-        expect(await asked(before)).toEqual([401, 401])
+        expect(await statusesOf(before)).toEqual([401, 401])
         // Tokens issued in the same second are revoked too.
         await new Promise((resolve) => setTimeout(resolve, 1500))
-        expect(await asked(await signIn())).toEqual([200, 200])
+        expect(await statusesOf(await signIn())).toEqual([200, 200])
       }
     })
   })

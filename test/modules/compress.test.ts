@@ -32,8 +32,10 @@ class TextController {
     return { ok: true }
   }
   @Get('/tagged') tagged(request: HttpRequest) {
-    const known = request.headers['if-none-match'] === '"v1"'
-    return (known ? reply(null, 304) : reply(text)).header('ETag', '"v1"').header('Vary', 'Accept')
+    const isMatch = request.headers['if-none-match'] === '"v1"'
+    return (isMatch ? reply(null, 304) : reply(text))
+      .header('ETag', '"v1"')
+      .header('Vary', 'Accept')
   }
   @Get('/match') match(headers: Record<string, string>) {
     return { match: headers['if-match'] ?? null }
@@ -54,7 +56,7 @@ class TextController {
     return events([{ data: text }])
   }
   @Get('/session') session(session: Session) {
-    return { text, known: session.user ?? null }
+    return { text, isMatch: session.user ?? null }
   }
   @Get('/headers') headers(headers: Record<string, string>) {
     return { text, cookie: headers.cookie }
@@ -86,15 +88,15 @@ interface Got {
 
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   return new Promise((resolve, reject) => {
-    const asked = ask(app.url + path, { headers, method }, (answer) => {
+    const request = ask(app.url + path, { headers, method }, (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
       answer.on('end', () => {
         resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) })
       })
     })
-    asked.on('error', reject)
-    asked.end()
+    request.on('error', reject)
+    request.end()
   })
 }
 
@@ -136,17 +138,17 @@ describe('compress', () => {
     const packed = await get('/tagged', br)
     expect(packed.headers.etag).toBe('W/"v1+br"')
     expect(packed.headers.vary).toBe('Accept, Accept-Encoding')
-    const again = await get('/tagged', { ...br, 'If-None-Match': 'W/"v1+br"' })
-    expect(again.status).toBe(304)
-    expect(again.headers).toMatchObject({ etag: 'W/"v1+br"', vary: 'Accept, Accept-Encoding' })
+    const repeated = await get('/tagged', { ...br, 'If-None-Match': 'W/"v1+br"' })
+    expect(repeated.status).toBe(304)
+    expect(repeated.headers).toMatchObject({ etag: 'W/"v1+br"', vary: 'Accept, Accept-Encoding' })
     const match = await get('/match', { 'If-Match': 'W/"v1+br", "v2"' })
     expect(match.body.toString()).toBe('{"match":"\\"v1\\", \\"v2\\""}')
   })
 
   it('sends ranges of the file uncompressed', async () => {
-    const whole = await get('/file', br)
-    expect(brotliDecompressSync(whole.body).toString()).toBe(text)
-    expect(whole.headers['accept-ranges']).toBeUndefined()
+    const complete = await get('/file', br)
+    expect(brotliDecompressSync(complete.body).toString()).toBe(text)
+    expect(complete.headers['accept-ranges']).toBeUndefined()
     const part = await get('/file', { ...br, Range: 'bytes=4-7' })
     expect([part.status, part.body.toString()]).toEqual([206, 'same'])
     expect(part.headers['content-encoding']).toBeUndefined()
@@ -155,26 +157,26 @@ describe('compress', () => {
   it.each(['GET', 'HEAD'] as const)(
     'sends one tag of a file for %s, in 200 and 304',
     async (method) => {
-      const whole = await get('/file', br)
-      const tag = String(whole.headers.etag)
+      const complete = await get('/file', br)
+      const tag = String(complete.headers.etag)
       expect(tag).toMatch(/^W\/".+~br"$/)
       const send = (headers: Record<string, string>) =>
         app.inject({ method, url: '/file', headers: { ...br, ...headers } })
-      const again = await send({ 'If-None-Match': tag })
-      expect([again.status, again.headers.etag]).toEqual([304, tag])
-      expect(again.headers).not.toHaveProperty('content-encoding')
+      const repeated = await send({ 'If-None-Match': tag })
+      expect([repeated.status, repeated.headers.etag]).toEqual([304, tag])
+      expect(repeated.headers).not.toHaveProperty('content-encoding')
       const head = await send({})
       expect([head.status, head.headers.etag]).toEqual([200, tag])
       const plain = tag.replace('~br', '')
-      const known = await send({ 'If-None-Match': plain })
-      expect([known.status, known.headers.etag]).toEqual([304, plain])
+      const isMatch = await send({ 'If-None-Match': plain })
+      expect([isMatch.status, isMatch.headers.etag]).toEqual([304, plain])
     },
   )
 
   it('never compresses where a cookie may identify the caller', async () => {
     expect((await get('/session', br)).headers['content-encoding']).toBeUndefined()
-    const seen = await get('/headers', { ...br, Cookie: 'sid=1' })
-    expect(seen.headers).not.toHaveProperty('content-encoding')
+    const headerResponse = await get('/headers', { ...br, Cookie: 'sid=1' })
+    expect(headerResponse.headers).not.toHaveProperty('content-encoding')
     const named = await get('/cookies', { ...br, Cookie: 'sid=1' })
     expect(named.headers['content-encoding']).toBeUndefined()
     expect((await get('/text', { ...br, Cookie: 'theme=dark' })).headers['content-encoding']).toBe(

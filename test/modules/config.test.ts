@@ -37,7 +37,7 @@ async function start(variables: Record<string, string>, options: object = {}): P
   return app.get(MailConfig)
 }
 
-async function faultsOf(variables: Record<string, string>): Promise<string> {
+async function problemsOf(variables: Record<string, string>): Promise<string> {
   const error: unknown = await start(variables).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -67,7 +67,7 @@ describe('@Config', () => {
   })
 
   it('reports every error together with all others', async () => {
-    const report = await faultsOf({ MAIL_PORT: 'many', PORT: 'none', MAIL_PASSWORD: 'short' })
+    const report = await problemsOf({ MAIL_PORT: 'many', PORT: 'none', MAIL_PASSWORD: 'short' })
     expect(report).toContain('MAIL_HOST is not set, for MailConfig.mailHost.')
     expect(report).toContain('MAIL_PORT must be an integer, for MailConfig.mailPort.')
     expect(report).toContain('MAIL_PASSWORD must have at least 8 characters')
@@ -102,7 +102,7 @@ describe('@Config', () => {
 
   it('never shows a secret', async () => {
     const mail = await start(env)
-    const shown = [
+    const output = [
       JSON.stringify(mail),
       inspect(mail, { showHidden: true, depth: 5 }),
       inspect({ mail }, { showHidden: true, getters: true, depth: 5 }),
@@ -110,8 +110,8 @@ describe('@Config', () => {
       JSON.stringify(structuredClone(Object.assign({}, mail))),
       (await app!.inject('/mail')).body,
     ].join()
-    expect(shown).toContain('mail.example')
-    expect(shown).not.toContain('hush')
+    expect(output).toContain('mail.example')
+    expect(output).not.toContain('hush')
   })
 
   it('is created where it is injected, listed or not', async () => {

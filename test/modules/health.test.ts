@@ -22,10 +22,10 @@ class Lamp {
 
 /** A health check whose result the test sets. */
 class Mailer {
-  asked = 0
+  checkCount = 0
   answer: () => unknown = () => true
-  @HealthCheck('mailer') ask(): unknown {
-    this.asked++
+  @HealthCheck('mailer') check(): unknown {
+    this.checkCount++
     return this.answer()
   }
 }
@@ -61,7 +61,9 @@ async function start(options: Parameters<typeof health>[0] = {}): Promise<Mailer
   return mailer
 }
 
-async function ask(path: string): Promise<{ status: number; body: unknown; headers: Headers }> {
+async function getProbe(
+  path: string,
+): Promise<{ status: number; body: unknown; headers: Headers }> {
   const answer = await fetch(`${app!.url}/health/${path}`, { headers: { connection: 'close' } })
   return { status: answer.status, body: await answer.json(), headers: answer.headers }
 }
@@ -70,10 +72,10 @@ describe('health', () => {
   it('is open where every other route is closed, and never cached', async () => {
     await start()
     for (const path of ['live', 'ready']) {
-      const { status, headers } = await ask(path)
+      const { status, headers } = await getProbe(path)
       expect([status, headers.get('cache-control')]).toEqual([200, 'no-store'])
     }
-    expect((await ask('ready')).body).toEqual({
+    expect((await getProbe('ready')).body).toEqual({
       status: 'ok',
       checks: { database: 'ok', mailer: 'ok', eventLoop: 'ok' },
     })
@@ -86,12 +88,12 @@ describe('health', () => {
   ])('is not ready where a check %s, without the reason', async (_, answer) => {
     const mailer = await start({ timeout: 300 })
     mailer.answer = answer
-    const { status, body } = await ask('ready')
+    const { status, body } = await getProbe('ready')
     expect([status, body]).toEqual([
       503,
       { status: 'failing', checks: { database: 'ok', mailer: 'failing', eventLoop: 'ok' } },
     ])
-    expect((await ask('live')).status).toBe(200)
+    expect((await getProbe('live')).status).toBe(200)
   })
 
   it('is not ready while the database is unavailable', async () => {
@@ -112,10 +114,10 @@ describe('health', () => {
     class AppModule {}
     const database = `sqlite:${file}`
     app = await bootstrap(AppModule, { listen: false, logger: false, env: {}, database })
-    const own = app.get(Database)
-    await own.check()
+    const db = app.get(Database)
+    await db.check()
     await rm(file + end)
-    await expect(own.check()).rejects.toMatchObject({ status: 503 })
+    await expect(db.check()).rejects.toMatchObject({ status: 503 })
     const { status, body } = await app.inject('/health/ready')
     expect([status, JSON.parse(body)]).toMatchObject([503, { checks: { database: 'failing' } }])
     await rm(folder, { recursive: true })
@@ -124,32 +126,32 @@ describe('health', () => {
   it('runs its checks once a second, however many requests', async () => {
     const mailer = await start()
     const advance = stopClock()
-    await Promise.all(Array.from({ length: 20 }, () => ask('ready')))
+    await Promise.all(Array.from({ length: 20 }, () => getProbe('ready')))
     advance(999)
-    await ask('ready')
-    expect(mailer.asked).toBe(1)
+    await getProbe('ready')
+    expect(mailer.checkCount).toBe(1)
     advance(1)
-    await ask('ready')
-    expect(mailer.asked).toBe(2)
+    await getProbe('ready')
+    expect(mailer.checkCount).toBe(2)
   })
 
   it('runs a check that never ends again, after ten times its timeout', async () => {
     const mailer = await start({ timeout: 300 })
     const advance = stopClock()
     mailer.answer = () => new Promise(() => undefined)
-    expect((await ask('ready')).status).toBe(503)
+    expect((await getProbe('ready')).status).toBe(503)
     mailer.answer = () => true
     advance(3000)
-    expect((await ask('ready')).status).toBe(503)
-    expect(mailer.asked).toBe(1)
+    expect((await getProbe('ready')).status).toBe(503)
+    expect(mailer.checkCount).toBe(1)
     advance(1000)
-    expect((await ask('ready')).status).toBe(200)
-    expect(mailer.asked).toBe(2)
+    expect((await getProbe('ready')).status).toBe(200)
+    expect(mailer.checkCount).toBe(2)
   })
 
   it('is not ready while the application closes, on new connections too', async () => {
     await start({ leaving: 12_345 })
-    expect((await ask('ready')).status).toBe(200)
+    expect((await getProbe('ready')).status).toBe(200)
     const begin = globalThis.setTimeout
     const closed = new Promise<() => void>((resolve) => {
       jest.spyOn(globalThis, 'setTimeout').mockImplementation(((
@@ -162,12 +164,12 @@ describe('health', () => {
     })
     const closing = app!.close()
     const leave = await closed
-    const { status, body } = await ask('ready')
+    const { status, body } = await getProbe('ready')
     expect([status, body]).toEqual([503, { status: 'closing' }])
-    expect((await ask('live')).status).toBe(200)
+    expect((await getProbe('live')).status).toBe(200)
     leave()
     await closing
-    await expect(ask('ready')).rejects.toThrow()
+    await expect(getProbe('ready')).rejects.toThrow()
   })
 
   it('refuses options without effect, in the start report', async () => {

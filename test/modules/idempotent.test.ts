@@ -22,25 +22,28 @@ class Order {
   @Field('integer') amount!: number
 }
 
-let made = 0
+let writeCount = 0
 let release: () => void = () => undefined
 let arrived: () => void = () => undefined
 
 @Controller('/orders')
 class OrderController {
   @Post('/', { body: Order }) create(body: Order) {
-    made++
-    return reply({ number: made, amount: body.amount }, 201).header('Location', `/orders/${made}`)
+    writeCount++
+    return reply({ number: writeCount, amount: body.amount }, 201).header(
+      'Location',
+      `/orders/${writeCount}`,
+    )
   }
   @Post('/with-cookie') withCookie() {
-    return reply({ number: ++made }).cookie('last', String(made))
+    return reply({ number: ++writeCount }).cookie('last', String(writeCount))
   }
   @Put('/<id:int>', { body: Order }) put(id: number, body: Order) {
-    made++
-    return { id, number: made, amount: body.amount }
+    writeCount++
+    return { id, number: writeCount, amount: body.amount }
   }
   @Post('/fails') fails() {
-    made++
+    writeCount++
     throw new HttpError(409, 'Sold out.')
   }
   @NoAuth @Post('/slow') async slow() {
@@ -52,13 +55,13 @@ class OrderController {
   }
   @NoAuth @Post('/of-visitor') ofVisitor(session: Session) {
     session.visits = Number(session.visits ?? 0) + 1
-    return { number: ++made }
+    return { number: ++writeCount }
   }
   @NoAuth @Post('/of-basic') ofBasic(headers: { [name: string]: string }) {
-    return { number: ++made, by: headers.authorization }
+    return { number: ++writeCount, by: headers.authorization }
   }
   @NoAuth @Post('/of-cookie') ofCookie(cookies: { [name: string]: string }) {
-    return { number: ++made, cart: cookies.cart }
+    return { number: ++writeCount, cart: cookies.cart }
   }
   @Post('/varied') varied() {
     return reply({})
@@ -120,24 +123,24 @@ function send(key: string | undefined, body: unknown, path = '/orders', more: Re
 describe('idempotent', () => {
   it('runs a write once, and repeats its response for every retry', async () => {
     const first = await send('a', { amount: 2 })
-    const again = await send('"a"', { amount: 2 })
-    expect([first.status, again.status]).toEqual([201, 201])
+    const repeated = await send('"a"', { amount: 2 })
+    expect([first.status, repeated.status]).toEqual([201, 201])
     const body = await first.text()
-    expect(await again.text()).toBe(body)
-    expect(again.headers.get('location')).toBe(first.headers.get('location'))
-    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
-    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(await repeated.text()).toBe(body)
+    expect(repeated.headers.get('location')).toBe(first.headers.get('location'))
+    expect(repeated.headers.get('content-type')).toBe(first.headers.get('content-type'))
+    expect(repeated.headers.get('idempotent-replayed')).toBe('true')
   })
 
   it('stores no response with a credential, and does not repeat its write', async () => {
     const first = await send('cookie', {}, '/orders/with-cookie')
-    const before = made
-    const again = await send('cookie', {}, '/orders/with-cookie')
+    const before = writeCount
+    const repeated = await send('cookie', {}, '/orders/with-cookie')
     expect([first.status, first.headers.get('set-cookie')]).toEqual([
       200,
       expect.stringMatching(/^last=/),
     ])
-    expect([again.status, await again.json(), made]).toEqual([
+    expect([repeated.status, await repeated.json(), writeCount]).toEqual([
       409,
       {
         error:
@@ -149,17 +152,17 @@ describe('idempotent', () => {
 
   it('repeats responses of crud writes, with all their headers', async () => {
     const first = await send('p', { to: 'Ann' }, '/parcels')
-    const again = await send('p', { to: 'Ann' }, '/parcels')
-    const shown = (answer: Response) => [
+    const repeated = await send('p', { to: 'Ann' }, '/parcels')
+    const partsOf = (answer: Response) => [
       answer.status,
       ...['etag', 'location', 'vary'].map((name) => answer.headers.get(name)),
     ]
-    expect(shown(first)).toEqual([201, '"1"', '/parcels/1', expect.anything()])
-    expect(shown(again)).toEqual(shown(first))
+    expect(partsOf(first)).toEqual([201, '"1"', '/parcels/1', expect.anything()])
+    expect(partsOf(repeated)).toEqual(partsOf(first))
     const exposed = 'access-control-expose-headers'
     expect(first.headers.get(exposed)).toBe('FreshToken, ETag')
-    expect(again.headers.get(exposed)).toBe('FreshToken, ETag, Idempotent-Replayed')
-    expect(await again.json()).toEqual({ id: 1, to: 'Ann', version: 1 })
+    expect(repeated.headers.get(exposed)).toBe('FreshToken, ETag, Idempotent-Replayed')
+    expect(await repeated.json()).toEqual({ id: 1, to: 'Ann', version: 1 })
     const varied = await send('w', {}, '/orders/varied')
     const variedAgain = await send('w', {}, '/orders/varied')
     expect(variedAgain.headers.get('vary')).toBe(varied.headers.get('vary'))
@@ -168,15 +171,15 @@ describe('idempotent', () => {
   })
 
   it('identifies a key by user, method and path, and refuses it for another body', async () => {
-    const before = made
+    const before = writeCount
     const other = await send('a', { amount: 3 })
     expect(other.status).toBe(422)
-    expect(made).toBe(before)
+    expect(writeCount).toBe(before)
     const bob = { headers: { Authorization: `Bearer ${tokens.bob}` } }
     expect((await send('a', { amount: 3 }, '/orders', bob)).status).toBe(201)
     expect((await send('a', { amount: 3 }, '/orders/1', { method: 'PUT' })).status).toBe(200)
     expect((await send('a', { amount: 3 }, '/orders/2', { method: 'PUT' })).status).toBe(200)
-    expect(made).toBe(before + 3)
+    expect(writeCount).toBe(before + 3)
   })
 
   it('never sends one visitor the response of another', async () => {
@@ -196,25 +199,25 @@ describe('idempotent', () => {
     expect(await basic('Basic Ym9i')).toBe(ann + 1)
     expect(await basic('Basic YW5u')).toBe(ann)
     const cart = (name: string) => number('/orders/of-cookie', { cookie: `cart=${name}` })
-    const kept = await cart('ann')
-    expect([await cart('bob'), await cart('ann')]).toEqual([422, kept])
+    const annCart = await cart('ann')
+    expect([await cart('bob'), await cart('ann')]).toEqual([422, annCart])
   })
 
   it('stores only successes, and nothing without a key', async () => {
-    const before = made
+    const before = writeCount
     for (const key of ['f', 'f', undefined, undefined])
       expect((await send(key, {}, '/orders/fails')).status).toBe(409)
-    expect(made).toBe(before + 4)
+    expect(writeCount).toBe(before + 4)
     expect((await send('v', { amount: 'x' })).status).toBe(400)
     expect((await send('v', { amount: 1 })).status).toBe(201)
   })
 
   it('returns 409 while the first request is running', async () => {
-    const began = new Promise<void>((resolve) => {
+    const started = new Promise<void>((resolve) => {
       arrived = resolve
     })
     const first = send('slow', {}, '/orders/slow')
-    await began
+    await started
     const meanwhile = await send('slow', {}, '/orders/slow')
     expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([409, '1'])
     release()

@@ -62,7 +62,7 @@ const here = (): HttpRequest => currentRequest()!
 
 @Controller('/kept')
 @Secured
-class KeptController {
+class CachedController {
   static inject = [Database]
   constructor(private readonly database: Database) {}
 
@@ -96,7 +96,7 @@ class KeptController {
   @Get('/raw-headers') @CacheFor('60s') rawHeaders() {
     return here().incoming.rawHeaders
   }
-  @Get('/later') @CacheFor('60s') async later() {
+  @Get('/later') @CacheFor('60s') async afterQuery() {
     const request = here()
     await this.database.records(Lamp).find(1)
     return { sub: request.user?.sub }
@@ -141,7 +141,7 @@ class SharedController {
   }
 }
 
-@Module({ controllers: [KeptController, SharedController], records: [Clerk, Lamp] })
+@Module({ controllers: [CachedController, SharedController], records: [Clerk, Lamp] })
 class AppModule {}
 
 const lines: { level: string; message: string }[] = []
@@ -174,7 +174,7 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
   })
   afterAll(() => app.close())
 
-  const ask = async (path: string, token: string) => {
+  const get = async (path: string, token: string) => {
     const headers = { cookie: `a=${token === boss ? 'boss' : 'clerk'}` }
     const answer = await app.inject({ url: path, token, headers })
     return { status: answer.status, body: answer.body, name: answer.headers['x-name'] }
@@ -188,8 +188,8 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
     'Responses of /kept/%s are not shared between callers, and one warning names the route',
     async (name) => {
       lines.length = 0
-      const first = await ask(`/kept/${name}`, boss)
-      const second = await ask(`/kept/${name}`, clerk)
+      const first = await get(`/kept/${name}`, boss)
+      const second = await get(`/kept/${name}`, clerk)
       expect([first.status, second.status]).toEqual([200, 200])
       if (name === 'by-user-and-cookie') {
         const other = await app.inject({ url: '/kept/by-user-and-cookie', token: clerk })
@@ -197,7 +197,7 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
       }
       expect([second.body, second.name]).not.toEqual([first.body, first.name])
       expect(second.body).not.toContain('1007')
-      await ask(`/kept/${name}`, boss)
+      await get(`/kept/${name}`, boss)
       const warnings = lines.filter(({ message }) => message.includes('@CacheFor on Kept'))
       expect(warnings.map(({ level }) => level)).toEqual(['warn'])
     },
@@ -207,8 +207,8 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
     'the response of /shared/%s is created once',
     async (name) => {
       lines.length = 0
-      const first = await ask(`/shared/${name}`, boss)
-      expect(await ask(`/shared/${name}`, clerk)).toEqual(first)
+      const first = await get(`/shared/${name}`, boss)
+      expect(await get(`/shared/${name}`, clerk)).toEqual(first)
       expect(lines).toEqual([])
     },
   )
@@ -217,12 +217,12 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
     'the response of /shared/%s is cached for each',
     async (name) => {
       const [first, second] = [
-        await ask(`/shared/${name}`, boss),
-        await ask(`/shared/${name}`, clerk),
+        await get(`/shared/${name}`, boss),
+        await get(`/shared/${name}`, clerk),
       ]
       expect(second.body).not.toBe(first.body)
-      expect(await ask(`/shared/${name}`, boss)).toEqual(first)
-      expect(await ask(`/shared/${name}`, clerk)).toEqual(second)
+      expect(await get(`/shared/${name}`, boss)).toEqual(first)
+      expect(await get(`/shared/${name}`, clerk)).toEqual(second)
     },
   )
 })

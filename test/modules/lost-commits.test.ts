@@ -11,5 +11,5 @@ it('writes no row twice where connections are cut before, during and after the c
     ...{ keys: 48, clients: 8, cutEvery: 3 },
   })
   expect(outcome.cut).toBeGreaterThan(12)
-  expect(outcome).toMatchObject({ known: 48, rowsWrittenTwice: 0, rowsMissing: 0 })
+  expect(outcome).toMatchObject({ settledKeys: 48, rowsWrittenTwice: 0, rowsMissing: 0 })
 })

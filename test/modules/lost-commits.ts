@@ -67,7 +67,7 @@ export interface Outcome {
   /** Commits that were cut. */
   readonly cut: number
   /** Keys whose retry returned the first response, or reported that the first request had run. */
-  readonly known: number
+  readonly settledKeys: number
   readonly rowsWrittenTwice: number
   /** Keys with a success response but without a row. */
   readonly rowsMissing: number
@@ -92,13 +92,13 @@ export async function loseCommits(
       return cuts[cut++ % cuts.length]
     }
     let next = 0
-    let known = 0
+    let settledKeys = 0
     const work = async (): Promise<void> => {
       for (;;) {
         const key = next++
         if (key >= keys) return
         await payUntilKnown(app as Application, ways[key % ways.length] as string, `key-${key}`)
-        known++
+        settledKeys++
       }
     }
     await Promise.all(Array.from({ length: clients }, work))
@@ -108,7 +108,7 @@ export async function loseCommits(
     for (const { reference } of rows) counts.set(reference, (counts.get(reference) ?? 0) + 1)
     return {
       cut,
-      known,
+      settledKeys,
       rowsWrittenTwice: [...counts.values()].filter((count) => count > 1).length,
       rowsMissing: keys - counts.size,
     }

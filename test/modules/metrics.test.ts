@@ -91,8 +91,8 @@ describe('metrics', () => {
     // Each family is described once, before its samples, and all its samples follow.
     const described: string[] = []
     for (const line of text.trimEnd().split('\n')) {
-      const [, what, name = ''] = /^# (HELP|TYPE) (\w+) /.exec(line) ?? []
-      if (what === 'HELP') described.push(name)
+      const [, keyword, name = ''] = /^# (HELP|TYPE) (\w+) /.exec(line) ?? []
+      if (keyword === 'HELP') described.push(name)
       expect(line.replace('# HELP ', '').replace('# TYPE ', '')).toMatch(
         new RegExp(`^${described.at(-1) ?? 'none'}(?:_bucket|_sum|_count)?[{ ]`),
       )
@@ -125,19 +125,19 @@ describe('metrics', () => {
 
   it('has exemplars of sampled traces in OpenMetrics, where enabled', async () => {
     @Module({ imports: [metrics({ exemplars: true })], controllers: [ItemController] })
-    class ShownModule {}
-    const shown = await bootstrap(ShownModule, { ...settings, env })
+    class ExemplarModule {}
+    const exemplarApp = await bootstrap(ExemplarModule, { ...settings, env })
     const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
-    const ask = async (flags: string, id: string): Promise<void> => {
+    const send = async (flags: string, id: string): Promise<void> => {
       const headers = { traceparent: `00-${id}-${span}-${flags}` }
-      await (await fetch(`${shown.url}/items/1`, { headers })).text()
+      await (await fetch(`${exemplarApp.url}/items/1`, { headers })).text()
     }
-    await ask('01', trace)
-    await ask('00', 'f'.repeat(32))
+    await send('01', trace)
+    await send('00', 'f'.repeat(32))
     const accept = 'application/openmetrics-text'
-    const open = await (await fetch(`${shown.url}/metrics`, { headers: { accept } })).text()
-    const plain = await (await fetch(`${shown.url}/metrics`)).text()
-    await shown.close()
+    const open = await (await fetch(`${exemplarApp.url}/metrics`, { headers: { accept } })).text()
+    const plain = await (await fetch(`${exemplarApp.url}/metrics`)).text()
+    await exemplarApp.close()
     const exemplars = [
       ...open.matchAll(/le="[^"]+"\} \d+ # \{trace_id="(\w+)"\} [\d.e-]+ [\d.]+$/gm),
     ]

@@ -27,8 +27,8 @@ class PageController {
 let app: Application | undefined
 afterEach(() => app?.close())
 
-async function start(...given: Parameters<typeof securityHeaders>) {
-  @Module({ controllers: [PageController], imports: [securityHeaders(...given)] })
+async function start(...args: Parameters<typeof securityHeaders>) {
+  @Module({ controllers: [PageController], imports: [securityHeaders(...args)] })
   class AppModule {}
   app = await bootstrap(AppModule, {
     port: 0,
@@ -43,30 +43,30 @@ async function start(...given: Parameters<typeof securityHeaders>) {
 }
 
 it('sends policies with HTML, and keeps the policies of a page', async () => {
-  const ask = await start()
-  const page = await ask('/page')
+  const getHeaders = await start()
+  const page = await getHeaders('/page')
   expect(page.get('content-security-policy')).toMatch(
     /^default-src 'self'.*frame-ancestors 'none'$/,
   )
   expect(page.get('x-frame-options')).toBe('DENY')
   expect(page.get('referrer-policy')).toBe('no-referrer')
   expect(page.get('strict-transport-security')).toBeNull()
-  expect((await ask('/own')).get('content-security-policy')).toBe("default-src 'none'")
-  expect((await ask('/data')).get('content-security-policy')).toBeNull()
-  const swagger = await ask('/swagger')
+  expect((await getHeaders('/own')).get('content-security-policy')).toBe("default-src 'none'")
+  expect((await getHeaders('/data')).get('content-security-policy')).toBeNull()
+  const swagger = await getHeaders('/swagger')
   expect(swagger.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'/)
   expect(swagger.get('x-frame-options')).toBe('DENY')
 })
 
 it('sends Strict-Transport-Security over https only', async () => {
-  const ask = await start()
-  const secure = await ask('/page', { 'X-Forwarded-Proto': 'https' })
+  const getHeaders = await start()
+  const secure = await getHeaders('/page', { 'X-Forwarded-Proto': 'https' })
   expect(secure.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains')
 })
 
 it('omits headers that are switched off, and refuses options without an effect', async () => {
-  const ask = await start({ csp: false, frame: 'SAMEORIGIN', referrer: false, hsts: false })
-  const page = await ask('/page', { 'X-Forwarded-Proto': 'https' })
+  const getHeaders = await start({ csp: false, frame: 'SAMEORIGIN', referrer: false, hsts: false })
+  const page = await getHeaders('/page', { 'X-Forwarded-Proto': 'https' })
   expect(page.get('content-security-policy')).toBeNull()
   expect(page.get('x-frame-options')).toBe('SAMEORIGIN')
   expect(page.get('strict-transport-security')).toBeNull()

@@ -29,7 +29,7 @@ import { startPostgres, type PostgresServer } from '../records/postgres-server.j
 import { startStallingProxy, type StallingProxy } from '../records/stalling-proxy.js'
 
 let done = 0
-let made = 0
+let createdCount = 0
 
 @Record
 @NoAuth
@@ -46,16 +46,16 @@ class DeskController {
     return { plain: true }
   }
 
-  @Get('/own') @Secured own() {
-    return { own: true }
+  @Get('/own') @Secured secured() {
+    return { secured: true }
   }
 
-  @Get('/kept') @CacheFor('1h') async kept() {
-    made++
+  @Get('/kept') @CacheFor('1h') async cached() {
+    createdCount++
     const count = this.database.records(Note).count()
-    if (made === 1) await count
+    if (createdCount === 1) await count
     else count.catch(() => undefined)
-    return { made }
+    return { createdCount }
   }
 
   @Post('/orders') @NoAuth order() {
@@ -80,7 +80,7 @@ class Work {
 const Invitations = oneTime<{ name: string }>('invitation', { for: '1h' })
 
 @Controller('/later')
-class LaterController {
+class JobController {
   static inject = [Jobs, Invitations]
   constructor(
     readonly jobs: Jobs,
@@ -101,11 +101,11 @@ class LaterController {
 }
 
 @Module({
-  controllers: [LaterController],
+  controllers: [JobController],
   providers: [Work, Invitations],
   imports: [jobs({ work: true })],
 })
-class LaterModule {}
+class JobModule {}
 
 @Module({
   controllers: [DeskController],
@@ -177,33 +177,33 @@ async function start(
 /** A limit in milliseconds for operations that must not wait, even on a busy machine. */
 const soon = 20_000
 
-function within<T>(answer: Promise<T>): Promise<T> {
-  const late = new Promise<never>((_, reject) => {
+function withTimeout<T>(answer: Promise<T>): Promise<T> {
+  const timedOut = new Promise<never>((_, reject) => {
     setTimeout(reject, soon, new Error(`nothing came within ${soon} ms`)).unref()
   })
-  return Promise.race([answer, late])
+  return Promise.race([answer, timedOut])
 }
 
 describe('while the database does not respond', () => {
   it('limits are counted in memory, and probes and metrics are not counted', async () => {
     const app = await start(DeskModule)
-    const ask = (path: string) => within(fetch(app.url + path))
-    expect((await ask('/plain')).headers.get('ratelimit')).toMatch(/r=4/)
+    const get = (path: string) => withTimeout(fetch(app.url + path))
+    expect((await get('/plain')).headers.get('ratelimit')).toMatch(/r=4/)
     proxy.stall()
     for (let time = 0; time < 10; time++) {
-      const live = await ask('/health/live')
+      const live = await get('/health/live')
       expect([live.status, live.headers.get('ratelimit')]).toEqual([200, null])
-      expect((await ask('/metrics')).status).toBe(200)
+      expect((await get('/metrics')).status).toBe(200)
     }
-    expect((await ask('/health/ready')).status).toBe(503)
-    const plain = await Promise.all(Array.from({ length: 6 }, () => ask('/plain')))
+    expect((await get('/health/ready')).status).toBe(503)
+    const plain = await Promise.all(Array.from({ length: 6 }, () => get('/plain')))
     expect(plain.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])
   })
 
   it('a write with a key is 503 and does not run, and the key is free afterwards', async () => {
     const app = await start(UnlimitedModule)
     const order = () =>
-      within(
+      withTimeout(
         fetch(`${app.url}/orders`, { method: 'POST', headers: { 'idempotency-key': 'stalled' } }),
       )
     const before = done
@@ -226,20 +226,21 @@ describe('while the database does not respond', () => {
     const first = await fetch(`${app.url}/visits`, { method: 'POST' })
     const [cookie = ''] = (first.headers.get('set-cookie') ?? '').split(';')
     const token = await app.get(Auth).getToken({ sub: 'ada' })
-    const visit = () => within(fetch(`${app.url}/visits`, { method: 'POST', headers: { cookie } }))
-    const own = () =>
-      within(fetch(`${app.url}/own`, { headers: { authorization: `Bearer ${token}` } }))
+    const visit = () =>
+      withTimeout(fetch(`${app.url}/visits`, { method: 'POST', headers: { cookie } }))
+    const getSecured = () =>
+      withTimeout(fetch(`${app.url}/own`, { headers: { authorization: `Bearer ${token}` } }))
     proxy.stall()
-    for (const ask of [visit, own, visit, own]) {
-      const refused = await ask()
+    for (const send of [visit, getSecured, visit, getSecured]) {
+      const refused = await send()
       expect([refused.status, refused.headers.get('set-cookie')]).toEqual([503, null])
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     }
     proxy.resume()
-    const again = await untilAnswered(visit)
+    const response = await untilAnswered(visit)
     // A refused request was not counted, or was stored when its response was late.
-    expect(((await again.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
-    expect((await untilAnswered(own)).status).toBe(200)
+    expect(((await response.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
+    expect((await untilAnswered(getSecured)).status).toBe(200)
   })
 
   it('agents get 503 and stay signed in, and limits of users count by address', async () => {
@@ -247,7 +248,7 @@ describe('while the database does not respond', () => {
     const authorization = `Bearer ${await app.get(Auth).getToken({ sub: 'ada' })}`
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
     const list = () =>
-      within(
+      withTimeout(
         fetch(`${app.url}/mcp`, {
           method: 'POST',
           headers: {
@@ -263,7 +264,7 @@ describe('while the database does not respond', () => {
     const refused = await list()
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([503, null])
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    const open = await within(fetch(`${app.url}/agent/open`, { headers: { authorization } }))
+    const open = await withTimeout(fetch(`${app.url}/agent/open`, { headers: { authorization } }))
     expect(open.status).toBe(200)
     proxy.resume()
     expect(await (await untilAnswered(list)).text()).toContain('"name"')
@@ -271,22 +272,29 @@ describe('while the database does not respond', () => {
 
   it('cached responses are created again, and cached again afterwards', async () => {
     const app = await start(UnlimitedModule)
-    const ask = async () =>
-      (await within(fetch(`${app.url}/kept`))).json() as Promise<{ made: number }>
-    expect([await ask(), await ask()]).toEqual([{ made: 1 }, { made: 1 }])
+    const getCached = async () =>
+      (await withTimeout(fetch(`${app.url}/kept`))).json() as Promise<{ createdCount: number }>
+    expect([await getCached(), await getCached()]).toEqual([
+      { createdCount: 1 },
+      { createdCount: 1 },
+    ])
     proxy.stall()
     // Repeats until the server has noticed the stall.
-    while ((await ask()).made === 1) await new Promise((resolve) => setTimeout(resolve, 50))
-    const { made: then } = await ask()
-    expect((await ask()).made).toBe(then + 1)
+    while ((await getCached()).createdCount === 1)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    const { createdCount: then } = await getCached()
+    expect((await getCached()).createdCount).toBe(then + 1)
     proxy.resume()
-    while ((await ask()).made !== made || (await ask()).made !== made)
+    while (
+      (await getCached()).createdCount !== createdCount ||
+      (await getCached()).createdCount !== createdCount
+    )
       await new Promise((resolve) => setTimeout(resolve, 50))
   })
 
   it('jobs and one-time tokens are 503: no token is lost, and jobs continue afterwards', async () => {
-    const app = await start(LaterModule, { handler: 1000 })
-    const post = (path: string) => within(fetch(`${app.url}/later${path}`, { method: 'POST' }))
+    const app = await start(JobModule, { handler: 1000 })
+    const post = (path: string) => withTimeout(fetch(`${app.url}/later${path}`, { method: 'POST' }))
     const token = await (await post('/tokens')).text()
     proxy.stall()
     const refused = await Promise.all([post('/jobs/1'), post(`/tokens/${token}`)])
@@ -316,9 +324,9 @@ describe('the database timeout', () => {
     const app = await start(UnlimitedModule)
     const database = app.get(DeskController).database
     const store = database.timeouts(50)
-    let asked = 0
+    let runCount = 0
     const never = () => {
-      asked++
+      runCount++
       return new Promise(() => undefined)
     }
     proxy.stall()
@@ -327,16 +335,16 @@ describe('the database timeout', () => {
       expect(error).toBeInstanceOf(HttpError)
       expect((error as HttpError).status).toBe(503)
     }
-    expect([asked, store.isUnresponsive]).toEqual([1, true])
+    expect([runCount, store.isUnresponsive]).toEqual([1, true])
     proxy.resume()
     while (store.isUnresponsive) await new Promise((resolve) => setTimeout(resolve, 10))
     expect(await store.run(() => 7)).toBe(7)
   })
 })
 
-async function untilAnswered(ask: () => Promise<Response>): Promise<Response> {
+async function untilAnswered(send: () => Promise<Response>): Promise<Response> {
   for (;;) {
-    const answer = await ask()
+    const answer = await send()
     if (![503, 409].includes(answer.status)) return answer
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

@@ -132,8 +132,8 @@ describe.each(engines)('testApplication on %s', (name, options) => {
   it('sends bodies, queries, headers and files', async () => {
     await reset()
     const ann = desk.as({ sub: '7' })
-    const made = await ann.post('/tickets', { title: 'x' })
-    expect([made.status, made.body]).toEqual([201, { id: 1, title: 'x', by: '7' }])
+    const created = await ann.post('/tickets', { title: 'x' })
+    expect([created.status, created.body]).toEqual([201, { id: 1, title: 'x', by: '7' }])
     const listed = await ann.get('/titles', { query: { a: 1, b: ['x', 'y'], c: undefined } })
     expect(listed.body).toEqual({ titles: ['x'], query: { a: '1', b: ['x', 'y'] } })
     const photo = await desk.anonymous.post(
@@ -162,8 +162,8 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     visitor.forget()
     await desk.anonymous.post('/login')
     // A page of the application itself may write with the cookie.
-    const made = await desk.anonymous.post('/tickets', { title: 'by cookie' })
-    expect(made.body.by).toBe('9')
+    const created = await desk.anonymous.post('/tickets', { title: 'by cookie' })
+    expect(created.body.by).toBe('9')
     desk.anonymous.forget()
     expect((await desk.anonymous.post('/tickets', { title: 'no' })).status).toBe(401)
   })
@@ -178,8 +178,8 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     expect((await desk.anonymous.graphql(text, { title: 'g' })).errors?.[0].extensions.code).toBe(
       'UNAUTHENTICATED',
     )
-    const told = ann.subscribe('subscription { ticketChanged { event id } }')
-    const first = told.next()
+    const subscription = ann.subscribe('subscription { ticketChanged { event id } }')
+    const first = subscription.next()
     const answered = { yet: false }
     void first.then(() => (answered.yet = true))
     // The subscription is open once the first of these changes arrives.
@@ -188,7 +188,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
     expect((await first).value?.data.ticketChanged.event).toBe('created')
-    await told.return()
+    await subscription.return()
   })
 
   it('reads event streams', async () => {

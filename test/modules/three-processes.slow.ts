@@ -16,7 +16,7 @@ interface Shop {
   /** Lines of its access log. */
   readonly lines: { readonly route: string | null; readonly status: number }[]
   /** The number of requests it received, by path and status. */
-  readonly asked: Map<string, number>
+  readonly requestCounts: Map<string, number>
 }
 
 let postgres: OwnPostgres
@@ -41,7 +41,12 @@ async function startShop(database: string): Promise<Shop> {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
   })
-  const shop = { child, url: '', lines: [] as Shop['lines'], asked: new Map<string, number>() }
+  const shop = {
+    child,
+    url: '',
+    lines: [] as Shop['lines'],
+    requestCounts: new Map<string, number>(),
+  }
   const output = createInterface({ input: child.stdout })
   output.on('line', (line) => {
     if (!line.startsWith('{')) shop.url = line
@@ -53,16 +58,20 @@ async function startShop(database: string): Promise<Shop> {
   return shop
 }
 
-async function ask(shop: Shop, path: string, init?: RequestInit): Promise<Response> {
+async function send(shop: Shop, path: string, init?: RequestInit): Promise<Response> {
   const answer = await fetch(shop.url + path, init)
   const name = `${path} ${answer.status}`
-  shop.asked.set(name, (shop.asked.get(name) ?? 0) + 1)
+  shop.requestCounts.set(name, (shop.requestCounts.get(name) ?? 0) + 1)
   return answer
 }
 
 function order(shop: Shop, key: string): Promise<Response> {
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': key }
-  return ask(shop, '/shop/orders', { method: 'POST', headers, body: JSON.stringify({ name: key }) })
+  return send(shop, '/shop/orders', {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ name: key }),
+  })
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
@@ -70,13 +79,13 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 const total = async (shop: Shop): Promise<number> =>
-  ((await (await ask(shop, '/shop/total')).json()) as { total: number }).total
+  ((await (await send(shop, '/shop/total')).json()) as { total: number }).total
 
 it('three processes share a limit', async () => {
   const answers: Response[] = []
   // Few at a time: each process counts alone where a count takes longer than throttle waits for it.
   for (let n = 0; n < 9; n += shops.length)
-    answers.push(...(await Promise.all(shops.map((shop) => ask(shop, '/shop/limited')))))
+    answers.push(...(await Promise.all(shops.map((shop) => send(shop, '/shop/limited')))))
   const statuses = answers.map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(6)
   expect(statuses.filter((status) => status === 429)).toHaveLength(3)
@@ -86,7 +95,7 @@ it('three processes share a limit', async () => {
 })
 
 it('requests continue when one process is killed: completed writes are there, once', async () => {
-  const [killed, ...others] = shops
+  const [killed, ...running] = shops
   const answered = new Map<string, unknown>()
   let sent = 0
   const write = async (worker: number): Promise<void> => {
@@ -109,18 +118,18 @@ it('requests continue when one process is killed: completed writes are there, on
   await until(() => killed!.child.signalCode !== null)
   expect(answered.size).toBeGreaterThan(100)
 
-  const before = await total(others[0]!)
+  const before = await total(running[0]!)
   const keys = [...answered.keys()].slice(0, 60)
-  const repeated = await Promise.all(keys.map((key, index) => order(others[index % 2]!, key)))
+  const repeated = await Promise.all(keys.map((key, index) => order(running[index % 2]!, key)))
   expect(await Promise.all(repeated.map((one) => one.json()))).toEqual(
     keys.map((key) => answered.get(key)),
   )
-  expect(await total(others[0]!)).toBe(before)
+  expect(await total(running[0]!)).toBe(before)
   expect(before).toBeGreaterThanOrEqual(answered.size)
 })
 
 it('the limit keeps the counts of the killed process', async () => {
-  for (const shop of shops.slice(1)) expect((await ask(shop, '/shop/limited')).status).toBe(429)
+  for (const shop of shops.slice(1)) expect((await send(shop, '/shop/limited')).status).toBe(429)
 })
 
 it('a cached response that another process has invalidated is dropped', async () => {
@@ -134,7 +143,7 @@ it('each process has the metrics of its own requests in /metrics and in its acce
   for (const shop of shops.slice(1)) {
     const text = await (await fetch(`${shop.url}/metrics`)).text()
     const counted = new Map<string, number>()
-    for (const [name, times] of shop.asked) {
+    for (const [name, times] of shop.requestCounts) {
       const [path, status] = name.split(' ') as [string, string]
       const method = path === '/shop/orders' ? 'POST' : 'GET'
       const labels = `{method="${method}",route="${path}",status="${status}"}`
@@ -146,9 +155,9 @@ it('each process has the metrics of its own requests in /metrics and in its acce
       await until(() => lines() >= times)
       expect([name, lines()]).toEqual([name, times])
     }
-    expect(counted).toEqual(shop.asked)
+    expect(counted).toEqual(shop.requestCounts)
     const [, throttled] = text.split('\nhttp_requests_throttled_total ')
-    expect(Number.parseInt(throttled ?? '', 10)).toBe(shop.asked.get('/shop/limited 429'))
+    expect(Number.parseInt(throttled ?? '', 10)).toBe(shop.requestCounts.get('/shop/limited 429'))
   }
 })
 
@@ -170,7 +179,7 @@ it('readiness is false for a closed or closing process, or without a database', 
   expect(await ready(staying)).toEqual([503, 'failing'])
   expect((await fetch(`${staying.url}/health/live`)).status).toBe(200)
   // Processes cannot count together now, and no request is refused for that.
-  expect((await ask(staying, '/metrics')).status).toBe(200)
+  expect((await send(staying, '/metrics')).status).toBe(200)
   await postgres.start()
   await until(() => isReady(staying))
   await until(() => isReady(leaving))

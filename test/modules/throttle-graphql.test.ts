@@ -54,45 +54,45 @@ async function start(relay = false) {
 
 describe('@Throttle on root fields', () => {
   it('counts every alias, and refuses the operation as a whole', async () => {
-    const ask = await start()
-    const first = await ask('/rates', '{ a: rate b: rate free }')
+    const send = await start()
+    const first = await send('/rates', '{ a: rate b: rate free }')
     expect(await first.json()).toEqual({ data: { a: 7, b: 7, free: 8 } })
     expect(first.headers.get('ratelimit')).toMatch(/^"3\/m";r=1/)
-    const both = await ask('/rates', '{ a: rate b: rate }')
-    expect(both.status).toBe(429)
-    expect(both.headers.get('retry-after')).toMatch(/^\d+$/)
-    expect(await both.json()).toEqual({
+    const second = await send('/rates', '{ a: rate b: rate }')
+    expect(second.status).toBe(429)
+    expect(second.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(await second.json()).toEqual({
       error: 'Too many requests',
       data: null,
       errors: [{ message: 'Too many requests', extensions: { code: 'TOO_MANY_REQUESTS' } }],
     })
     // Neither of the two was counted.
-    expect((await ask('/rates', '{ rate }')).status).toBe(200)
-    expect((await ask('/rates', '{ rate }')).status).toBe(429)
-    expect((await ask('/rates', '{ free }')).headers.get('ratelimit')).toBeNull()
+    expect((await send('/rates', '{ rate }')).status).toBe(200)
+    expect((await send('/rates', '{ rate }')).status).toBe(429)
+    expect((await send('/rates', '{ free }')).headers.get('ratelimit')).toBeNull()
   })
 
   it('counts with GET, too', async () => {
-    const ask = await start()
-    await ask('/rates', '{ a: rate b: rate c: rate }')
+    const send = await start()
+    await send('/rates', '{ a: rate b: rate c: rate }')
     const answer = await fetch(`${app?.url}/rates?query=${encodeURIComponent('{ rate }')}`)
     expect(answer.status).toBe(429)
   })
 
   it('works for generated fields of a record, each with its own count', async () => {
-    const ask = await start()
+    const send = await start()
     for (const status of [200, 200, 429])
-      expect((await ask('/graphql', '{ lamps { id } }')).status).toBe(status)
-    expect((await ask('/graphql', '{ lampCount }')).status).toBe(200)
+      expect((await send('/graphql', '{ lamps { id } }')).status).toBe(status)
+    expect((await send('/graphql', '{ lampCount }')).status).toBe(200)
   })
 
   it('counts a record read by its global id like its query', async () => {
-    const ask = await start(true)
+    const send = await start(true)
     const id = toGlobalId('Lamp', 1)
-    expect((await ask('/graphql', `{ node(id: "${id}") { id } }`)).status).toBe(200)
-    expect((await ask('/graphql', `{ nodes(ids: ["${id}"]) { id } }`)).status).toBe(200)
-    expect((await ask('/graphql', `{ lamp(id: "${id}") { id } }`)).status).toBe(429)
-    expect((await ask('/graphql', '{ node(id: "none") { id } }')).status).toBe(200)
+    expect((await send('/graphql', `{ node(id: "${id}") { id } }`)).status).toBe(200)
+    expect((await send('/graphql', `{ nodes(ids: ["${id}"]) { id } }`)).status).toBe(200)
+    expect((await send('/graphql', `{ lamp(id: "${id}") { id } }`)).status).toBe(429)
+    expect((await send('/graphql', '{ node(id: "none") { id } }')).status).toBe(200)
   })
 
   it('stops the start for options without effect', async () => {

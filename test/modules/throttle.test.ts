@@ -74,52 +74,52 @@ async function start(module: new () => object = AppModule, more: BootstrapOption
 
 describe('@Throttle', () => {
   it('has one count for the pattern of a route and returns 429 with the wait', async () => {
-    const ask = await start()
-    const first = await ask('/items/1')
+    const send = await start()
+    const first = await send('/items/1')
     expect(first.status).toBe(200)
     expect(first.headers.get('ratelimit')).toMatch(/^"2\/m";r=1;t=(60|59)$/)
     expect(first.headers.get('ratelimit-policy')).toBe('"2/m";q=2;w=60')
-    expect((await ask('/items/2', { method: 'HEAD' })).headers.get('ratelimit')).toMatch(/r=0/)
-    const third = await ask('/items/3')
+    expect((await send('/items/2', { method: 'HEAD' })).headers.get('ratelimit')).toMatch(/r=0/)
+    const third = await send('/items/3')
     expect(third.status).toBe(429)
     expect(await third.json()).toEqual({ error: 'Too many requests' })
     expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(50)
     expect(third.headers.get('retry-after')).toMatch(/^\d+$/)
     expect(third.headers.get('ratelimit')).toMatch(/r=0/)
-    expect((await ask('/items')).headers.get('ratelimit')).toBeNull()
-    expect((await ask('/items/1', { method: 'OPTIONS' })).status).toBe(204)
+    expect((await send('/items')).headers.get('ratelimit')).toBeNull()
+    expect((await send('/items/1', { method: 'OPTIONS' })).status).toBe(204)
   })
 
   it('counts a limit of a class for each of its routes, and none where one refuses', async () => {
-    const ask = await start()
+    const send = await start()
     const asClient = { headers: { 'X-Client': 'c' } }
-    expect((await ask('/class/b', asClient)).status).toBe(200)
-    expect((await ask('/class/b', asClient)).status).toBe(429)
-    expect((await ask('/class/b', asClient)).status).toBe(429)
+    expect((await send('/class/b', asClient)).status).toBe(200)
+    expect((await send('/class/b', asClient)).status).toBe(429)
+    expect((await send('/class/b', asClient)).status).toBe(429)
     // The limit of the class has counted one of these three.
-    const other = await ask('/class/b', { headers: { 'X-Client': 'd' } })
+    const other = await send('/class/b', { headers: { 'X-Client': 'd' } })
     expect([other.status, other.headers.get('ratelimit')]).toEqual([
       200,
       expect.stringMatching(/^"1\/m";r=0/),
     ])
-    expect((await ask('/class/b')).headers.get('ratelimit')).toMatch(/^"3\/m";r=0/)
-    expect((await ask('/class/b')).status).toBe(429)
-    expect((await ask('/class/a')).headers.get('ratelimit')).toMatch(/^"3\/m";r=2/)
+    expect((await send('/class/b')).headers.get('ratelimit')).toMatch(/^"3\/m";r=0/)
+    expect((await send('/class/b')).status).toBe(429)
+    expect((await send('/class/a')).headers.get('ratelimit')).toMatch(/^"3\/m";r=2/)
   })
 
   it('counts by user after authentication: a bad token costs that user nothing', async () => {
-    const ask = await start()
+    const send = await start()
     const auth = app?.get(Auth)
     const as = async (sub: string) => ({
       headers: { Authorization: `Bearer ${await auth?.getToken({ sub })}` },
     })
     const [ann, bob] = [await as('ann'), await as('bob')]
     const bad = { headers: { Authorization: `${ann.headers.Authorization}x` } }
-    for (let index = 0; index < 4; index++) expect((await ask('/mine', bad)).status).toBe(401)
-    expect((await ask('/mine', ann)).status).toBe(200)
-    expect((await ask('/mine', ann)).status).toBe(200)
-    expect((await ask('/mine', ann)).status).toBe(429)
-    expect((await ask('/mine', bob)).status).toBe(200)
+    for (let index = 0; index < 4; index++) expect((await send('/mine', bad)).status).toBe(401)
+    expect((await send('/mine', ann)).status).toBe(200)
+    expect((await send('/mine', ann)).status).toBe(200)
+    expect((await send('/mine', ann)).status).toBe(429)
+    expect((await send('/mine', bob)).status).toBe(200)
   })
 
   it('is in the document, and invalid limits are refused at the start', async () => {
@@ -150,12 +150,12 @@ describe('throttle', () => {
   it('counts all routes together, before authentication, unknown paths and bad tokens too', async () => {
     @Module({ imports: [AppModule, throttle({ limit: '4/m' })] })
     class Limited {}
-    const ask = await start(Limited)
-    expect((await ask('/mine')).status).toBe(401)
-    expect((await ask('/nowhere')).headers.get('ratelimit')).toMatch(/r=2/)
-    expect((await ask('/items/1')).status).toBe(200)
-    expect((await ask('/items')).status).toBe(200)
-    expect((await ask('/class/a')).status).toBe(429)
+    const send = await start(Limited)
+    expect((await send('/mine')).status).toBe(401)
+    expect((await send('/nowhere')).headers.get('ratelimit')).toMatch(/r=2/)
+    expect((await send('/items/1')).status).toBe(200)
+    expect((await send('/items')).status).toBe(200)
+    expect((await send('/class/a')).status).toBe(429)
     expect(app?.openapi.paths?.['/items']?.get?.responses).toHaveProperty('429')
   })
 
@@ -168,24 +168,26 @@ describe('throttle', () => {
     }
     @Module({ controllers: [OpenController], imports: [throttle({ limit: '2/m', by: 'user' })] })
     class Limited {}
-    const ask = await start(Limited)
+    const send = await start(Limited)
     const auth = app?.get(Auth)
     const as = async (sub: string) => ({
       headers: { Authorization: `Bearer ${await auth?.getToken({ sub })}` },
     })
     const [ann, bob] = [await as('ann'), await as('bob')]
-    const first = await ask('/open', ann)
+    const first = await send('/open', ann)
     expect(await first.json()).toEqual({ user: null })
     expect(first.headers.get('cache-control')).toBeNull()
-    expect((await ask('/open', ann)).status).toBe(200)
-    expect((await ask('/open', ann)).status).toBe(429)
-    expect((await ask('/nowhere', ann)).status).toBe(429)
-    expect((await ask('/open', bob)).status).toBe(200)
-    expect((await ask('/open', { headers: { Authorization: 'Bearer operator' } })).status).toBe(200)
+    expect((await send('/open', ann)).status).toBe(200)
+    expect((await send('/open', ann)).status).toBe(429)
+    expect((await send('/nowhere', ann)).status).toBe(429)
+    expect((await send('/open', bob)).status).toBe(200)
+    expect((await send('/open', { headers: { Authorization: 'Bearer operator' } })).status).toBe(
+      200,
+    )
     const bad = { headers: { Authorization: `${bob.headers.Authorization}x` } }
-    expect((await ask('/open', bad)).headers.get('ratelimit')).toMatch(/r=1/)
-    expect((await ask('/open')).headers.get('ratelimit')).toMatch(/r=0/)
-    expect((await ask('/open', bob)).status).toBe(200)
+    expect((await send('/open', bad)).headers.get('ratelimit')).toMatch(/r=1/)
+    expect((await send('/open')).headers.get('ratelimit')).toMatch(/r=0/)
+    expect((await send('/open', bob)).status).toBe(200)
   })
 
   it('counts together in the database of several processes', async () => {
@@ -218,10 +220,10 @@ describe('throttle', () => {
   it('counts in SQLite, and gives counts back there too', async () => {
     @Module({ imports: [AppModule, throttle({ limit: '3/m', store: 'database' })] })
     class Limited {}
-    const ask = await start(Limited, { database: 'sqlite::memory:' })
+    const send = await start(Limited, { database: 'sqlite::memory:' })
     const statuses: number[] = []
     for (const path of ['/items/1', '/items/1', '/items/1', '/items', '/items'])
-      statuses.push((await ask(path)).status)
+      statuses.push((await send(path)).status)
     expect(statuses).toEqual([200, 200, 429, 200, 429])
   })
 })

@@ -132,8 +132,8 @@ describe('a class in the providers of no module', () => {
       'MISSING_PROVIDER: Cleaner.tidy has @Nightly, but no module lists its class.',
     ])
     @Module({ imports: [nightly()], providers: [Cleaner] })
-    class WholeModule {}
-    expect(await problemsOf(WholeModule)).toEqual([])
+    class ListedModule {}
+    expect(await problemsOf(ListedModule)).toEqual([])
   })
 
   it('is allowed in an application without the module that reads the decorator', async () => {

@@ -21,7 +21,7 @@ async function start(...args: string[]): Promise<string> {
 }
 
 /** Uses a separate connection, so that workers alternate. @returns the process id of the worker */
-async function ask(url: string): Promise<number> {
+async function requestItem(url: string): Promise<number> {
   const signal = AbortSignal.timeout(20_000)
   const answer = await fetch(`${url}/items/7`, { headers: { connection: 'close' }, signal })
   return ((await answer.json()) as { pid: number }).pid
@@ -41,35 +41,35 @@ describe('the metrics of workers', () => {
   it('are added up in each scrape, including the counts of ended workers', async () => {
     const url = await start()
     const pids = new Set<number>()
-    let asked = 0
-    for (; asked < 60 || pids.size < 2; asked++) pids.add(await ask(url))
-    for (let time = 0; time < 4; time++) expect(countsIn(await scrape(url))).toEqual([asked])
+    let requestCount = 0
+    for (; requestCount < 60 || pids.size < 2; requestCount++) pids.add(await requestItem(url))
+    for (let time = 0; time < 4; time++) expect(countsIn(await scrape(url))).toEqual([requestCount])
     const [first = 0] = pids
     process.kill(first, 'SIGKILL')
     // Requests on their way to the killed worker are lost.
-    while (pids.size < 3) pids.add(await ask(url).catch(() => first))
-    const later = countsIn(await scrape(url))
-    expect(later).toHaveLength(1)
-    expect(later[0]).toBeGreaterThanOrEqual(asked)
+    while (pids.size < 3) pids.add(await requestItem(url).catch(() => first))
+    const counts = countsIn(await scrape(url))
+    expect(counts).toHaveLength(1)
+    expect(counts[0]).toBeGreaterThanOrEqual(requestCount)
   })
 
   it('are separate with a label, where enabled', async () => {
     const url = await start('labelled')
     const pids = new Set<number>()
-    let asked = 0
-    for (; asked < 20 || pids.size < 2; asked++) pids.add(await ask(url))
+    let requestCount = 0
+    for (; requestCount < 20 || pids.size < 2; requestCount++) pids.add(await requestItem(url))
     const counts = countsIn(await scrape(url))
     expect(counts).toHaveLength(2)
-    expect(counts.reduce((sum, count) => sum + count)).toBe(asked)
+    expect(counts.reduce((sum, count) => sum + count)).toBe(requestCount)
     expect(await scrape(url)).toMatch(/^process_cpu_seconds_total\{worker="\d+"\}/m)
   })
 
   it('are available while a worker hangs, with its last values', async () => {
     const url = await start()
     const pids = new Set<number>()
-    let asked = 0
-    for (; asked < 20 || pids.size < 2; asked++) pids.add(await ask(url))
-    expect(countsIn(await scrape(url))).toEqual([asked])
+    let requestCount = 0
+    for (; requestCount < 20 || pids.size < 2; requestCount++) pids.add(await requestItem(url))
+    expect(countsIn(await scrape(url))).toEqual([requestCount])
     const [hung = 0] = pids
     process.kill(hung, 'SIGSTOP')
     try {
@@ -80,7 +80,7 @@ describe('the metrics of workers', () => {
           (answer) => answer.text(),
         ),
       )
-      expect(countsIn(await Promise.any(answers))).toEqual([asked])
+      expect(countsIn(await Promise.any(answers))).toEqual([requestCount])
       leave.abort()
       await Promise.allSettled(answers)
     } finally {

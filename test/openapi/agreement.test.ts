@@ -271,7 +271,7 @@ async function start(): Promise<Application> {
         return { ok: true }
       }
       @Get('/', { query: body })
-      ask() {
+      search() {
         return { ok: true }
       }
     }
@@ -452,7 +452,7 @@ describe('the document and the server', () => {
     const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
     addFormats(ajv)
     ajv.addSchema(app.openapi, 'document')
-    const faults: string[] = []
+    const disagreements: string[] = []
     for (const [index, one] of samples.entries()) {
       const validate = ajv.compile({
         $ref: `document#/paths/~1${index}/post/requestBody/content/application~1json/schema`,
@@ -467,25 +467,25 @@ describe('the document and the server', () => {
       for (const value of [...interesting, ...random]) {
         const body = value === undefined ? {} : { value }
         const { status } = await app.inject({ method: 'POST', url: `/${index}`, json: body })
-        const said = validate(JSON.parse(JSON.stringify(body)))
-        if (status === 200 && !said)
-          faults.push(
+        const isValid = validate(JSON.parse(JSON.stringify(body)))
+        if (status === 200 && !isValid)
+          disagreements.push(
             `${one.name} is narrower: ${JSON.stringify(value)} (${ajv.errorsText(validate.errors)})`,
           )
-        if (status !== 200 && said && one.wider === undefined)
-          faults.push(`${one.name} is wider: ${JSON.stringify(value)}`)
+        if (status !== 200 && isValid && one.wider === undefined)
+          disagreements.push(`${one.name} is wider: ${JSON.stringify(value)}`)
       }
     }
-    expect(faults).toEqual([])
+    expect(disagreements).toEqual([])
   })
 
   it('are compared for every decorator of class-validator', () => {
     const isRule = (name: string): boolean =>
       /^(?:Is|Array|Min|Max|Allow$|Length$|Equals$|Not|Contains$|Matches$)/.test(name)
-    const known = Object.keys(v).filter((name) => isRule(name) && /[a-z]/.test(name))
+    const ruleNames = Object.keys(v).filter((name) => isRule(name) && /[a-z]/.test(name))
     const listed = new Set(samples.flatMap(({ name }) => name.split(/[ ,]+/)))
-    expect(known.length).toBeGreaterThan(100)
-    expect(known.filter((name) => !listed.has(name))).toEqual([])
+    expect(ruleNames.length).toBeGreaterThan(100)
+    expect(ruleNames.filter((name) => !listed.has(name))).toEqual([])
   })
 
   it('agree on texts of queries and forms', async () => {
@@ -503,7 +503,7 @@ describe('the document and the server', () => {
       '1.50',
       '{"a":1}',
     ]
-    const wanted = [
+    const expected = [
       ...['boolean', 'one boolean', 'list of booleans', 'some decimals', 'nullable json'],
       ...['optional boolean', 'optional integer', 'only false'],
     ]
@@ -511,9 +511,9 @@ describe('the document and the server', () => {
     const ajv = new Ajv2020({ strict: false, logger: false })
     addFormats(ajv)
     ajv.addSchema(app.openapi, 'document')
-    const faults: string[] = []
+    const disagreements: string[] = []
     for (const [index, one] of samples.entries()) {
-      if (!wanted.includes(one.name)) continue
+      if (!expected.includes(one.name)) continue
       const route = `document#/paths/~1${index}`
       const media = one.name === 'nullable json' ? 'content/application~1json/schema' : 'schema'
       const parameter = ajv.compile({ $ref: `${route}/get/parameters/0/${media}` })
@@ -529,17 +529,17 @@ describe('the document and the server', () => {
           await app.inject({ method: 'POST', url: `/${index}`, form: { value: text } }),
           await app.inject({ method: 'POST', url: `/${index}`, multipart: form }),
         ]
-        const meant = meanings(text, one)
-        const said = [
-          meant.some((one) => parameter(one)),
-          ...bodies.map((validate) => meant.some((one) => validate({ value: one }))),
+        const meaningValues = meanings(text, one)
+        const results = [
+          meaningValues.some((one) => parameter(one)),
+          ...bodies.map((validate) => meaningValues.some((one) => validate({ value: one }))),
         ]
-        const taken = answers.map(({ status }) => status === 200)
-        if (taken.join() !== said.join())
-          faults.push(`${one.name} ${text}: ${taken.join()} and ${said.join()}`)
+        const accepted = answers.map(({ status }) => status === 200)
+        if (accepted.join() !== results.join())
+          disagreements.push(`${one.name} ${text}: ${accepted.join()} and ${results.join()}`)
       }
     }
-    expect(faults).toEqual([])
+    expect(disagreements).toEqual([])
   })
 
   it('agree on every rule of a query and a form, and the document is never narrower', async () => {
@@ -548,7 +548,7 @@ describe('the document and the server', () => {
     addFormats(ajv)
     ajv.addSchema(app.openapi, 'document')
     const sent = interesting.filter((value) => typeof value === 'string')
-    const faults: string[] = []
+    const disagreements: string[] = []
     for (const [index, one] of samples.entries()) {
       // Such texts are the same in bodies, queries and forms.
       if (one.wider === letters) continue
@@ -564,17 +564,19 @@ describe('the document and the server', () => {
       for (const text of sent) {
         const number = /^-?(?:\d+|\d*\.\d+)$/.test(text) ? [Number(text), [Number(text)]] : []
         const texts = [...meanings(text, one), ...number]
-        const meant = media ? jsonOf(text) : texts
-        const asked = await app.inject({ url: `/${index}?${new URLSearchParams({ value: text })}` })
-        if (asked.status === 200 && !meant.some((value) => validate(value)))
-          faults.push(`${one.name} is narrower in a query: ${JSON.stringify(text)}`)
+        const meaningValues = media ? jsonOf(text) : texts
+        const response = await app.inject({
+          url: `/${index}?${new URLSearchParams({ value: text })}`,
+        })
+        if (response.status === 200 && !meaningValues.some((value) => validate(value)))
+          disagreements.push(`${one.name} is narrower in a query: ${JSON.stringify(text)}`)
         const posted = await app.inject({ method: 'POST', url: `/${index}`, form: { value: text } })
-        const said = [...texts, ...jsonOf(text)]
-        if (posted.status === 200 && !said.some((value) => form({ value })))
-          faults.push(`${one.name} is narrower in a form: ${JSON.stringify(text)}`)
+        const values = [...texts, ...jsonOf(text)]
+        if (posted.status === 200 && !values.some((value) => form({ value })))
+          disagreements.push(`${one.name} is narrower in a form: ${JSON.stringify(text)}`)
       }
     }
-    expect(faults).toEqual([])
+    expect(disagreements).toEqual([])
   })
 
   it('agree on unknown keys, refused or dropped', async () => {

@@ -19,7 +19,7 @@ describe('/swagger in a browser', () => {
   it(
     'authorizes, sends requests to routes and reaches no other origin',
     async () => {
-      const seen = await withPage(app.url, async ({ page, errors, strangers }) => {
+      const result = await withPage(app.url, async ({ page, errors, strangers }) => {
         await page.goto(`${app.url}/swagger`)
         const anonymous = await tryOut(page, 'items-itemCreate')
         await authorize(page)
@@ -29,7 +29,7 @@ describe('/swagger in a browser', () => {
         const title = await page.title()
         return { title, anonymous, read, written, apart, errors: notOf401(errors), strangers }
       })
-      expect(seen).toEqual({
+      expect(result).toEqual({
         title: 'API',
         anonymous: '401',
         read: '200',
@@ -60,7 +60,7 @@ describe('/swagger in a browser', () => {
     'requires a token where the document is secured',
     async () => {
       await using secured = await bootstrap(FixtureModule, { ...options, docs: { secured: true } })
-      const seen = await withPage(secured.url, async ({ page, errors, strangers }) => {
+      const result = await withPage(secured.url, async ({ page, errors, strangers }) => {
         await page.goto(`${secured.url}/swagger`)
         await page.fill('#token-text', 'not the key')
         await page.click('#token button')
@@ -72,7 +72,7 @@ describe('/swagger in a browser', () => {
         const written = await tryOut(page, 'items-itemCreate')
         return { message, written, errors: notOf401(errors), strangers }
       })
-      expect(seen).toEqual({
+      expect(result).toEqual({
         message: 'This token is not accepted.',
         written: '201',
         errors: [],
@@ -89,15 +89,15 @@ describe('/swagger in a browser', () => {
         ...options,
         docs: { title: evil('title'), description: evil('about'), tags: { hostile: evil('tag') } },
       })
-      const seen = await withPage(hostile.url, async ({ page, strangers }) => {
+      const result = await withPage(hostile.url, async ({ page, strangers }) => {
         await page.goto(`${hostile.url}/swagger?url=${hostile.url}/other.json`)
         await open(page, 'hostile-hostileShow')
         await page.waitForLoadState('networkidle')
         const ran = await page.evaluate('Object.keys(window).filter((name) => /^ran_/.test(name))')
-        const shown = await page.locator('.opblock-summary-description').first().textContent()
-        return { ran, shown, strangers }
+        const summary = await page.locator('.opblock-summary-description').first().textContent()
+        return { ran, summary, strangers }
       })
-      expect(seen).toEqual({ ran: [], shown: evil('summary'), strangers: [] })
+      expect(result).toEqual({ ran: [], summary: evil('summary'), strangers: [] })
     },
     time,
   )
@@ -132,8 +132,8 @@ async function tryOut(
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
   const answer = await execute(page, block)
-  const shown = block.locator('.live-responses-table .response-col_status').last()
-  await shown.filter({ hasText: String(answer.status()) }).waitFor()
+  const status = block.locator('.live-responses-table .response-col_status').last()
+  await status.filter({ hasText: String(answer.status()) }).waitFor()
   return String(answer.status())
 }
 
@@ -155,11 +155,11 @@ async function beginTrying(block: Locator): Promise<void> {
 /** Clicks the button until the page sends a request, because the page ignores a click while it stores a parameter. */
 async function execute(page: Page, block: Locator): Promise<Response> {
   for (;;) {
-    const asked = page
+    const responding = page
       .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
       .catch(() => undefined)
     await block.locator('.execute').click()
-    const answer = await asked
+    const answer = await responding
     if (answer !== undefined) return answer
   }
 }

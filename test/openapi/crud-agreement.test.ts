@@ -115,7 +115,7 @@ describe('the document of crud and its routes', () => {
   })
   afterAll(() => app.close())
 
-  interface Asked {
+  interface SentRequest {
     method: string
     url: string
     headers?: { [name: string]: string }
@@ -123,43 +123,44 @@ describe('the document of crud and its routes', () => {
   }
 
   /** Sends a request, and looks up the response in the document. @returns what the document lacks */
-  async function disagreements(asked: Asked, expected: number): Promise<string[]> {
-    const answer = await app.inject(asked)
-    const path = (asked.url.split('?')[0] ?? '').replace(/\/\d+$/, '/{id}')
-    const operation = paths[path]?.[asked.method.toLowerCase()]
-    const where = `${asked.method} ${asked.url} ${answer.status}`
+  async function disagreements(sent: SentRequest, expected: number): Promise<string[]> {
+    const answer = await app.inject(sent)
+    const path = (sent.url.split('?')[0] ?? '').replace(/\/\d+$/, '/{id}')
+    const operation = paths[path]?.[sent.method.toLowerCase()]
+    const where = `${sent.method} ${sent.url} ${answer.status}`
     if (answer.status !== expected) return [`${where}: not ${expected}: ${answer.body}`]
-    const said = operation?.responses[String(expected)]
-    if (said === undefined) return [`${where}: the status is not there`]
-    const faults: string[] = []
-    const named = Object.keys(said.headers ?? {}).map((name) => name.toLowerCase())
+    const documented = operation?.responses[String(expected)]
+    if (documented === undefined) return [`${where}: the status is not there`]
+    const mismatches: string[] = []
+    const named = Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase())
     for (const name of Object.keys(answer.headers))
-      if (!usual.test(name) && !named.includes(name)) faults.push(`${where}: header ${name}`)
-    for (const name of Object.keys(asked.headers ?? {})) {
+      if (!usual.test(name) && !named.includes(name)) mismatches.push(`${where}: header ${name}`)
+    for (const name of Object.keys(sent.headers ?? {})) {
       const isKnown = operation?.parameters?.some((one) => one.in === 'header' && one.name === name)
-      if (name !== 'Authorization' && isKnown !== true) faults.push(`${where}: asks by ${name}`)
+      if (name !== 'Authorization' && isKnown !== true)
+        mismatches.push(`${where}: requires the header ${name}`)
     }
     if (answer.body === '')
-      return said.content ? [...faults, `${where}: the body is missing`] : faults
-    const place = `${path.replaceAll('/', '~1')}/${asked.method.toLowerCase()}/responses/${expected}`
-    const target = said.$ref ?? `#/paths/${encodeURI(place)}`
+      return documented.content ? [...mismatches, `${where}: the body is missing`] : mismatches
+    const place = `${path.replaceAll('/', '~1')}/${sent.method.toLowerCase()}/responses/${expected}`
+    const target = documented.$ref ?? `#/paths/${encodeURI(place)}`
     const ref = `document${target}/content/application~1json/schema`
     const validate = ajv.compile({ $ref: ref })
     if (!validate(JSON.parse(answer.body)))
-      faults.push(`${where}: ${ajv.errorsText(validate.errors)} in ${answer.body}`)
-    return faults
+      mismatches.push(`${where}: ${ajv.errorsText(validate.errors)} in ${answer.body}`)
+    return mismatches
   }
 
-  const get = (url: string, headers = {}): Asked => ({ method: 'GET', url, headers })
-  const send = (method: string, url: string, json?: object, headers = {}): Asked => ({
+  const get = (url: string, headers = {}): SentRequest => ({ method: 'GET', url, headers })
+  const send = (method: string, url: string, json?: object, headers = {}): SentRequest => ({
     method,
     url,
     headers,
     ...(json && { json }),
   })
   it('agree on statuses, headers and bodies', async () => {
-    const whole = { name: 'c', labelIds: [1] }
-    const table: [Asked, number][] = [
+    const parcel = { name: 'c', labelIds: [1] }
+    const table: [SentRequest, number][] = [
       [get('/parcels'), 200],
       [get('/parcels', key), 200],
       [get('/parcels?limit=1&count=exact'), 200],
@@ -175,9 +176,9 @@ describe('the document of crud and its routes', () => {
       [get('/parcels/99'), 404],
       [get('/parcels/aggregate?groupBy=size&sum=price&count=true&max=createdAt'), 200],
       [get('/parcels/aggregate?sum=name'), 400],
-      [send('POST', '/parcels', whole), 201],
-      [send('POST', '/parcels', { ...whole, cost: 1 }, key), 201],
-      [send('POST', '/parcels', { ...whole, cost: 1 }), 401],
+      [send('POST', '/parcels', parcel), 201],
+      [send('POST', '/parcels', { ...parcel, cost: 1 }, key), 201],
+      [send('POST', '/parcels', { ...parcel, cost: 1 }), 401],
       [send('POST', '/parcels', { name: 1 }), 400],
       [send('POST', '/parcels', { name: 'd', boxId: 99 }), 409],
       [send('PATCH', '/parcels/1', { seats: 2 }), 200],
@@ -186,10 +187,10 @@ describe('the document of crud and its routes', () => {
       [send('PATCH', '/parcels/99', { seats: 2 }), 404],
       [send('PATCH', '/parcels/1', { seats: 2 }, { 'If-Match': '"1"' }), 412],
       [send('PATCH', '/parcels/1', { seats: 2 }, { 'If-Match': 'x' }), 400],
-      [send('PUT', '/parcels/1', whole), 200],
+      [send('PUT', '/parcels/1', parcel), 200],
       [send('PUT', '/parcels/1', {}), 400],
-      [send('PUT', '/parcels/1', whole, { 'If-Match': '"1"' }), 412],
-      [send('PUT', '/parcels/99', whole), 404],
+      [send('PUT', '/parcels/1', parcel, { 'If-Match': '"1"' }), 412],
+      [send('PUT', '/parcels/99', parcel), 404],
       [send('DELETE', '/parcels/1', undefined, { 'If-Match': '"1"' }), 412],
       [send('DELETE', '/parcels/1', undefined, { 'If-Match': 'x' }), 400],
       [send('DELETE', '/parcels/2', undefined, { 'If-Match': '"1"' }), 204],
@@ -201,9 +202,9 @@ describe('the document of crud and its routes', () => {
       [get('/labels/1'), 200],
       [send('DELETE', '/labels/2'), 204],
     ]
-    const faults: string[] = []
-    for (const [asked, status] of table) faults.push(...(await disagreements(asked, status)))
-    expect(faults).toStrictEqual([])
+    const mismatches: string[] = []
+    for (const [sent, status] of table) mismatches.push(...(await disagreements(sent, status)))
+    expect(mismatches).toStrictEqual([])
   })
 
   it('agree on properties that are always present', () => {
@@ -219,15 +220,15 @@ describe('the document of crud and its routes', () => {
   })
 
   it('require versions only where a record has them', () => {
-    const asks = (path: string, method: string): string[] =>
+    const headersOf = (path: string, method: string): string[] =>
       (paths[path]?.[method]?.parameters ?? [])
         .filter((one) => one.in === 'header')
         .map(({ name }) => name)
     for (const method of ['patch', 'put', 'delete']) {
-      expect(asks('/parcels/{id}', method)).toStrictEqual(['If-Match'])
-      expect(asks('/labels/{id}', method)).toStrictEqual([])
+      expect(headersOf('/parcels/{id}', method)).toStrictEqual(['If-Match'])
+      expect(headersOf('/labels/{id}', method)).toStrictEqual([])
       expect(paths['/labels/{id}']?.[method]?.responses).not.toHaveProperty('412')
     }
-    expect(asks('/labels', 'get')).toStrictEqual(['If-None-Match'])
+    expect(headersOf('/labels', 'get')).toStrictEqual(['If-None-Match'])
   })
 })

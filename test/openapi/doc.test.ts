@@ -22,7 +22,7 @@ async function start(controllers: Class[], options: BootstrapOptions = {}) {
   return await bootstrap(TestModule, { listen: false, logger: false, ...options })
 }
 
-async function faults(controllers: Class[], options?: BootstrapOptions): Promise<string[]> {
+async function problemsOf(controllers: Class[], options?: BootstrapOptions): Promise<string[]> {
   try {
     await using app = await start(controllers, options)
     return [`started with ${app.routes.length} routes`]
@@ -207,7 +207,7 @@ describe('problems of the documentation', () => {
       'DOC_DECLARATION @Doc of DocumentedController.show: files is not a list of names, or descriptions by name.',
     ],
   ])('refuse %s', async (_, options, message) => {
-    expect(await faults([withDoc(options)])).toEqual([message])
+    expect(await problemsOf([withDoc(options)])).toEqual([message])
   })
 
   it('refuse @Doc on a method that is not a route', async () => {
@@ -223,7 +223,7 @@ describe('problems of the documentation', () => {
         return 1
       }
     }
-    expect(await faults([HelpedController])).toEqual([
+    expect(await problemsOf([HelpedController])).toEqual([
       'DOC_DECLARATION @Doc of HelpedController.helper: it is on a member that is not a route.',
     ])
   })
@@ -235,7 +235,7 @@ describe('problems of the documentation', () => {
       }
       return Item
     })()
-    const alike = (() => {
+    const equal = (() => {
       class Item {
         @Field('string') name!: string
       }
@@ -262,11 +262,11 @@ describe('problems of the documentation', () => {
       }
       return PairController
     }
-    expect(await faults([controllerFor(one, alike)])).toEqual(['started with 2 routes'])
-    expect(await faults([controllerFor(one, other)])).toEqual([
+    expect(await problemsOf([controllerFor(one, equal)])).toEqual(['started with 2 routes'])
+    expect(await problemsOf([controllerFor(one, other)])).toEqual([
       'SCHEMA_NAME GET /x/b (PairController.b): its class Item and the class of GET /x/a (PairController.a) have the same name in the documentation: Item.',
     ])
-    expect(await faults([controllerFor(one, other)], { docs: false })).toEqual([
+    expect(await problemsOf([controllerFor(one, other)], { docs: false })).toEqual([
       'started with 2 routes',
     ])
   })
@@ -282,7 +282,7 @@ describe('problems of the documentation', () => {
         return {}
       }
     }
-    expect(await faults([ErrorController])).toEqual([
+    expect(await problemsOf([ErrorController])).toEqual([
       'SCHEMA_NAME GET /x (ErrorController.show): the documentation itself uses the name ErrorBody.',
     ])
   })
@@ -295,7 +295,7 @@ describe('problems of the documentation', () => {
         return 1
       }
     }
-    expect((await faults([BraceController]))[0]).toMatch(/^MALFORMED_PATTERN /)
+    expect((await problemsOf([BraceController]))[0]).toMatch(/^MALFORMED_PATTERN /)
   })
 
   it.each<[string, object, string]>([
@@ -327,6 +327,6 @@ describe('problems of the documentation', () => {
       'INVALID_OPTION bootstrap: docs.servers is null.',
     ],
   ])('refuse, among the options, %s', async (_, docs, message) => {
-    expect(await faults([], { docs })).toEqual([message])
+    expect(await problemsOf([], { docs })).toEqual([message])
   })
 })

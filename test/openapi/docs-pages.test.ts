@@ -85,12 +85,12 @@ describe('/swagger/openapi.json and .yaml', () => {
     ['another tag', () => '"other"', 200],
   ])('answer If-None-Match with %s', async (_, condition, expected) => {
     const { headers } = await app.inject('/swagger/openapi.json')
-    const again = await app.inject({
+    const response = await app.inject({
       url: '/swagger/openapi.json',
       headers: { 'if-none-match': condition(headers.etag!) },
     })
-    expect(again.status).toBe(expected)
-    expect(again.headers.etag).toBe(headers.etag)
+    expect(response.status).toBe(expected)
+    expect(response.headers.etag).toBe(headers.etag)
   })
 
   it('answer HEAD, and 405 to writes', async () => {
@@ -146,14 +146,14 @@ describe('docs', () => {
     @Controller('/swagger')
     class OwnController {
       @Get('/openapi.json')
-      own() {
-        return { own: true }
+      custom() {
+        return { custom: true }
       }
     }
     @Module({ controllers: [OwnController] })
     class OwnModule {}
     await using app = await bootstrap(OwnModule, quiet)
-    expect((await app.inject('/swagger/openapi.json')).json()).toEqual({ own: true })
+    expect((await app.inject('/swagger/openapi.json')).json()).toEqual({ custom: true })
   })
 
   it('document an application without routes', async () => {

@@ -58,7 +58,7 @@ export class Conflict {
 }
 
 const lamp = { id: 7, name: 'Lamp', price: 9.5, color: 'red', createdAt: '2026-11-20T10:00:00Z' }
-const kept = new Map<number, object>([[7, lamp]])
+const items = new Map<number, object>([[7, lamp]])
 
 @Controller('/items')
 @Doc({ tags: ['items'], description: 'Things on the shelf.' })
@@ -66,13 +66,13 @@ export class ItemController {
   @Get('/', { query: ItemQuery, returns: [Item] })
   @Doc({ summary: 'Find items', description: 'Those whose name has **q** in it.' })
   list(query: ItemQuery) {
-    return [...kept.values()].slice(0, query.limit)
+    return [...items.values()].slice(0, query.limit)
   }
 
   @Get('/<id:int>', { returns: Item })
   @Doc({ description: 'One item', exampleResponse: lamp })
   show(id: number) {
-    return kept.get(id)
+    return items.get(id)
   }
 
   @Get('/<name>')
@@ -87,9 +87,9 @@ export class ItemController {
     responses: { 409: { description: 'The name is taken.', example: { error: 'Taken' } } },
   })
   create(body: Item) {
-    const id = kept.size + 100
-    kept.set(id, Object.assign({}, body, { id, createdAt: lamp.createdAt }))
-    return reply(kept.get(id), 201)
+    const id = items.size + 100
+    items.set(id, Object.assign({}, body, { id, createdAt: lamp.createdAt }))
+    return reply(items.get(id), 201)
   }
 
   @Put('/<id:int>', { body: Item, returns: Item })
@@ -108,7 +108,7 @@ export class ItemController {
   @Secured({ roles: ['admin', 'audit'], all: true })
   @Doc({ deprecated: true, responses: { 404: 'There was none.' } })
   remove(id: number) {
-    if (!kept.delete(id)) throw new HttpError(404)
+    if (!items.delete(id)) throw new HttpError(404)
   }
 }
 

@@ -9,11 +9,11 @@ class Lamp {
   @Field('string') name!: string
 }
 
-const own = new GraphQL()
-own.schema.addQuery('hello', { type: 'String', resolve: () => 'hello' })
-own.registerRoute('/hello', { secured: 'admin' })
+const graphql = new GraphQL()
+graphql.schema.addQuery('hello', { type: 'String', resolve: () => 'hello' })
+graphql.registerRoute('/hello', { secured: 'admin' })
 
-@Module({ records: [Lamp], graphql: [own] })
+@Module({ records: [Lamp], graphql: [graphql] })
 class LampModule {}
 
 async function documentOf(options: BootstrapOptions = {}): Promise<OpenApiDocument> {

@@ -25,49 +25,49 @@ class Lamp {
   @Field('string') name!: string
 }
 
-const seen = (body: unknown): object => ({ seen: typeof body })
+const typeOf = (body: unknown): object => ({ typeOf: typeof body })
 
 @Controller
 @NoAuth
 class Shapes {
   @Post('/any') any(body: unknown) {
-    return seen(body)
+    return typeOf(body)
   }
   @Post('/request') request(request: HttpRequest) {
-    return seen(request.body)
+    return typeOf(request.body)
   }
   @Post('/sample') @Doc({ example: { name: 'a' } }) sample(body: unknown) {
-    return seen(body)
+    return typeOf(body)
   }
   @Post('/text') @Doc({ example: 'a' }) text(body: unknown) {
-    return seen(body)
+    return typeOf(body)
   }
   @Post('/class') item(body: Item) {
-    return seen(body)
+    return typeOf(body)
   }
   @Post('/list', { body: [Item] }) list(body: Item[]) {
-    return seen(body)
+    return typeOf(body)
   }
   @Post('/raw') raw(rawBody: Buffer) {
-    return seen(rawBody)
+    return typeOf(rawBody)
   }
   @Post('/raw-and-body') rawAndBody(rawBody: Buffer, body: unknown) {
-    return seen([rawBody, body])
+    return typeOf([rawBody, body])
   }
   @Post('/raw-and-class') rawAndClass(rawBody: Buffer, body: Item) {
-    return seen([rawBody, body])
+    return typeOf([rawBody, body])
   }
   @Post('/files') files(files: UploadedFiles) {
-    return seen(files)
+    return typeOf(files)
   }
   @Post('/files-and-class') filesAndClass(files: UploadedFiles, body: Item) {
-    return seen([files, body])
+    return typeOf([files, body])
   }
   @Post('/body-and-files') bodyAndFiles(files: UploadedFiles, body: unknown) {
-    return seen([files, body])
+    return typeOf([files, body])
   }
   @Post('/named-files') @Doc({ files: ['photo'] }) namedFiles(request: HttpRequest) {
-    return seen(request.files)
+    return typeOf(request.files)
   }
 }
 

@@ -9,7 +9,7 @@ class Größe {
   @Field('string', { pattern: /^ä$/i, example: 'Ä' }) ärger!: string
   @Field('string', { example: evil, optional: true }) böse?: string
   @Field(() => Größe, { nullable: true, optional: true }) self?: Größe | null
-  @Field(() => Other, { list: true, optional: true }) others?: Other[]
+  @Field(() => Other, { list: true, optional: true }) children?: Other[]
 }
 
 class Other {

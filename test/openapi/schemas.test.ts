@@ -21,7 +21,7 @@ const safeInteger = {
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
 }
-const moment = { type: 'string', maxLength: 40, pattern: timestampPattern }
+const datetime = { type: 'string', maxLength: 40, pattern: timestampPattern }
 const base64 = {
   type: 'string',
   contentEncoding: 'base64',
@@ -45,7 +45,7 @@ describe('fieldSchema', () => {
       { format: 'phone' },
       { type: 'string', pattern: '^\\+[1-9]\\d{5,14}$' },
     ],
-    ['a datetime', 'datetime', {}, moment],
+    ['a datetime', 'datetime', {}, datetime],
     ['a UUID key', 'id', { key: 'uuid' }, { type: 'string', format: 'uuid', maxLength: 36 }],
     ['bytes', 'blob', { maxLength: 9 }, { ...base64, maxLength: 12 }],
     ['any JSON', 'json', {}, { type: ['object', 'array', 'string', 'number', 'boolean'] }],
@@ -86,7 +86,7 @@ describe('fieldSchema', () => {
       'datetimes as bounds, in words',
       'datetime',
       { min: '2026-01-01', description: 'When.' },
-      { ...moment, description: 'When. Not before 2026-01-01.' },
+      { ...datetime, description: 'When. Not before 2026-01-01.' },
     ],
     ['a default', 'integer', { default: 0 }, { ...safeInteger, default: 0 }],
     ['no default that is made anew', 'integer', { default: () => 1 }, safeInteger],

@@ -12,7 +12,7 @@ export async function cutCommits(): Promise<number> {
   try {
     const url = await server.createDatabase()
     const outcome = await loseCommits(url, { keys, clients: 16, cutEvery: 10 })
-    const { cut, known, rowsWrittenTwice, rowsMissing } = outcome
+    const { cut, settledKeys: known, rowsWrittenTwice, rowsMissing } = outcome
     console.log(
       `commits: ${cut} of ${keys} keys and more were cut, ${known} are known, ${rowsWrittenTwice} rows were written twice, ${rowsMissing} are missing`,
     )

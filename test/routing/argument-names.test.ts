@@ -9,7 +9,7 @@ class Sample {
   plain(id: number, body: object) {
     return [id, body]
   }
-  async later(id = 7, ...rest: number[]) {
+  async afterDefault(id = 7, ...rest: number[]) {
     return [id, rest]
   }
   async defaulted(id = 7, name = ')') {
@@ -65,7 +65,7 @@ describe('readArgumentNames', () => {
 
   it.each([
     ['destructured', 'has no name for its argument 1, since it is taken apart'],
-    ['later', 'has no name for its argument 2'],
+    ['afterDefault', 'has no name for its argument 2'],
   ])('reports why %s cannot be read', (member, unreadable) => {
     expect(readArgumentNames(methods[member])).toEqual({ unreadable })
   })

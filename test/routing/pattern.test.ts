@@ -36,12 +36,12 @@ describe('parsePattern', () => {
       'Did you mean "int"? Types: int, float, path, uuid, slug.',
     ],
     ['/a/<id:>', 'UNKNOWN_PATH_TYPE', 'unknown type "".', 'Types: int'],
-  ])('refuses %s with %s', (text, code, what, remedy) => {
+  ])('refuses %s with %s', (text, code, message, remedy) => {
     const problems: Problem[] = []
     expect(parsePattern(text, 'GET it (A.b)', problems)).toBeUndefined()
     expect(problems[0]).toEqual({
       code,
-      message: expect.stringContaining(what),
+      message: expect.stringContaining(message),
       remedy: expect.stringContaining(remedy),
     })
     expect(problems[0]?.message).toMatch(/^GET it \(A\.b\): /)

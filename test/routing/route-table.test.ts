@@ -177,12 +177,12 @@ describe('RouteTable.match', () => {
             const parsed = patternOf(text)
             if (table.add('GET', parsed, { text: parsed.text }) === undefined) added.push(parsed)
           }
-          for (const asked of paths) {
-            if (decodeURIComponent(asked).includes('\0')) continue
-            const expected = matchSlowly(added, asked)
-            const [found, values] = find(table, asked)
-            expect([asked, found, values]).toEqual([
-              asked,
+          for (const requested of paths) {
+            if (decodeURIComponent(requested).includes('\0')) continue
+            const expected = matchSlowly(added, requested)
+            const [found, values] = find(table, requested)
+            expect([requested, found, values]).toEqual([
+              requested,
               expected === undefined ? undefined : added[expected.index]?.text,
               expected?.values ?? [],
             ])

@@ -35,7 +35,7 @@ const database = await connect('sqlite::memory:', { records: [Category, Product]
 afterAll(() => database.close())
 const product: Table = database.table(Product)
 const category: Table = database.table(Category)
-const tie = product.relations.get('category') as SqlRelation
+const link = product.relations.get('category') as SqlRelation
 const postgres = createPostgresDialect(true)
 const engines: [string, Dialect][] = [
   ['SQLite', sqliteDialect],
@@ -66,7 +66,7 @@ const example: Query = {
     {
       kind: 'owner',
       key: 'category',
-      relation: tie,
+      relation: link,
       form: [{ kind: 'column', key: 'name', field: field(category, 'name') }],
       where: undefined,
     },
@@ -179,8 +179,8 @@ describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
       returns: 'row',
     })
     expect(inserted).toMatchObject({ kind: 'insert', mayWait: false })
-    const held: Query = { query: 'rows', rows: { table: product, where }, locks: true }
-    expect(facts(held).mayWait).toBe(dialect.lock !== '')
+    const locking: Query = { query: 'rows', rows: { table: product, where }, locks: true }
+    expect(facts(locking).mayWait).toBe(dialect.lock !== '')
   })
 })
 

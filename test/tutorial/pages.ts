@@ -15,7 +15,7 @@ export type Step =
       readonly kind: 'file'
       readonly file: string
       readonly text: string
-      readonly isWhole: boolean
+      readonly isCompleteFile: boolean
     }
   | Command
 
@@ -49,8 +49,8 @@ function readFile(text: string): Step[] {
   const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./…-]+\.\w+|\.\w+)\n/.exec(text) ?? []
   if (file === undefined) return []
   // JSON has no comments, so the name of the file is removed.
-  const own = /^package\.json$|\/package\.json$/.test(file) ? text.replace(/^.*\n/, '') : text
-  return [{ kind: 'file', file, text: own, isWhole: inside === undefined }]
+  const content = /^package\.json$|\/package\.json$/.test(file) ? text.replace(/^.*\n/, '') : text
+  return [{ kind: 'file', file, text: content, isCompleteFile: inside === undefined }]
 }
 
 /** A command continues in the next line after a backslash, or while a quote is open. */
@@ -72,11 +72,11 @@ export function readCommands(text: string): Command[] {
 
 /** A pattern for the output, in which everything that differs between runs is free. */
 export function toPattern(command: string, answer: string): RegExp {
-  const moment = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
+  const timestamp = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
   const token = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g
   const parts = answer
     .trim()
-    .replace(moment, '"…"')
+    .replace(timestamp, '"…"')
     .replace(token, '…')
     .split(/\s*…\s*/)
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&').replace(/\s*\n\s*/g, '\\s*\\n\\s*'))

@@ -100,7 +100,7 @@ export class Reader {
     rmSync(`${this.folder}-bin`, { recursive: true, force: true })
   }
 
-  #write({ file, text, isWhole }: Step & { kind: 'file' }): string {
+  #write({ file, text, isCompleteFile: isWhole }: Step & { kind: 'file' }): string {
     const path = join(this.folder, this.#resolve(file))
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, isWhole ? text : mergeDeclarations(readFileSync(path, 'utf8'), text))

@@ -13,9 +13,9 @@ export async function countStatements<T>(
   const statements: Statement[] = []
   const count = (runner: Runner): void => {
     const run = runner.run.bind(runner)
-    runner.run = (statement, values, wanted) => {
-      if (wanted === 'rows' || wanted === 'first') statements.push(statement)
-      return run(statement, values, wanted)
+    runner.run = (statement, values, returns) => {
+      if (returns === 'rows' || returns === 'first') statements.push(statement)
+      return run(statement, values, returns)
     }
   }
   count(engine)

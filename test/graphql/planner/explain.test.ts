@@ -164,7 +164,11 @@ describe.each(engines)('the query plan on %s', (_name, open, explain) => {
 })
 
 async function explainSqlite(database: Database, sent: Sent): Promise<string[]> {
-  const steps = await ask<{ parent: number; detail: string }>(database, 'explain query plan', sent)
+  const steps = await runExplain<{ parent: number; detail: string }>(
+    database,
+    'explain query plan',
+    sent,
+  )
   return steps
     .flatMap(({ parent, detail }): string[] => {
       const [, verb, alias = '', columns] =
@@ -187,7 +191,7 @@ interface PostgresStep {
 }
 
 async function explainPostgres(database: Database, sent: Sent): Promise<string[]> {
-  const [row] = await ask<{ 'QUERY PLAN': string }>(database, 'explain (format json)', sent)
+  const [row] = await runExplain<{ 'QUERY PLAN': string }>(database, 'explain (format json)', sent)
   const [{ Plan }] = JSON.parse(row?.['QUERY PLAN'] ?? '[]') as [{ Plan: PostgresStep }]
   const found: string[] = []
   const visit = (step: PostgresStep): void => {
@@ -203,7 +207,11 @@ async function explainPostgres(database: Database, sent: Sent): Promise<string[]
   return found.sort()
 }
 
-async function ask<T>({ kysely }: Database, verb: string, { sql, values }: Sent): Promise<T[]> {
+async function runExplain<T>(
+  { kysely }: Database,
+  verb: string,
+  { sql, values }: Sent,
+): Promise<T[]> {
   const query = CompiledQuery.raw(`${verb} ${sql}`, [...values])
   return (await kysely.executeQuery(query)).rows as T[]
 }

@@ -15,7 +15,7 @@ import type { Class } from '../../../src/metadata/class-metadata.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 
-const given = { optional: true, nullable: true } as const
+const options = { optional: true, nullable: true } as const
 const odd = ["o'clock", 'say "hi"', 'back\\slash', '']
 
 @RecordOf
@@ -28,29 +28,29 @@ class Box {
 @RecordOf
 class Value {
   @Field('id') id!: number
-  @Field('text', given) text?: string | null
-  @Field('integer', given) whole?: number | null
-  @Field('numeric', given) number?: number | null
-  @Field('boolean', given) truth?: boolean | null
-  @Field('datetime', given) moment?: string | null
-  @Field('blob', given) bytes?: Buffer | null
-  @Field('json', given) json?: unknown
-  @Field('string', { ...given, oneOf: ['red', 'green'], enum: 'Plain', check: false }) plain?:
+  @Field('text', options) text?: string | null
+  @Field('integer', options) whole?: number | null
+  @Field('numeric', options) number?: number | null
+  @Field('boolean', options) truth?: boolean | null
+  @Field('datetime', options) moment?: string | null
+  @Field('blob', options) bytes?: Buffer | null
+  @Field('json', options) json?: unknown
+  @Field('string', { ...options, oneOf: ['red', 'green'], enum: 'Plain', check: false }) plain?:
     string | null
   @Field('string', {
-    ...given,
+    ...options,
     oneOf: ['red', "o'clock", 'light-blue'],
     enum: 'Named',
     check: false,
   })
   named?: string | null
-  @Field('integer', { ...given, oneOf: [1, 2, 30], enum: 'Size', check: false }) size?:
+  @Field('integer', { ...options, oneOf: [1, 2, 30], enum: 'Size', check: false }) size?:
     number | null
-  @Field('string', { ...given, list: true }) texts?: string[] | null
-  @Field('integer', { ...given, list: true }) wholes?: number[] | null
-  @Field('numeric', { ...given, list: true }) numbers?: number[] | null
-  @Field('boolean', { ...given, list: true }) truths?: boolean[] | null
-  @Field('string', given) boxId?: string | null
+  @Field('string', { ...options, list: true }) texts?: string[] | null
+  @Field('integer', { ...options, list: true }) wholes?: number[] | null
+  @Field('numeric', { ...options, list: true }) numbers?: number[] | null
+  @Field('boolean', { ...options, list: true }) truths?: boolean[] | null
+  @Field('string', options) boxId?: string | null
   @BelongsTo(() => Box) box?: Rel<Box | null>
 }
 
@@ -90,7 +90,7 @@ const wideNames = Array.from({ length: 120 }, (_, index) => `field${index}`)
 const Wide = { Wide: class {} }.Wide as Class
 RecordOf(Wide)
 Field('id')(Wide.prototype as object, 'id')
-for (const name of wideNames) Field('text', given)(Wide.prototype as object, name)
+for (const name of wideNames) Field('text', options)(Wide.prototype as object, name)
 
 const records: Class[] = [Box, Value, Wide]
 
@@ -279,8 +279,8 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
         after = JSON.stringify(pageInfo.endCursor)
         hasNext = pageInfo.hasNextPage
       }
-      const whole = await run(`{ values(limit: 1000, orderBy: [{ ${name}: asc }]) { id } }`)
-      const { values } = whole.data as { values: { id: string }[] }
+      const all = await run(`{ values(limit: 1000, orderBy: [{ ${name}: asc }]) { id } }`)
+      const { values } = all.data as { values: { id: string }[] }
       expect(found).toEqual(values.map(({ id }) => id))
     },
   )

@@ -162,7 +162,7 @@ describe.each(engines)("an update restricted to the caller's rows on %s", (_name
     )
     const { data, errors } = result
     const sql = sent.map((one) => one.sql).filter((one) => /^begin|"note"|"page"/.test(one))
-    return { shown: data?.[`update${type}`], code: errors?.[0]?.extensions.code, sql }
+    return { row: data?.[`update${type}`], code: errors?.[0]?.extensions.code, sql }
   }
   const notes = () => database.records(Note).list()
   const untouched = [
@@ -173,9 +173,9 @@ describe.each(engines)("an update restricted to the caller's rows on %s", (_name
   it('reports that the record was written where the database closes before it can be read', async () => {
     const engine: Partial<Engine> & Engine = database.context.engine
     const run = engine.run.bind(engine)
-    engine.run = (statement, values, wanted) => {
-      if (wanted === 'first') throw new EngineError('unavailable', 'disk I/O error')
-      return run(statement, values, wanted)
+    engine.run = (statement, values, returns) => {
+      if (returns === 'first') throw new EngineError('unavailable', 'disk I/O error')
+      return run(statement, values, returns)
     }
     const text =
       'mutation { createNote(input: { text: "c", owner: "ann", pages: [{ text: "r" }] }) { id pages { text } } }'
@@ -192,38 +192,38 @@ describe.each(engines)("an update restricted to the caller's rows on %s", (_name
   })
 
   it('is one statement that includes the owner condition', async () => {
-    const { shown, sql } = await update(1, { text: 'mine' })
-    expect(shown).toEqual({ id: '1', text: 'mine' })
+    const { row, sql } = await update(1, { text: 'mine' })
+    expect(row).toEqual({ id: '1', text: 'mine' })
     expect(sql).toHaveLength(1)
     expect(sql[0]).toMatch(/^update .* where .*"owner" = /)
   })
 
   it('is one statement for a caller who may write all rows', async () => {
-    const { shown, sql } = await update(2, { text: 'x', owner: 'ann' }, 'root')
-    expect([shown, sql.length]).toEqual([{ id: '2', text: 'x' }, 1])
+    const { row, sql } = await update(2, { text: 'x', owner: 'ann' }, 'root')
+    expect([row, sql.length]).toEqual([{ id: '2', text: 'x' }, 1])
   })
 
   it("returns the same for other callers' rows as for missing rows, and writes nothing", async () => {
     for (const input of [{ text: 'x' }, {}, { owner: 'ann' }]) {
-      expect(await update(2, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
-      expect(await update(9, input)).toMatchObject({ shown: null, code: 'NOT_FOUND' })
+      expect(await update(2, input)).toMatchObject({ row: null, code: 'NOT_FOUND' })
+      expect(await update(9, input)).toMatchObject({ row: null, code: 'NOT_FOUND' })
     }
     expect(await notes()).toMatchObject(untouched)
   })
 
   it("returns the caller's row where no field is named", async () => {
-    expect((await update(1, {})).shown).toEqual({ id: '1', text: 'a' })
+    expect((await update(1, {})).row).toEqual({ id: '1', text: 'a' })
   })
 
   it('rolls back a change that would give a row away', async () => {
-    const given = await update(1, { text: 'x', owner: 'bob' })
-    expect(given).toMatchObject({ shown: null, code: 'FORBIDDEN' })
+    const response = await update(1, { text: 'x', owner: 'bob' })
+    expect(response).toMatchObject({ row: null, code: 'FORBIDDEN' })
     expect(await notes()).toMatchObject(untouched)
-    expect((await update(1, { owner: 'ann', text: 'y' })).shown).toEqual({ id: '1', text: 'y' })
+    expect((await update(1, { owner: 'ann', text: 'y' })).row).toEqual({ id: '1', text: 'y' })
   })
 
   it('checks the owner in other tables in the same transaction', async () => {
-    expect((await update(1, { text: 'x' }, 'ann', 'Page')).shown).toEqual({ id: '1', text: 'x' })
+    expect((await update(1, { text: 'x' }, 'ann', 'Page')).row).toEqual({ id: '1', text: 'x' })
     expect(await update(2, { text: 'y' }, 'ann', 'Page')).toMatchObject({ code: 'NOT_FOUND' })
     // A foreign key may only name rows that the caller sees.
     expect(await update(1, { noteId: 2 }, 'ann', 'Page')).toMatchObject({ code: 'CONFLICT' })

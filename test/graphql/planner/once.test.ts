@@ -104,13 +104,13 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
     ['other', 'It failed.'],
   ]
   it.each(kinds)('of the kind %s returns its error', async (kind, message) => {
-    const { engine: asked } = database.context
+    const { engine: faultyEngine } = database.context
     let count = 0
     const fail = () => {
       count++
       return Promise.reject(new EngineError(kind, 'It failed.'))
     }
-    asked.run = fail
+    faultyEngine.run = fail
     try {
       for (const text of questions) {
         const { errors } = JSON.parse(JSON.stringify(await graphql.execute(text))) as {
@@ -120,7 +120,7 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
       }
       expect(count).toBe(questions.length)
     } finally {
-      Reflect.deleteProperty(asked, 'run')
+      Reflect.deleteProperty(faultyEngine, 'run')
     }
   })
 
@@ -144,13 +144,13 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
       await holder.sync()
       url.searchParams.set('lock_timeout', '100')
       const hasty = await connect(url.href, { records })
-      const asked = new GraphQL({ database: hasty })
-      for (const type of records) asked.schema.fromOrm(type)
+      const hastyGraphql = new GraphQL({ database: hasty })
+      for (const type of records) hastyGraphql.schema.fromOrm(type)
       await holder.transaction(async (tx) => {
         const lock = 'lock table book in access exclusive mode'
         await tx.kysely.executeQuery(CompiledQuery.raw(lock))
         const { result, count } = await countStatements(hasty, () =>
-          Promise.resolve(asked.execute(text)),
+          Promise.resolve(hastyGraphql.execute(text)),
         )
         const { errors } = JSON.parse(JSON.stringify(result)) as { errors: Failure[] }
         const messages = errors.map(({ message }) => message)

@@ -90,10 +90,10 @@ class PlainRecord {
     const rows = await this.#database
       .records(type)
       .list({ where, orderBy: orderBy as never, limit: first + 1 })
-    const shown = rows.slice(0, first)
-    const cursors = shown.map((row) => this.#cursor(row as Instance, orderBy))
+    const pageRows = rows.slice(0, first)
+    const cursors = pageRows.map((row) => this.#cursor(row as Instance, orderBy))
     return {
-      edges: shown.map((node, index) => ({ node, cursor: cursors[index] })),
+      edges: pageRows.map((node, index) => ({ node, cursor: cursors[index] })),
       totalCount: await this.#database.records(type).count(where),
       pageInfo: {
         hasNextPage: rows.length > first,

@@ -51,7 +51,7 @@ class OperationDrawer {
     const lower = record.name.toLowerCase()
     switch (this.#int(0, 5)) {
       case 0:
-        return `${lower}(id: ${this.#given('ID', String(this.#int(0, 4)))}) ${this.#object(record, 3)}`
+        return `${lower}(id: ${this.#writeValue('ID', String(this.#int(0, 4)))}) ${this.#object(record, 3)}`
       case 1:
         return `${lower}Count(${this.#where(record)})`.replace('()', '')
       case 2:
@@ -62,7 +62,7 @@ class OperationDrawer {
   }
 
   #page(record: RandomRecord, lower: string): string {
-    const first = this.#given('Int', this.#int(0, 4))
+    const first = this.#writeValue('Int', this.#int(0, 4))
     const args = [`first: ${first}`, this.#where(record), this.#order(record)].filter(Boolean)
     const info = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename }'
     const edges = `edges { cursor node ${this.#object(record, 2)} }`
@@ -72,12 +72,14 @@ class OperationDrawer {
 
   #list(record: RandomRecord): string {
     const args = [this.#where(record), this.#order(record)]
-    if (this.#chance(2)) args.push(`limit: ${this.#given('Int', this.#int(0, 5))}`)
-    if (this.#chance(3)) args.push(`offset: ${this.#given('Int', this.#int(0, 3))}`)
+    if (this.#chance(2)) args.push(`limit: ${this.#writeValue('Int', this.#int(0, 5))}`)
+    if (this.#chance(3)) args.push(`offset: ${this.#writeValue('Int', this.#int(0, 3))}`)
     // Invalid, so that graphql-js reports where.
     if (this.#chance(60)) args.push('offset: -1')
-    const given = [...new Map(args.filter(Boolean).map((arg) => [arg.split(':')[0], arg])).values()]
-    return given.length === 0 ? '' : `(${given.join(', ')})`
+    const distinct = [
+      ...new Map(args.filter(Boolean).map((arg) => [arg.split(':')[0], arg])).values(),
+    ]
+    return distinct.length === 0 ? '' : `(${distinct.join(', ')})`
   }
 
   #object(record: RandomRecord, depth: number): string {
@@ -108,12 +110,12 @@ class OperationDrawer {
     if (!this.#chance(10)) return `${alias}${name}`
     const directive = this.#draw(fc.constantFrom('skip', 'include'))
     // With a separate alias, because two fields of one key must not differ.
-    return `d${this.#names++}: ${name} @${directive}(if: ${this.#given('Boolean!', this.#chance(2))})`
+    return `d${this.#names++}: ${name} @${directive}(if: ${this.#writeValue('Boolean!', this.#chance(2))})`
   }
 
   #where(record: RandomRecord): string {
     if (this.#chance(2)) return ''
-    return `where: ${this.#given(`${record.name}Where`, this.#conditions(record, 2))}`
+    return `where: ${this.#writeValue(`${record.name}Where`, this.#conditions(record, 2))}`
   }
 
   #conditions(record: RandomRecord, depth: number): Record<string, unknown> {
@@ -169,11 +171,11 @@ class OperationDrawer {
     const terms = names.map((name) => ({
       [name]: new Name(this.#draw(fc.constantFrom(...directions))),
     }))
-    return `orderBy: ${this.#given(`[${record.name}Order!]`, terms)}`
+    return `orderBy: ${this.#writeValue(`[${record.name}Order!]`, terms)}`
   }
 
   /** A value, written out or as a variable. */
-  #given(type: string, value: unknown): string {
+  #writeValue(type: string, value: unknown): string {
     if (this.#chance(2)) return print(value)
     const name = `v${this.#names++}`
     this.#declared.push(`$${name}: ${type}`)

@@ -53,7 +53,7 @@ export function drawRecords(draw: Draw, prefix: string): RandomRecord[] {
     if (index > 1 && draw(fc.boolean())) drawOwner(draw, record, records.slice(0, index), 'other')
   }
   const [first, second] = records
-  if (first !== undefined && second !== undefined && draw(fc.boolean())) tie(first, second)
+  if (first !== undefined && second !== undefined && draw(fc.boolean())) linkPair(first, second)
   return records
 }
 
@@ -86,10 +86,10 @@ function drawField(draw: Draw, place: number): RandomField {
 function drawOwner(
   draw: Draw,
   record: RandomRecord,
-  others: readonly RandomRecord[],
+  targets: readonly RandomRecord[],
   name: string,
 ) {
-  const target = others[draw(fc.integer({ min: 0, max: others.length - 1 }))] as RandomRecord
+  const target = targets[draw(fc.integer({ min: 0, max: targets.length - 1 }))] as RandomRecord
   const by = `${name}Id`
   Field(target.isUuid ? 'string' : 'integer', { nullable: true, optional: true })(
     record.type.prototype as object,
@@ -102,7 +102,7 @@ function drawOwner(
   target.lists.push({ name: list, target: record })
 }
 
-function tie(one: RandomRecord, other: RandomRecord): void {
+function linkPair(one: RandomRecord, other: RandomRecord): void {
   ManyToMany(() => other.type)(one.type.prototype as object, 'partners')
   ManyToMany(() => one.type)(other.type.prototype as object, 'partners')
   one.pairs.push({ name: 'partners', target: other })
@@ -117,21 +117,21 @@ export async function drawRows(
 ): Promise<void> {
   const ids = new Map<RandomRecord, unknown[]>()
   for (const record of records) {
-    const made: unknown[] = []
-    ids.set(record, made)
+    const createdIds: unknown[] = []
+    ids.set(record, createdIds)
     const repository = database.records(record.type)
     const count = draw(fc.integer({ min: 0, max: 8 }))
     for (let row = 0; row < count; row++) {
       const values = drawValues(draw, record, ids)
       const created = (await repository.create(values)) as { id: unknown }
-      made.push(created.id)
+      createdIds.push(created.id)
     }
   }
   for (const record of records) {
     for (const { name, target } of record.pairs) {
       for (const id of ids.get(record) ?? []) {
-        const others = draw(fc.subarray(ids.get(target) ?? [])) as number[]
-        await database.records(record.type).link(id as number, name as never, others)
+        const linkedIds = draw(fc.subarray(ids.get(target) ?? [])) as number[]
+        await database.records(record.type).link(id as number, name as never, linkedIds)
       }
     }
     const [first] = ids.get(record) ?? []
@@ -152,8 +152,8 @@ function drawValues(
   const values: Record<string, unknown> = {}
   for (const field of record.fields) values[field.name] = drawValue(draw, field)
   for (const { by, target } of record.owners) {
-    const known = ids.get(target) ?? []
-    values[by] = known.length === 0 ? null : draw(fc.option(fc.constantFrom(...known)))
+    const targetIds = ids.get(target) ?? []
+    values[by] = targetIds.length === 0 ? null : draw(fc.option(fc.constantFrom(...targetIds)))
   }
   return values
 }

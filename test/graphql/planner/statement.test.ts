@@ -212,8 +212,8 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     (stock) => {
       let id = 0
       beforeAll(async () => {
-        const given = { name: 'Large', price: 1, stock, categoryId: 4 }
-        ;({ id } = await database.records(Product).create(given))
+        const values = { name: 'Large', price: 1, stock, categoryId: 4 }
+        ;({ id } = await database.records(Product).create(values))
         const review = { stars: 1, review_text: 'ok', productId: id }
         await database.records(Review).insertMany([review])
       })
@@ -301,8 +301,8 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
     ['[{ stock: desc }]'],
     ['[{ active: desc }, { price: asc }]'],
   ])('reads pages in the order %s without losing or repeating a row', async (order) => {
-    const whole = await run(`{ products(limit: 1000, orderBy: ${order}) { id } }`)
-    const wanted = (whole.data?.products as { id: string }[] | undefined)?.map(({ id }) => id)
+    const all = await run(`{ products(limit: 1000, orderBy: ${order}) { id } }`)
+    const expected = (all.data?.products as { id: string }[] | undefined)?.map(({ id }) => id)
     const text = `query Q($after: String) { productsPage(first: 7, after: $after, orderBy: ${order}) {
         edges { node { id } } pageInfo { hasNextPage hasPreviousPage endCursor } totalCount } }`
     const found: string[] = []
@@ -319,7 +319,7 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
       cursor = page.pageInfo.endCursor
       hasNext = page.pageInfo.hasNextPage
     }
-    expect(found).toEqual(wanted)
+    expect(found).toEqual(expected)
   })
 
   it('reads relations in batches next to fields with their own resolvers', async () => {

@@ -171,8 +171,11 @@ describe.each(await startBothEngines())('access to records on %s', (_name, open)
       await codes('mutation { createNote(input: { text: "x", folderId: 1 }) { id } }', bob),
     ).toEqual({ data: { createNote: null }, errors: [[['createNote'], 'FORBIDDEN']] })
     expect(await database.records(Note).list()).toEqual(before)
-    const own = await run('mutation { updateNote(id: 1, input: { text: "mine" }) { text } }', ann)
-    expect(own.data).toEqual({ updateNote: { text: 'mine' } })
+    const updated = await run(
+      'mutation { updateNote(id: 1, input: { text: "mine" }) { text } }',
+      ann,
+    )
+    expect(updated.data).toEqual({ updateNote: { text: 'mine' } })
     expect(await codes('mutation { updateNote(id: 77, input: {}) { id } }', ann)).toEqual({
       data: { updateNote: null },
       errors: [[['updateNote'], 'NOT_FOUND']],

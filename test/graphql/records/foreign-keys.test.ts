@@ -66,7 +66,7 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
     await database.close()
   })
 
-  const ask = async (query: string, variables: object = {}): Promise<unknown> => {
+  const execute = async (query: string, variables: object = {}): Promise<unknown> => {
     const json = { query, variables }
     const answer = await app.inject({ method: 'POST', url: '/graphql', json, token })
     return answer.json()
@@ -76,7 +76,7 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
     const of = (name: string): string =>
       `{ __type(name: "${name}") { fields { name type { name } } inputFields { name type { name } } } }`
     const typeOf = async (name: string): Promise<unknown> => {
-      const { data } = (await ask(of(name))) as {
+      const { data } = (await execute(of(name))) as {
         data: { __type: { [list: string]: { name: string; type: { name: string } }[] | null } }
       }
       const all = data.__type.fields ?? data.__type.inputFields ?? []
@@ -92,11 +92,11 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
       { shelfId: String(large), placeId: place, ...(more !== '' && { shelf: { ok: 'a' } }) },
       { shelfId: null, placeId: null, ...(more !== '' && { shelf: null }) },
     ]
-    expect(await ask(`{ books { shelfId placeId${more} } }`)).toEqual({ data: { books: rows } })
+    expect(await execute(`{ books { shelfId placeId${more} } }`)).toEqual({ data: { books: rows } })
   })
 
   it('are texts in resolvers', async () => {
-    const { data } = (await ask(
+    const { data } = (await execute(
       '{ books(orderBy: [{ id: asc }]) { shelfId } book(id: 9) { id } b: books(where: { id: { eq: "x" } }) { id } }',
     )) as { data: { books: unknown } }
     expect(data.books).toEqual([{ shelfId: String(large) }, { shelfId: null }])
@@ -105,20 +105,22 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
   it('are found and written by ids', async () => {
     const find = 'query ($where: BookWhere) { books(where: $where) { id } }'
     for (const shelfId of [{ eq: String(large) }, { eq: large }, { in: [String(large)] }])
-      expect(await ask(find, { where: { shelfId } })).toEqual({ data: { books: [{ id: '1' }] } })
-    expect(await ask(find, { where: { placeId: { eq: place } } })).toEqual({
+      expect(await execute(find, { where: { shelfId } })).toEqual({
+        data: { books: [{ id: '1' }] },
+      })
+    expect(await execute(find, { where: { placeId: { eq: place } } })).toEqual({
       data: { books: [{ id: '1' }] },
     })
     const create =
       'mutation ($input: BookInput) { createBook(input: $input) { shelfId placeId shelf { name } } }'
     for (const shelfId of [String(large), large])
-      expect(await ask(create, { input: { shelfId, placeId: place } })).toEqual({
+      expect(await execute(create, { input: { shelfId, placeId: place } })).toEqual({
         data: { createBook: { shelfId: String(large), placeId: place, shelf: { name: 'a' } } },
       })
-    expect(await ask(create, { input: { shelfId: 'x' } })).toMatchObject({
+    expect(await execute(create, { input: { shelfId: 'x' } })).toMatchObject({
       errors: [{ extensions: { code: 'VALIDATION', errors: [{ path: 'input.shelfId' }] } }],
     })
-    expect(await ask('{ booksAggregate(groupBy: [shelfId]) { shelfId count } }')).toEqual({
+    expect(await execute('{ booksAggregate(groupBy: [shelfId]) { shelfId count } }')).toEqual({
       data: {
         booksAggregate: [
           { shelfId: String(large), count: 3 },

@@ -33,8 +33,8 @@ describe('queryNames', () => {
     ['Sheep', {}, 'sheep', 'sheepList', 'sheeps'],
     ['Product', { name: 'item' }, 'item', 'items', undefined],
     ['Product', { plural: 'goods' }, 'product', 'goods', undefined],
-  ])('names the queries of %s with %j', (type, given, one, many, simplePlural) => {
-    expect(queryNames(type, given)).toEqual({ one, many, simplePlural })
+  ])('names the queries of %s with %j', (type, options, one, many, simplePlural) => {
+    expect(queryNames(type, options)).toEqual({ one, many, simplePlural })
   })
 })
 
@@ -46,8 +46,8 @@ describe('toCamelCase', () => {
     ['ID', 'id'],
     ['_private_note', '_privateNote'],
     ['a__b', 'aB'],
-  ])('writes %s as %s', (given, wanted) => {
-    expect(toCamelCase(given)).toBe(wanted)
+  ])('writes %s as %s', (name, expected) => {
+    expect(toCamelCase(name)).toBe(expected)
   })
 })
 
@@ -184,9 +184,9 @@ describe('generateRecords', () => {
       @Field('datetime', { default: 'now', readOnly: true }) at!: string
     }
     const visits = await openShop('sqlite::memory:', [Visit])
-    const own = new GraphQL({ database: visits })
-    own.schema.fromOrm(Visit)
-    const result = await own.execute('mutation { createVisit { id } }')
+    const instance = new GraphQL({ database: visits })
+    instance.schema.fromOrm(Visit)
+    const result = await instance.execute('mutation { createVisit { id } }')
     expect(result).toEqual({ data: { createVisit: { id: '1' } } })
     await visits.close()
   })

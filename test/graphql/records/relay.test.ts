@@ -85,7 +85,11 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
   })
   afterAll(() => database.close())
 
-  async function ask(text: string, variables = {}, context: object = program): Promise<unknown> {
+  async function execute(
+    text: string,
+    variables = {},
+    context: object = program,
+  ): Promise<unknown> {
     const { data, errors } = await graphql.execute(text, variables, context)
     if (errors !== undefined) throw new Error(errors.map((one) => one.message).join('; '))
     return data
@@ -93,8 +97,8 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
 
   /** Runs the selection by one statement, and by resolvers when `shout` is requested as well. */
   async function bothWays(selection: string, variables = {}, context?: object): Promise<unknown> {
-    const planned = await ask(selection.replaceAll('SHOUT', ''), variables, context)
-    const resolved = await ask(selection.replaceAll('SHOUT', 'shout'), variables, context)
+    const planned = await execute(selection.replaceAll('SHOUT', ''), variables, context)
+    const resolved = await execute(selection.replaceAll('SHOUT', 'shout'), variables, context)
     const plain: unknown = JSON.parse(
       JSON.stringify(resolved, (key, value: unknown) => (key === 'shout' ? undefined : value)),
     )
@@ -103,8 +107,8 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
   }
 
   it('gives every record an id of its type, and foreign keys likewise', async () => {
-    const asked = `{ books(limit: 1) { id shelfId SHOUT shelf { id } writers { id } } }`
-    expect(await bothWays(asked)).toEqual({
+    const query = `{ books(limit: 1) { id shelfId SHOUT shelf { id } writers { id } } }`
+    expect(await bothWays(query)).toEqual({
       books: [
         {
           id: book(1),
@@ -142,14 +146,14 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     ['the same id in another spelling', `${shelf.replace(/=+$/, '')} `],
   ])('returns null for %s', async (_what, id) => {
     expect(await bothWays(node, { id })).toEqual({ node: null })
-    expect(await ask('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
+    expect(await execute('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
       shelf: null,
     })
   })
 
   it('returns null for an id of another type, and changes nothing', async () => {
     const id = toGlobalId('Writer', 1)
-    expect(await ask('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
+    expect(await execute('query ($id: ID) { shelf(id: $id) { name } }', { id })).toEqual({
       shelf: null,
     })
     const { data, errors } = await graphql.execute(
@@ -183,10 +187,12 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
 
   it('finds several, in their order, up to a limit', async () => {
     const ids = [book(2), shelf, 'none', book(1), book(2)]
-    const asked =
+    const query =
       'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Book { title shelf { id } } } }'
     const of = (n: number): object => ({ id: book(n), title: `t${n}`, shelf: { id: shelf } })
-    expect(await ask(asked, { ids })).toEqual({ nodes: [of(2), { id: shelf }, null, of(1), of(2)] })
+    expect(await execute(query, { ids })).toEqual({
+      nodes: [of(2), { id: shelf }, null, of(1), of(2)],
+    })
     const tooMany = Array.from({ length: 1001 }, () => shelf)
     const refused = await graphql.execute('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', {
       ids: tooMany,
@@ -210,30 +216,30 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
   })
 
   it('accepts ids in inputs, and sends them in change events', async () => {
-    const told = (await graphql.subscribe(
+    const events = (await graphql.subscribe(
       'subscription { bookChanged { id book { title } } }',
     )) as AsyncIterableIterator<unknown>
     const create = `mutation ($input: BookInput) { createBook(input: $input) { id shelfId SHOUT writers { id } } }`
     const input = { title: 'new', shelfId: shelf, writerIds: [toGlobalId('Writer', 1)] }
-    const made = (await ask(create.replace('SHOUT', ''), { input })) as Data
-    const { id } = made?.createBook as unknown as { id: string }
-    expect(made).toEqual({
+    const created = (await execute(create.replace('SHOUT', ''), { input })) as Data
+    const { id } = created?.createBook as unknown as { id: string }
+    expect(created).toEqual({
       createBook: { id, shelfId: shelf, writers: [{ id: toGlobalId('Writer', 1) }] },
     })
-    expect((await told.next()).value).toMatchObject({
+    expect((await events.next()).value).toMatchObject({
       data: { bookChanged: { id, book: { title: 'new' } } },
     })
-    await told.return?.()
+    await events.return?.()
     const change =
       'mutation ($id: ID!, $input: BookInput) { updateBook(id: $id, input: $input) { id title shelfId } }'
-    expect(await ask(change, { id, input: { title: 'newer', shelfId: null } })).toEqual({
+    expect(await execute(change, { id, input: { title: 'newer', shelfId: null } })).toEqual({
       updateBook: { id, title: 'newer', shelfId: null },
     })
     const many = 'mutation ($input: [BookChanges!]!) { updateBooks(input: $input) { id title } }'
-    expect(await ask(many, { input: [{ id, title: 'newest' }] })).toEqual({
+    expect(await execute(many, { input: [{ id, title: 'newest' }] })).toEqual({
       updateBooks: [{ id, title: 'newest' }],
     })
-    await expect(ask(create, { input: { title: 'x', shelfId: book(1) } })).rejects.toThrow()
+    await expect(execute(create, { input: { title: 'x', shelfId: book(1) } })).rejects.toThrow()
     const wrong = await graphql.execute(create.replace('SHOUT', ''), {
       input: { title: 'x', shelfId: book(1) },
     })
@@ -245,7 +251,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
       },
     ])
     expect(
-      await ask('mutation ($ids: [ID!]!) { deleteBooks(ids: $ids) }', { ids: [id, shelf] }),
+      await execute('mutation ($ids: [ID!]!) { deleteBooks(ids: $ids) }', { ids: [id, shelf] }),
     ).toEqual({
       deleteBooks: 1,
     })
@@ -303,23 +309,23 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
   })
 
   it('refuses first with last, and invalid cursors', async () => {
-    await expect(ask('{ booksPage(first: 1, last: 1) { totalCount } }')).rejects.toThrow(
+    await expect(execute('{ booksPage(first: 1, last: 1) { totalCount } }')).rejects.toThrow(
       'last cannot be combined with first',
     )
-    await expect(ask('{ booksPage(last: 1, before: "x") { totalCount } }')).rejects.toThrow(
+    await expect(execute('{ booksPage(last: 1, before: "x") { totalCount } }')).rejects.toThrow(
       'before is not a cursor of this list in this order',
     )
-    await expect(ask('{ booksPage(last: 1001) { totalCount } }')).rejects.toThrow(
+    await expect(execute('{ booksPage(last: 1001) { totalCount } }')).rejects.toThrow(
       'last must be at most 1000',
     )
-    await expect(ask('{ booksPage(last: -1) { totalCount } }')).rejects.toThrow(
+    await expect(execute('{ booksPage(last: -1) { totalCount } }')).rejects.toThrow(
       'last must be an integer',
     )
   })
 
   it('groups by foreign keys, and has no sums of ids', async () => {
-    const asked = '{ booksAggregate(groupBy: [shelfId]) { shelfId count min { year } } }'
-    expect(await ask(asked.replace('[shelfId]', '["shelfId"]'))).toMatchObject({
+    const query = '{ booksAggregate(groupBy: [shelfId]) { shelfId count min { year } } }'
+    expect(await execute(query.replace('[shelfId]', '["shelfId"]'))).toMatchObject({
       booksAggregate: [{ shelfId: shelf, count: 3 }, { shelfId: null }],
     })
     expect(graphql.sdl).not.toMatch(/sumShelfId|maxId/)

@@ -40,9 +40,9 @@ async function follow(): Promise<AsyncIterableIterator<GraphQLResult>> {
   return opened
 }
 
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const eventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-function told(text: string): object {
+function eventOf(text: string): object {
   return { value: { data: { noteChanged: { note: { text } } } }, done: false }
 }
 
@@ -61,12 +61,12 @@ describe('many subscribers', () => {
     await app.get(Database).records(Note).create({ text: 'a' })
     const steps: number[] = []
     for (let before = heard; heard < streams.length; before = heard) {
-      await nextTurn()
+      await eventLoopTurn()
       steps.push(heard - before)
     }
     // Two slices of the server may run between two of the test, but never all.
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
-    for (const answer of await Promise.all(answers)) expect(answer).toEqual(told('a'))
+    for (const answer of await Promise.all(answers)) expect(answer).toEqual(eventOf('a'))
   })
 
   it('of custom subscriptions are notified in slices, too', async () => {
@@ -97,7 +97,7 @@ describe('many subscribers', () => {
     wake()
     const steps: number[] = []
     for (let before = heard; heard < streams.length; before = heard) {
-      await nextTurn()
+      await eventLoopTurn()
       steps.push(heard - before)
     }
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
@@ -116,7 +116,7 @@ describe('many subscribers', () => {
     const texts = Array.from({ length: 12 }, (_, index) => `n${index}`)
     for (const text of texts) await notes.create({ text })
     for (const stream of streams)
-      for (const text of texts) expect(await stream.next()).toEqual(told(text))
+      for (const text of texts) expect(await stream.next()).toEqual(eventOf(text))
   })
 })
 
@@ -129,20 +129,20 @@ describe('pending changes of a subscriber', () => {
     [Infinity, 1500],
   ])(
     'with limits.events %d: of %d all are sent, or an error reports the loss',
-    async (most, count) => {
-      app = await start({ events: most })
+    async (maxEvents, count) => {
+      app = await start({ events: maxEvents })
       const stream = await follow()
       const notes = app.get(Database).records(Note)
       for (let index = 0; index < count; index++) await notes.create({ text: `n${index}` })
-      if (count <= most) {
+      if (count <= maxEvents) {
         for (let index = 0; index < count; index++)
-          expect(await stream.next()).toEqual(told(`n${index}`))
+          expect(await stream.next()).toEqual(eventOf(`n${index}`))
       } else {
         const { value } = (await stream.next()) as { value: GraphQLResult }
         expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])
       }
       await notes.create({ text: 'next' })
-      expect(await stream.next()).toEqual(told('next'))
+      expect(await stream.next()).toEqual(eventOf('next'))
     },
   )
 
@@ -152,7 +152,7 @@ describe('pending changes of a subscriber', () => {
     const notes = app.get(Database).records(Note)
     const many = (count: number) => Array.from({ length: count }, () => ({ text: 'n' }))
     await notes.insertMany(many(1000))
-    expect(await stream.next()).toEqual(told('n'))
+    expect(await stream.next()).toEqual(eventOf('n'))
     await notes.insertMany(many(2))
     const { value } = (await stream.next()) as { value: GraphQLResult }
     expect(value.errors?.map(({ extensions }) => extensions['code'])).toEqual(['EVENTS_LOST'])

@@ -108,16 +108,18 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     )
     const folders = database.records(Folder)
     const { id } = await folders.create({ name: 'F' })
-    const told = (event: string, folder: unknown) => ({
+    const eventOf = (event: string, folder: unknown) => ({
       data: { folderChanged: { event, id: String(id), __typename: 'FolderChange', folder } },
     })
-    expect(await client.next()).toEqual(told('created', { id: String(id), name: 'F', notes: [] }))
+    expect(await client.next()).toEqual(
+      eventOf('created', { id: String(id), name: 'F', notes: [] }),
+    )
     await database.records(Note).create({ text: 'n', folderId: id, open: true })
     await folders.update(id, { name: 'G' })
     const notes = [{ text: 'n' }]
-    expect(await client.next()).toEqual(told('updated', { id: String(id), name: 'G', notes }))
+    expect(await client.next()).toEqual(eventOf('updated', { id: String(id), name: 'G', notes }))
     await folders.delete(id)
-    expect(await client.next()).toEqual(told('deleted', null))
+    expect(await client.next()).toEqual(eventOf('deleted', null))
   })
 
   it('can be opened with GET, too, with variables, fragments and directives', async () => {
@@ -181,7 +183,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     await notes.delete(a.id)
     await notes.delete(b.id)
     const last = await create('last', 'ann', { open: true })
-    const seen = async (client: EventClient | undefined): Promise<string[]> => {
+    const eventsOf = async (client: EventClient | undefined): Promise<string[]> => {
       const all: string[] = []
       for (;;) {
         const { data } = (await client?.next()) as {
@@ -193,14 +195,14 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       }
     }
     const end = `created ${last.id} last`
-    expect(await seen(visitor)).toEqual([end])
+    expect(await eventsOf(visitor)).toEqual([end])
     // A row that is deleted before it is read is not reported.
-    const [mine, theirs] = [await seen(ann), await seen(bob)]
+    const [mine, theirs] = [await eventsOf(ann), await eventsOf(bob)]
     expect(mine.slice(-2)).toEqual([`deleted ${a.id}`, end])
-    expect(mine.filter((told) => told.includes(` ${b.id}`))).toEqual([])
+    expect(mine.filter((expected) => expected.includes(` ${b.id}`))).toEqual([])
     expect(theirs.slice(-2)).toEqual([`deleted ${b.id}`, end])
-    expect(theirs.filter((told) => told.includes(` ${a.id}`))).toEqual([])
-    expect((await seen(root)).slice(-3)).toEqual([`deleted ${a.id}`, `deleted ${b.id}`, end])
+    expect(theirs.filter((expected) => expected.includes(` ${a.id}`))).toEqual([])
+    expect((await eventsOf(root)).slice(-3)).toEqual([`deleted ${a.id}`, `deleted ${b.id}`, end])
   })
 
   it('report cascaded deletes to the former owners', async () => {
@@ -312,14 +314,14 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     })
     // One read each for ann, bob, visitors and root.
     expect(statements.filter(reads('note'))).toHaveLength(4)
-    const own = await database
+    const ownNote = await database
       .records(Note)
       .create({ text: 'own', owner: 'ann', folderId: folder.id })
     for (const index of [0, 1, 5])
       expect(await clients[index]?.next()).toMatchObject({
         data: { noteChanged: { event: 'created', note: { text: 'own' } } },
       })
-    await database.records(Note).delete(own.id)
+    await database.records(Note).delete(ownNote.id)
     for (const index of [0, 1, 5])
       expect(await clients[index]?.next()).toMatchObject({
         data: { noteChanged: { event: 'deleted', note: null } },
@@ -337,9 +339,12 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     const { statements } = await countStatements(database, async () => {
       await notes.create({ text: 'n', owner: 'bob', open: true, folderId: folder.id })
       for (const [index, client] of clients.entries()) {
-        const seen = ['ann', 'root'].includes(subs[index] ?? '') ? [{ text: 'of ann' }] : []
-        const told = { text: 'n', folder: { name: 'F', notes: [...seen, { text: 'n' }] } }
-        expect(await client.next()).toEqual({ data: { noteChanged: { note: told } } })
+        const visibleNotes = ['ann', 'root'].includes(subs[index] ?? '') ? [{ text: 'of ann' }] : []
+        const expected = {
+          text: 'n',
+          folder: { name: 'F', notes: [...visibleNotes, { text: 'n' }] },
+        }
+        expect(await client.next()).toEqual({ data: { noteChanged: { note: expected } } })
       }
     })
     // A note, its folder and the folder's notes are read for ann, bob, visitors and root. Everyone may read the folder,
@@ -442,12 +447,12 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
 describe('subscriptions of two applications on one PostgreSQL database', () => {
   it('report writes of the other, and survive a cut connection', async () => {
     const url = await server.createDatabase()
-    const [here, there] = [await start(url), await start(url)]
+    const [one, second] = [await start(url), await start(url)]
     try {
-      const token = await here.get(Auth).getToken({ sub: 'ann' })
+      const token = await one.get(Auth).getToken({ sub: 'ann' })
       const query = 'subscription { noteChanged { event id note { text folder { name } } } }'
-      const ann = await subscribe(`${here.url}/graphql`, query, { token })
-      const other = there.get(Database)
+      const ann = await subscribe(`${one.url}/graphql`, query, { token })
+      const other = second.get(Database)
       const folder = await other.records(Folder).create({ name: 'F' })
       const [mine, , open] = await other.transaction(async (tx) => [
         await tx.records(Note).create({ text: 'a', owner: 'ann', folderId: folder.id }),
@@ -476,7 +481,7 @@ describe('subscriptions of two applications on one PostgreSQL database', () => {
           data: { noteChanged: { event: 'deleted', id: String(id), note: null } },
         })
     } finally {
-      await Promise.all([here.close(), there.close()])
+      await Promise.all([one.close(), second.close()])
     }
   })
 })

@@ -118,10 +118,10 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
       code: 'CONFLICT',
       errors: [{ path: 'input.name', code: 'unique' }],
     })
-    const lost = await run(
+    const failed = await run(
       'mutation { createProduct(input: { name: "Lamp", price: 1, categoryId: 9 }) { id } }',
     )
-    expect(lost.errors?.[0]?.extensions.code).toBe('CONFLICT')
+    expect(failed.errors?.[0]?.extensions.code).toBe('CONFLICT')
   })
 
   it('refuses invalid JSON', async () => {
@@ -143,10 +143,10 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     expect((await run(update)).data).toEqual({
       updateProduct: { name: 'Lamp', tags: [{ name: 'b' }, { name: 'c' }] },
     })
-    const lost = await run(
+    const failed = await run(
       'mutation { updateProduct(id: 1, input: { name: "X", tagIds: [99] }) { id } }',
     )
-    expect(lost.errors?.[0]?.extensions).toMatchObject({
+    expect(failed.errors?.[0]?.extensions).toMatchObject({
       code: 'CONFLICT',
       errors: [{ path: 'input.tagIds' }],
     })

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { HttpError } from '../../../src/index.js'
 import { readBody, type BodyPlan } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits, type Limits } from '../../../src/http/limits.js'
@@ -94,8 +94,8 @@ export class BodyServer implements AsyncDisposable {
     try {
       await readBody(request, { limits, declared, beforeFirstFile })
       this.#report(request, undefined)
-      const given = await handle?.(request)
-      this.#send(request, 200, given ?? toAnswer(request))
+      const result = await handle?.(request)
+      this.#send(request, 200, result ?? toAnswer(request))
     } catch (failure) {
       this.#report(request, failure)
       const isExpected = failure instanceof HttpError
@@ -148,7 +148,7 @@ export function uploadFolders(): string[] {
 
 /** Waits for the cleanup after a closed response. */
 export async function untilNoFolders(): Promise<string[]> {
-  while (uploadFolders().length > 0) await turn()
+  while (uploadFolders().length > 0) await eventLoopTurn()
   return uploadFolders()
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import {
   BodyServer,
   headOf,
@@ -30,7 +30,7 @@ async function refusalOf(
   const answer = await server.post(sent, header)
   const { folders } = await server.next()
   // No folder was left when reading failed, and none was created later.
-  for (let turns = 0; turns < 20; turns++) await turn()
+  for (let count = 0; count < 20; count++) await eventLoopTurn()
   expect([...folders, ...uploadFolders()]).toEqual([])
   const after = await server.post(part(headOf('a')), type)
   expect(after.status).toBe(200)
@@ -38,7 +38,7 @@ async function refusalOf(
 }
 
 describe('malformed multipart bodies', () => {
-  const whole = multipartOf('b', field('a', '1'), file('f', 'a.txt', 'content'))
+  const complete = multipartOf('b', field('a', '1'), file('f', 'a.txt', 'content'))
   const malformed = [400, 'MALFORMED_MULTIPART']
 
   it.each([
@@ -97,15 +97,15 @@ describe('malformed multipart bodies', () => {
     'multipart/form-data; boundary="a\\"b"',
     `multipart/form-data; boundary=${'b'.repeat(201)}`,
   ])('return 400 for %s', async (header) => {
-    const answer = await refusalOf(whole, {}, header)
+    const answer = await refusalOf(complete, {}, header)
     expect(answer).toEqual([...malformed, 'The Content-Type has no valid boundary.'])
   })
 
   it('return 400 for a body that is cut off at any position', async () => {
     await using server = await BodyServer.start()
-    const last = whole.lastIndexOf('--')
+    const last = complete.lastIndexOf('--')
     for (let length = 1; length <= last; length++) {
-      const { status, body } = await server.post(whole.slice(0, length), type)
+      const { status, body } = await server.post(complete.slice(0, length), type)
       expect([length, status, body.code]).toEqual([length, ...malformed])
       expect((await server.next()).folders).toEqual([])
     }
@@ -270,9 +270,9 @@ describe('a client that goes away', () => {
     socket.write(start + bytes)
     await once(socket, 'ready')
     // By then a file has been opened, if there is one.
-    const wantsFolder = bytes.includes('\r\n\r\n') && bytes.includes('filename')
-    while (wantsFolder && uploadFolders().length === 0) await turn()
-    expect(uploadFolders()).toHaveLength(wantsFolder ? 1 : 0)
+    const hasFile = bytes.includes('\r\n\r\n') && bytes.includes('filename')
+    while (hasFile && uploadFolders().length === 0) await eventLoopTurn()
+    expect(uploadFolders()).toHaveLength(hasFile ? 1 : 0)
     socket.resetAndDestroy()
     const { failure, folders } = await reading
     expect(failure).toMatchObject({ status: 400, code: 'CLIENT_GONE' })
@@ -284,7 +284,7 @@ describe('a client that goes away', () => {
     const sockets: Socket[] = []
     const beforeFirstFile = async () => {
       sockets[0]?.destroy()
-      for (let turns = 0; turns < 50; turns++) await turn()
+      for (let count = 0; count < 50; count++) await eventLoopTurn()
     }
     await using server = await BodyServer.start({ beforeFirstFile })
     const socket = server.connect()

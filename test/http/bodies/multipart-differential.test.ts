@@ -59,7 +59,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 /** Each piece is an HTTP chunk, so that the server reads it separately. */
-async function askOurs(pieces: readonly Buffer[], type: string): Promise<unknown> {
+async function parseOurs(pieces: readonly Buffer[], type: string): Promise<unknown> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
   socket.write(
     `POST /form HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${type}\r\n` +
@@ -79,7 +79,7 @@ async function askOurs(pieces: readonly Buffer[], type: string): Promise<unknown
   return JSON.parse(body)
 }
 
-async function askFormidable(pieces: readonly Buffer[], type: string): Promise<Form> {
+async function parseFormidable(pieces: readonly Buffer[], type: string): Promise<Form> {
   const written = new Map<unknown, Buffer[]>()
   const form = formidable({
     allowEmptyFiles: true,
@@ -177,7 +177,7 @@ it('a multipart body is parsed as formidable parses it', async () => {
     fc.asyncProperty(form, async (random) => {
       const pieces = cut(toBody(random), random.cuts)
       const type = `multipart/form-data; boundary=${random.boundary}`
-      expect(await askOurs(pieces, type)).toEqual(await askFormidable(pieces, type))
+      expect(await parseOurs(pieces, type)).toEqual(await parseFormidable(pieces, type))
     }),
     { numRuns: 150 },
   )

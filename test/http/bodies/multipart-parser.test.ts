@@ -25,25 +25,25 @@ function readAll(found: Iterable<unknown>): void {
 const chunkSize = 16 * 1024
 
 /** How many bytes the parser reads for a chunk of 16 KiB in a part. */
-function countLooks(boundary: string, text: string): number {
+function countReads(boundary: string, text: string): number {
   const parser = new MultipartParser(boundary, 8192)
   readAll(parser.take(Buffer.from(`--${boundary}\r\n${headOf('f')}\r\n\r\n`)))
-  let looks = 0
+  let reads = 0
   const watched = (bytes: Buffer): Buffer =>
     new Proxy(bytes, {
       get(target, key) {
-        if (typeof key === 'string' && /^\d/.test(key)) looks++
+        if (typeof key === 'string' && /^\d/.test(key)) reads++
         if (key === 'subarray') {
           return (start: number, end?: number) => watched(target.subarray(start, end))
         }
         // A native search reads at most all bytes.
-        if (key === 'indexOf') looks += target.length
+        if (key === 'indexOf') reads += target.length
         const value: unknown = Reflect.get(target, key, target)
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
   readAll(parser.take(watched(Buffer.alloc(chunkSize, text))))
-  return looks
+  return reads
 }
 
 describe('MultipartParser', () => {
@@ -83,7 +83,7 @@ describe('MultipartParser', () => {
     ['longer beginnings of it', `\r\n--${browsers.slice(0, -1)}`],
     ['a boundary without its end', `\r\n--${browsers}x`],
   ])('scans as many bytes as for any other body, three times at most: %s', (_what, text) => {
-    expect(countLooks(browsers, text)).toBeLessThanOrEqual(3 * countLooks(browsers, 'z'))
+    expect(countReads(browsers, text)).toBeLessThanOrEqual(3 * countReads(browsers, 'z'))
   })
 
   it.each(['b', 'boundary', '-'.repeat(70), 'b'.repeat(200)])(
@@ -98,7 +98,7 @@ describe('MultipartParser', () => {
         `\r\n--x${boundary}--`,
         `${begin.slice(0, 5)}x${begin.slice(5)}--`,
       ]) {
-        expect(countLooks(boundary, text)).toBeLessThanOrEqual(6 * chunkSize)
+        expect(countReads(boundary, text)).toBeLessThanOrEqual(6 * chunkSize)
       }
     },
   )

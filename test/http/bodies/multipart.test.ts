@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { fetch, FormData } from 'undici'
 import { HttpError, type UploadedFile } from '../../../src/index.js'
 import type { ServerRequest } from '../../../src/http/server-request.js'
@@ -161,8 +161,8 @@ describe('multipart bodies', () => {
         const answer = await fetch(server.url, { method: 'POST', body: form })
         expect(answer.status).toBe(200)
         const inLines = (text: string) => text.replace(/\r?\n|\r/g, '\r\n')
-        const wanted = toMap(fields.map(([name, value]) => [inLines(name), inLines(value)]))
-        expect({ ...(requests.pop()?.body as object) }).toEqual(wanted)
+        const expected = toMap(fields.map(([name, value]) => [inLines(name), inLines(value)]))
+        expect({ ...(requests.pop()?.body as object) }).toEqual(expected)
         const contents = files.map(([name, value]) => [
           inLines(name),
           Buffer.from(value).toString('latin1'),
@@ -186,24 +186,28 @@ describe('multipart bodies', () => {
 
 describe('uploads on disk', () => {
   it('are stored in a private folder, under generated names', async () => {
-    const seen: unknown[] = []
+    const folderStates: unknown[] = []
     const handle = ({ files }: ServerRequest) => {
       const { path } = files.f as UploadedFile
       const folder = dirname(path)
-      seen.push(lstatSync(folder).mode & 0o777, dirname(folder) === tmpdir(), readdirSync(folder))
+      folderStates.push(
+        lstatSync(folder).mode & 0o777,
+        dirname(folder) === tmpdir(),
+        readdirSync(folder),
+      )
       return { path }
     }
     await using server = await BodyServer.start({ handle })
     const sent = multipartOf('b', file('f', '../../etc/passwd', 'x'))
     const { path } = (await server.post(sent, type)).body
-    expect(seen).toEqual([0o700, true, [path.slice(dirname(path).length + 1)]])
+    expect(folderStates).toEqual([0o700, true, [path.slice(dirname(path).length + 1)]])
     expect(path).toMatch(/\/[0-9a-f-]{36}$/)
   })
 
   it('are deleted after the response, unless they were moved', async () => {
     const target = join(tmpdir(), `filigree-kept-${process.pid}/`)
     const handle = async ({ files }: ServerRequest) => ({
-      kept: await (files.a as UploadedFile).moveTo(target),
+      moved: await (files.a as UploadedFile).moveTo(target),
     })
     await using server = await BodyServer.start({ handle })
     const sent = multipartOf('b', file('a', 'a.TXT', 'A'), file('b', 'b.txt', 'B'))
@@ -218,21 +222,21 @@ describe('uploads on disk', () => {
   it('stream: 50 MB arrive complete, no faster than the disk writes', async () => {
     const mebi = 1024 * 1024
     let release: (() => void) | undefined
-    const held = new Promise<void>((resolve) => (release = resolve))
+    const released = new Promise<void>((resolve) => (release = resolve))
     const handle = async ({ files }: ServerRequest) => {
       const hash = createHash('sha256')
       await pipeline((files.f as UploadedFile).stream(), hash)
       return { hash: hash.digest('hex') }
     }
     const limits = { file: 60 * mebi, multipart: 60 * mebi }
-    await using server = await BodyServer.start({ limits, handle, beforeFirstFile: () => held })
-    const wanted = createHash('sha256')
+    await using server = await BodyServer.start({ limits, handle, beforeFirstFile: () => released })
+    const expectedHash = createHash('sha256')
     const block = Buffer.alloc(mebi)
     function* body() {
       yield `--b\r\n${headOf('f', 'big')}\r\n\r\n`
       for (let index = 0; index < 50; index++) {
         block.fill(index)
-        wanted.update(block)
+        expectedHash.update(block)
         yield Buffer.from(block)
       }
       yield '\r\n--b--\r\n'
@@ -247,11 +251,11 @@ describe('uploads on disk', () => {
     const sending = pipeline(Readable.from(body()), outgoing)
     const { socket } = (await incoming) as unknown as { socket: { bytesRead: number } }
     // While reading is paused, the socket receives no more than the buffers hold.
-    for (let turns = 0; turns < 500; turns++) await turn()
+    for (let count = 0; count < 500; count++) await eventLoopTurn()
     expect(socket.bytesRead).toBeLessThan(mebi)
     release?.()
     await sending
-    expect(JSON.parse(await answer)).toEqual({ hash: wanted.digest('hex') })
+    expect(JSON.parse(await answer)).toEqual({ hash: expectedHash.digest('hex') })
     expect(await untilNoFolders()).toEqual([])
   })
 })
@@ -268,8 +272,8 @@ describe('beforeFirstFile', () => {
     ['there are two files', [token, upload, upload], 't'],
   ])('is called once when %s', async (_what, parts, formToken) => {
     const calls: unknown[] = []
-    const beforeFirstFile = (given: string | undefined) => {
-      calls.push(given, uploadFolders())
+    const beforeFirstFile = (passedToken: string | undefined) => {
+      calls.push(passedToken, uploadFolders())
     }
     await using server = await BodyServer.start({ beforeFirstFile })
     expect((await server.post(multipartOf('b', ...parts), type)).status).toBe(200)
@@ -278,7 +282,7 @@ describe('beforeFirstFile', () => {
 
   it.each([
     ['synchronously', () => fail()],
-    ['asynchronously', async () => turn().then(fail)],
+    ['asynchronously', async () => eventLoopTurn().then(fail)],
   ])('refuses %s with nothing on the disk', async (_what, beforeFirstFile) => {
     await using server = await BodyServer.start({ beforeFirstFile })
     const answer = await server.post(multipartOf('b', upload, token), type)

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { readBody } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import { ServerRequest } from '../../../src/http/server-request.js'
@@ -255,7 +255,7 @@ describe('readBody and the connection', () => {
     const reading = server.next()
     socket.write(head(`Content-Type: ${json}`, `Content-Length: ${length}`) + part)
     await once(socket, 'ready')
-    for (let turns = 0; turns < 20; turns++) await turn()
+    for (let count = 0; count < 20; count++) await eventLoopTurn()
     socket.destroy()
     expect((await reading).failure).toMatchObject({ status: 400, code: 'CLIENT_GONE' })
   })
@@ -263,14 +263,14 @@ describe('readBody and the connection', () => {
   const types = [json, 'multipart/form-data; boundary=b']
 
   it.each(types)('rejects with CLIENT_GONE when %s was lost before reading', async (type) => {
-    const request = standIn(type)
+    const request = fakeRequest(type)
     request.incoming.destroy()
     await once(request.incoming, 'close')
     await expect(read(request)).rejects.toMatchObject({ status: 400, code: 'CLIENT_GONE' })
   })
 
   it.each(types)('leaves a refused %s so that its later error is ignored', async (type) => {
-    const request = standIn(type)
+    const request = fakeRequest(type)
     const reading = read(request)
     request.incoming.push('x'.repeat(11))
     await expect(reading).rejects.toMatchObject({ status: 413 })
@@ -280,7 +280,7 @@ describe('readBody and the connection', () => {
   })
 
   it.each(types)('rejects with CLIENT_GONE and the cause when %s breaks', async (type) => {
-    const request = standIn(type)
+    const request = fakeRequest(type)
     const reading = read(request)
     const cause = new Error('broken')
     request.incoming.destroy(cause)
@@ -289,7 +289,7 @@ describe('readBody and the connection', () => {
 })
 
 /** A request without a socket, whose bytes the test pushes. */
-function standIn(type: string): ServerRequest {
+function fakeRequest(type: string): ServerRequest {
   const incoming = Object.assign(new Readable({ read: () => undefined }), {
     headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
     rawHeaders: [],

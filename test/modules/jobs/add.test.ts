@@ -43,14 +43,14 @@ class Order {
   @Field('id') id!: number
   @Field('integer') userId!: number
 
-  @AfterCommit() async told({ get }: CommitContext<Order>): Promise<void> {
+  @AfterCommit() async addFollowUp({ get }: CommitContext<Order>): Promise<void> {
     if (this.userId === 99) await get(Jobs).add(Mail, 'welcome', { userId: 99 })
   }
 }
 
 class NewOrder {
   @Field('integer') userId!: number
-  @Field('string', { default: 'none' }) fault!: string
+  @Field('string', { default: 'none' }) failure!: string
 }
 
 @NoAuth
@@ -66,8 +66,8 @@ class Orders {
   async make(body: NewOrder) {
     await this.database.records(Order).create({ userId: body.userId })
     const added = await this.jobs.add(Mail, 'welcome', { userId: body.userId })
-    if (body.fault === 'throws') throw new Error('no')
-    if (body.fault === 'replies') return reply({ no: true }, 500)
+    if (body.failure === 'throws') throw new Error('no')
+    if (body.failure === 'replies') return reply({ no: true }, 500)
     return added
   }
 
@@ -142,13 +142,13 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   describe('exists only if the transaction is committed', () => {
     it('of a route', async () => {
-      const made = await desk.anonymous.post('/orders', { userId: 1 })
-      expect([made.status, await waiting()]).toEqual([200, 1])
+      const response = await desk.anonymous.post('/orders', { userId: 1 })
+      expect([response.status, await waiting()]).toEqual([200, 1])
     })
 
-    it.each(['throws', 'replies'])('of a route that %s', async (fault) => {
-      const made = await desk.anonymous.post('/orders', { userId: 1, fault })
-      expect([made.status, await waiting()]).toEqual([500, 0])
+    it.each(['throws', 'replies'])('of a route that %s', async (failure) => {
+      const response = await desk.anonymous.post('/orders', { userId: 1, failure })
+      expect([response.status, await waiting()]).toEqual([500, 0])
     })
 
     it('of database.transaction, and of a part of it', async () => {
@@ -215,21 +215,21 @@ describe.each(grounds)('on %s', (_name, open) => {
       'never fails the transaction of the caller, isolation %s',
       async (isolation) => {
         const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
-        const both = await Promise.all(
+        const results = await Promise.all(
           [1, 2].map((userId) =>
             database.transaction(async () => {
               await database.records(Order).create({ userId })
-              const known = await queue.add(Mail, 'welcome', { userId }, { unique: 'a' })
-              const own = await queue.add(Mail, 'welcome', { userId }, { unique: 'b' })
-              return [known, own] as const
+              const existing = await queue.add(Mail, 'welcome', { userId }, { unique: 'a' })
+              const added = await queue.add(Mail, 'welcome', { userId }, { unique: 'b' })
+              return [existing, added] as const
             }, isolation && { isolation }),
           ),
         )
-        expect(both.map(([known]) => known)).toEqual([
+        expect(results.map(([existing]) => existing)).toEqual([
           { id, added: false },
           { id, added: false },
         ])
-        expect(both.filter(([, own]) => own.added)).toHaveLength(1)
+        expect(results.filter(([, added]) => added.added)).toHaveLength(1)
         expect(await database.records(Order).count()).toBe(2)
       },
     )
@@ -378,9 +378,9 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   it.each<unknown>(["1' or 1", '1', NaN, -1, 0, 1.5, 2 ** 53, Infinity, null, {}])(
     'the id %j finds nothing',
-    async (given) => {
+    async (value) => {
       await queue.add(Mail, 'farewell', { name: '' })
-      const id = given as number
+      const id = value as number
       expect(await queue.find(id)).toBeUndefined()
       expect(await queue.retry(id)).toBe(false)
       expect(await queue.cancel(id)).toBe(false)
@@ -398,8 +398,8 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect((await queue.find(one.id + index))?.body).toEqual(body)
     }
     await queue.drain()
-    const seen = ran.map(([, body]) => body)
-    expect(seen).toEqual([...bodies, ...bodies])
+    const ranBodies = ran.map(([, body]) => body)
+    expect(ranBodies).toEqual([...bodies, ...bodies])
   })
 
   it('a property __proto__ of a body stays a property', async () => {

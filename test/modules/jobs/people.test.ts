@@ -25,11 +25,11 @@ import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
 import { closeGrounds, grounds } from './grounds.js'
 
-const seen: string[] = []
+const ranLinks: string[] = []
 
 class Work {
   @Job({ secret: true, retries: 0, keep: '1h' }) invite({ link }: { readonly link: string }): void {
-    seen.push(link)
+    ranLinks.push(link)
     if (link === 'fails') throw new Error('no')
   }
 
@@ -40,10 +40,10 @@ class Work {
 
 @NoAuth
 @Controller('/asks')
-class Asks {
+class JobController {
   static inject = [Jobs]
   constructor(private readonly jobs: Jobs) {}
-  @Post('/') async ask() {
+  @Post('/') async addJob() {
     return this.jobs.add(Work, 'run', { fail: false })
   }
 }
@@ -75,7 +75,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     graphql.schema.fromOrm(JobEntry)
     graphql.schema.fromOrm(Parcel)
     @Module({
-      controllers: [JobList, ParcelList, Asks],
+      controllers: [JobList, ParcelList, JobController],
       providers: [Work],
       records: [JobEntry, Parcel],
       graphql: [graphql],
@@ -267,7 +267,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(errors?.[0]?.message).toContain('secretBody')
       expect((await ops.get('/jobs?secretBody.isNull=false')).status).toBe(400)
       await queue.drain()
-      expect(seen.splice(0)).toEqual(['once'])
+      expect(ranLinks.splice(0)).toEqual(['once'])
       expect(await rowOf(id)).toEqual(empty)
     })
 
@@ -286,7 +286,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(await queue.retry(other)).toBe(true)
       await desk.clock.advance('2h')
       await queue.drain()
-      expect(seen.splice(0)).toEqual(['fails', 'fails', 'fails'])
+      expect(ranLinks.splice(0)).toEqual(['fails', 'fails', 'fails'])
       expect(await rowOf(id)).toEqual(empty)
       expect(await queue.retry(id)).toBe(false)
       expect(await queue.find(id)).toMatchObject({ state: 'failed' })

@@ -12,17 +12,17 @@ class Parcel {
 
 const ran: string[] = []
 let meanwhile: () => Promise<void>
-let most = 0
-let now = 0
+let maxConcurrent = 0
+let running = 0
 
 /** Waits during a run, so that concurrent runs can be counted. */
 async function counted(name: string): Promise<void> {
-  now++
-  most = Math.max(most, now)
+  running++
+  maxConcurrent = Math.max(maxConcurrent, running)
   await new Promise((resolve) => setImmediate(resolve))
   await new Promise((resolve) => setImmediate(resolve))
   ran.push(name)
-  now--
+  running--
 }
 
 const no = (): never => {
@@ -109,7 +109,7 @@ class Work {
     return poisons[kind]?.()
   }
 
-  @Job({ keep: '1h' }) async told(_body: unknown, job: RunningJob): Promise<void> {
+  @Job({ keep: '1h' }) async reports(_body: unknown, job: RunningJob): Promise<void> {
     await job.progress(0.5, 'half')
     job.log.info({ more: 1 }, 'in the middle')
     ran.push(`${job.name} ${job.id > 0} ${job.signal.aborted}`)
@@ -131,7 +131,7 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   afterEach(async () => {
     ran.length = 0
-    most = 0
+    maxConcurrent = 0
     await desk.reset({ emptyTables: true })
   })
   afterAll(() => desk.close())
@@ -253,11 +253,11 @@ describe.each(grounds)('on %s', (_name, open) => {
     const bodies = Array.from({ length: 12 }, (_, index) => ({ name: `${index}` }))
     await queue.addMany(Work, 'plain', bodies)
     await queue.drain()
-    expect([most, ran.length]).toEqual([4, 12])
-    most = 0
+    expect([maxConcurrent, ran.length]).toEqual([4, 12])
+    maxConcurrent = 0
     await queue.addMany(Work, 'two', bodies)
     await queue.drain()
-    expect([most, ran.length]).toEqual([2, 24])
+    expect([maxConcurrent, ran.length]).toEqual([2, 24])
   })
 
   it('a job at its limit does not delay another', async () => {
@@ -285,7 +285,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(ran.filter((name) => name.startsWith('a'))).toEqual(['a1', 'a2', 'a3'])
     expect(ran.indexOf('b1')).toBeLessThan(ran.indexOf('a2'))
     expect(ran.indexOf('plain')).toBeLessThan(ran.indexOf('a2'))
-    expect(most).toBeLessThanOrEqual(4)
+    expect(maxConcurrent).toBeLessThanOrEqual(4)
   })
 
   it('a group of hundreds does not delay another', async () => {
@@ -345,16 +345,16 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   it('reports its progress and logs with its name, id and attempt', async () => {
-    const { id } = await queue.add(Work, 'told')
+    const { id } = await queue.add(Work, 'reports')
     await queue.drain()
-    expect(ran).toEqual(['Work.told true false'])
+    expect(ran).toEqual(['Work.reports true false'])
     expect(await queue.find(id)).toMatchObject({
       progress: 0.5,
       progressText: 'half',
       state: 'done',
     })
     const line = desk.log.find(({ message }) => message === 'in the middle')
-    expect(line?.details).toEqual({ job: 'Work.told', jobId: id, attempt: 1, more: 1 })
+    expect(line?.details).toEqual({ job: 'Work.reports', jobId: id, attempt: 1, more: 1 })
   })
 
   it('a process that lost the lease can neither complete nor fail the job', async () => {
@@ -404,7 +404,7 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   it('finished jobs are kept for the configured time', async () => {
     const day = await queue.add(Work, 'plain', { name: 'a' })
-    const hour = await queue.add(Work, 'told')
+    const hour = await queue.add(Work, 'reports')
     await queue.drain()
     await desk.clock.advance('59m')
     await queue.drain()

@@ -15,7 +15,7 @@ const context = new AsyncLocalStorage<string>()
 
 /** A case: its database, its applications, and the recorded values of its jobs. */
 class Scene {
-  readonly seen: unknown[] = []
+  readonly recorded: unknown[] = []
   /** Opens the gate that running jobs wait for, unless their signal is aborted. */
   open!: () => void
   readonly gate = new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ class Scene {
 
   async start(options: JobsOptions): Promise<[Application, Jobs]> {
     @Module({
-      controllers: [Asks],
+      controllers: [JobController],
       providers: [Work, { provide: Scene, use: this }],
       imports: [jobs(options)],
     })
@@ -55,46 +55,46 @@ class Work {
   ) {}
 
   @Job() look({ name }: { readonly name: string }): void {
-    this.scene.seen.push([name, context.getStore(), this.database.openTransaction()])
+    this.scene.recorded.push([name, context.getStore(), this.database.openTransaction()])
   }
 
   @Job({ timeout: '1s', retries: 0 }) async deaf(_body: unknown, job: RunningJob): Promise<void> {
-    const { seen, gate } = this.scene
-    seen.push('deaf')
-    job.signal.addEventListener('abort', () => seen.push((job.signal.reason as JobStopped).why))
+    const { recorded, gate } = this.scene
+    recorded.push('deaf')
+    job.signal.addEventListener('abort', () => recorded.push((job.signal.reason as JobStopped).why))
     await gate
   }
 
   @Job() async heeds(_body: unknown, job: RunningJob): Promise<void> {
-    const { seen } = this.scene
-    seen.push(`heeds ${job.attempt}`)
+    const { recorded } = this.scene
+    recorded.push(`heeds ${job.attempt}`)
     await new Promise((_resolve, reject) => {
       job.signal.addEventListener('abort', () => {
         const { why } = job.signal.reason as JobStopped
-        seen.push(why)
+        recorded.push(why)
         reject(job.signal.reason as Error)
       })
     })
   }
 
   @Job() async held(_body: unknown, job: RunningJob): Promise<void> {
-    this.scene.seen.push(`held ${job.attempt}`)
+    this.scene.recorded.push(`held ${job.attempt}`)
     await this.scene.gate
   }
 }
 
 @NoAuth
 @Controller('/')
-class Asks {
+class JobController {
   static inject = [Jobs, Scene]
   constructor(
     private readonly jobs: Jobs,
     private readonly scene: Scene,
   ) {}
 
-  @Post('/', { transaction: true }) async ask() {
+  @Post('/', { transaction: true }) async addJob() {
     await context.run('of the request', () => this.jobs.add(Work, 'look', { name: 'asked' }))
-    return this.scene.seen.length
+    return this.scene.recorded.length
   }
 }
 
@@ -124,17 +124,17 @@ const addresses: readonly (readonly [string, () => Promise<string>])[] = [
 
 describe.each(addresses)('on %s', (_name, address) => {
   const scene = (title: string, play: (scene: Scene) => Promise<void>): void => {
-    let fault: unknown
+    let failure: unknown
     cases.push(async () => {
       const one = new Scene(await address())
       await play(one)
         .finally(() => one.end())
         .catch((error: unknown) => {
-          fault = error
+          failure = error
         })
     })
     it(title, () => {
-      if (fault !== undefined) throw fault as Error
+      if (failure !== undefined) throw failure as Error
     })
   }
 
@@ -144,8 +144,8 @@ describe.each(addresses)('on %s', (_name, address) => {
       const [app] = await scene.start({ work: true })
       const { body } = await app.inject({ method: 'POST', url: '/' })
       expect(body).toBe('0')
-      await until(() => scene.seen.length === 1)
-      expect(scene.seen).toEqual([['asked', undefined, undefined]])
+      await until(() => scene.recorded.length === 1)
+      expect(scene.recorded).toEqual([['asked', undefined, undefined]])
     },
   )
 
@@ -154,8 +154,8 @@ describe.each(addresses)('on %s', (_name, address) => {
     await queue.add(Work, 'look', { name: 'last' }, { in: '5s' })
     await queue.add(Work, 'look', { name: 'later' }, { in: '2s' })
     await queue.add(Work, 'look', { name: 'now' })
-    await until(() => scene.seen.length === 3)
-    expect(scene.seen.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
+    await until(() => scene.recorded.length === 3)
+    expect(scene.recorded.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
   })
 
   scene('a process that only adds jobs leaves the work to others', async (scene) => {
@@ -163,7 +163,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     await adding.add(Work, 'look', { name: 'a' })
     await scene.start({ work: true })
     await adding.add(Work, 'look', { name: 'b' })
-    await until(() => scene.seen.length === 2)
+    await until(() => scene.recorded.length === 2)
     await until(async () => (await adding.counts()).done === 2)
   })
 
@@ -175,11 +175,11 @@ describe.each(addresses)('on %s', (_name, address) => {
       await queue.add(Work, 'look', { name: 'next' })
       await until(async () => (await queue.find(id))?.state === 'failed')
       expect((await queue.find(id))?.error).toContain('The run exceeded its time.')
-      await until(() => scene.seen.length === 3)
+      await until(() => scene.recorded.length === 3)
       scene.open()
       await until(async () => (await queue.counts()).done === 1)
       expect((await queue.find(id))?.state).toBe('failed')
-      expect(scene.seen.slice(0, 2)).toEqual(['deaf', 'timeout'])
+      expect(scene.recorded.slice(0, 2)).toEqual(['deaf', 'timeout'])
     },
   )
 
@@ -187,16 +187,16 @@ describe.each(addresses)('on %s', (_name, address) => {
     await scene.start({ work: true })
     const [, queue] = await scene.start({})
     const { id } = await queue.add(Work, 'heeds')
-    await until(() => scene.seen.length === 1)
+    await until(() => scene.recorded.length === 1)
     expect(await queue.cancel(id)).toBe(true)
     await until(async () => (await queue.find(id))?.state === 'cancelled')
-    expect(scene.seen).toEqual(['heeds 1', 'cancelled'])
+    expect(scene.recorded).toEqual(['heeds 1', 'cancelled'])
   })
 
   scene('at close running jobs may finish, and no new one starts', async (scene) => {
     const [app, queue] = await scene.start({ work: true, concurrency: 1 })
     await queue.add(Work, 'held')
-    await until(() => scene.seen.length === 1)
+    await until(() => scene.recorded.length === 1)
     await queue.add(Work, 'look', { name: 'never here' })
     const closing = app.close()
     scene.open()
@@ -211,7 +211,7 @@ describe.each(addresses)('on %s', (_name, address) => {
       const [app, queue] = await scene.start({ work: true, drain: 0 })
       await queue.add(Work, 'held')
       await queue.add(Work, 'heeds')
-      await until(() => scene.seen.length === 2)
+      await until(() => scene.recorded.length === 2)
       await app.close()
       const [, other] = await scene.start({})
       const entries = await other.list()
@@ -219,7 +219,7 @@ describe.each(addresses)('on %s', (_name, address) => {
         ['waiting', 0, null],
         ['waiting', 0, null],
       ])
-      expect(scene.seen).toContain('closing')
+      expect(scene.recorded).toContain('closing')
     },
   )
 })

@@ -136,8 +136,8 @@ describe.each(grounds)('on %s', (_name, open) => {
       { too: 'a@b.c', to: 'a@b.c', subject: 'x', text: 'x' },
       'unknown option "too"',
     ],
-  ])('%s is refused', async (_what, given, message) => {
-    await expect(mailer.send(given as never)).rejects.toThrow(message)
+  ])('%s is refused', async (_what, invalid, message) => {
+    await expect(mailer.send(invalid as never)).rejects.toThrow(message)
     expect(await desk.jobs.run()).toBe(0)
   })
 })
@@ -161,8 +161,8 @@ it('requires a transport in production', async () => {
   await database.sync()
   const env = { NODE_ENV: 'production' }
   const start = (options: MailOptions): Promise<Application> => {
-    const given = { listen: false, logger: false, auth: { keys: false }, database, env } as const
-    return bootstrap(applicationOf(options), given)
+    const settings = { listen: false, logger: false, auth: { keys: false }, database, env } as const
+    return bootstrap(applicationOf(options), settings)
   }
   await expect(start({})).rejects.toThrow('transport is required in production')
   const caught = start({ catch: true, transport: 'smtp://127.0.0.1:1' })
@@ -171,9 +171,9 @@ it('requires a transport in production', async () => {
 })
 
 /** An SMTP server that refuses the first attempts. */
-async function startSmtp(refusals: number): Promise<{ server: Server; taken: string[] }> {
-  const taken: string[] = []
-  let left = refusals
+async function startSmtp(refusals: number): Promise<{ server: Server; received: string[] }> {
+  const received: string[] = []
+  let refusalsLeft = refusals
   const server = createServer((socket: Socket) => {
     let text = ''
     let isData = false
@@ -188,11 +188,11 @@ async function startSmtp(refusals: number): Promise<{ server: Server; taken: str
         const line = text.slice(0, end)
         text = text.slice(end + (isData ? 5 : 2))
         if (isData) {
-          taken.push(line)
+          received.push(line)
           isData = false
           say('250 taken')
         } else if (/^EHLO/i.test(line)) say('250 test')
-        else if (/^MAIL/i.test(line)) say(left-- > 0 ? '451 later' : '250 ok')
+        else if (/^MAIL/i.test(line)) say(refusalsLeft-- > 0 ? '451 later' : '250 ok')
         else if (/^DATA/i.test(line)) {
           isData = true
           say('354 go on')
@@ -205,11 +205,11 @@ async function startSmtp(refusals: number): Promise<{ server: Server; taken: str
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { server, taken }
+  return { server, received }
 }
 
 it('is sent by SMTP, again after a refusal, with a stable id', async () => {
-  const { server, taken } = await startSmtp(1)
+  const { server, received } = await startSmtp(1)
   const { port } = server.address() as AddressInfo
   const app = applicationOf({
     transport: `smtp://127.0.0.1:${port}`,
@@ -225,13 +225,13 @@ it('is sent by SMTP, again after a refusal, with a stable id', async () => {
     attachments,
   })
   expect(await desk.jobs.run()).toBe(1)
-  expect(taken).toEqual([])
+  expect(received).toEqual([])
   await desk.clock.advance('31s')
   expect(await desk.jobs.run()).toBe(1)
-  expect(taken).toHaveLength(1)
-  expect(taken[0]).toContain('Hello Ann')
-  expect(taken[0]).toMatch(new RegExp(`Message-ID: <${id}\\.[0-9a-f]{24}@example\\.com>`))
-  expect(taken[0]).toContain(Buffer.from('attached').toString('base64'))
+  expect(received).toHaveLength(1)
+  expect(received[0]).toContain('Hello Ann')
+  expect(received[0]).toMatch(new RegExp(`Message-ID: <${id}\\.[0-9a-f]{24}@example\\.com>`))
+  expect(received[0]).toContain(Buffer.from('attached').toString('base64'))
   await desk.close()
   server.close()
 })

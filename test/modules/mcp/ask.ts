@@ -37,10 +37,10 @@ export interface Sending {
 }
 
 /** Sends one request of revision 2026-07-28. */
-export async function ask(
+export async function sendRequest(
   desk: TestApplication,
   method: string,
-  { token, headers = {}, params = {}, meta: own = {} }: Sending = {},
+  { token, headers = {}, params = {}, meta: customMeta = {} }: Sending = {},
 ): Promise<Answer> {
   const name = params.name ?? params.uri
   const all: Readonly<Record<string, string | undefined>> = {
@@ -53,7 +53,12 @@ export async function ask(
   const sent = Object.entries(all).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  const json = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: { ...meta, ...own } } }
+  const json = {
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: { ...params, _meta: { ...meta, ...customMeta } },
+  }
   return post(desk, json, {
     ...Object.fromEntries(sent),
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -67,28 +72,28 @@ export async function post(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const answer = await desk.app.inject({ method: 'POST', url: '/mcp', headers, json })
-  const told = (answer.body.startsWith('{') ? answer.json() : {}) as Omit<
+  const body = (answer.body.startsWith('{') ? answer.json() : {}) as Omit<
     Answer,
     'status' | 'headers'
   >
-  return { ...told, status: answer.status, headers: answer.headers }
+  return { ...body, status: answer.status, headers: answer.headers }
 }
 
 /** Calls a tool. */
 export async function call(
   desk: TestApplication,
   name: string,
-  given: unknown,
+  args: unknown,
   sending: Sending = {},
 ): Promise<Answer> {
-  return ask(desk, 'tools/call', {
+  return sendRequest(desk, 'tools/call', {
     ...sending,
-    params: { name, arguments: given, ...sending.params },
+    params: { name, arguments: args, ...sending.params },
   })
 }
 
 /** The names of the tools that a caller may see. */
 export async function toolsOf(desk: TestApplication, token?: string): Promise<readonly Tool[]> {
-  const { result } = await ask(desk, 'tools/list', token === undefined ? {} : { token })
+  const { result } = await sendRequest(desk, 'tools/list', token === undefined ? {} : { token })
   return result?.tools ?? []
 }

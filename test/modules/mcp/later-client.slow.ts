@@ -20,9 +20,9 @@ class Color {
 
 @Controller('/asking')
 @Tool
-class Asking {
+class Survey {
   @Get('/rounds')
-  async rounds(toolCall: ToolCall | null): Promise<string> {
+  async questions(toolCall: ToolCall | null): Promise<string> {
     toolCall?.progress(0.5, 'half')
     const person = await toolCall?.ask('who', Name, 'Who?')
     const liking = await toolCall?.ask('which', Color, 'Which color?')
@@ -30,7 +30,7 @@ class Asking {
   }
 }
 
-@Module({ controllers: [Asking], imports: [mcp()] })
+@Module({ controllers: [Survey], imports: [mcp()] })
 class AppModule {}
 
 const program = `

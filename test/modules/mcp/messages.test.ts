@@ -15,15 +15,15 @@ import { mcp, Prompt, Resource, Tool, type ToolCall } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { ask, call, post } from './ask.js'
+import { sendRequest, call, post } from './ask.js'
 import { silentLog } from '../../silent-log.js'
 
 class Sure {
   @Field('boolean') sure!: boolean
 }
 
-class Turns {
-  @Field('integer') turns!: number
+class Steps {
+  @Field('integer') steps!: number
   @Field('integer') of!: number
   @Field('boolean', { optional: true }) waits?: boolean
 }
@@ -51,10 +51,10 @@ class Work {
     return 'never'
   }
 
-  @Get('/count', { query: Turns })
-  async count(query: Turns, toolCall: ToolCall | null): Promise<string> {
-    for (let turn = 1; turn <= query.turns; turn++) {
-      toolCall?.progress(turn / query.of, `turn ${turn}`)
+  @Get('/count', { query: Steps })
+  async count(query: Steps, toolCall: ToolCall | null): Promise<string> {
+    for (let step = 1; step <= query.steps; step++) {
+      toolCall?.progress(step / query.of, `step ${step}`)
       if (query.waits === true) await new Promise(setImmediate)
     }
     return 'done'
@@ -138,12 +138,12 @@ it.each([
   ['origin', { host: 'desk.internal', origin: 'http://localhost:5173' }, 403],
   ['content type', { 'content-type': 'text/plain' }, 415],
 ])('responds to %s %j with %d', async (_what, headers, status) => {
-  expect((await ask(desk, 'tools/list', { headers })).status).toBe(status)
+  expect((await sendRequest(desk, 'tools/list', { headers })).status).toBe(status)
 })
 
 describe('tokens', () => {
   it('return 401 with the metadata when invalid, for open tools too', async () => {
-    const { status, headers } = await ask(desk, 'tools/list', { token: 'bad' })
+    const { status, headers } = await sendRequest(desk, 'tools/list', { token: 'bad' })
     const where = 'http://localhost/.well-known/oauth-protected-resource/mcp'
     expect([status, headers['www-authenticate']]).toEqual([
       401,
@@ -186,14 +186,17 @@ describe('codes', () => {
     ['another method in the header', { 'mcp-method': 'tools/call' }, 400, -32020],
     ['no method in the header', { 'mcp-method': undefined }, 400, -32020],
   ])('%s', async (_what, headers, status, code) => {
-    const answer = await ask(desk, 'tools/list', { headers })
+    const answer = await sendRequest(desk, 'tools/list', { headers })
     expect([answer.status, answer.error?.code]).toEqual([status, code])
   })
 
   it('an unsupported revision is answered with the supported ones', async () => {
     const name = 'io.modelcontextprotocol/protocolVersion'
     const headers = { 'mcp-protocol-version': '1900-01-01' }
-    const answer = await ask(desk, 'tools/list', { headers, meta: { [name]: '1900-01-01' } })
+    const answer = await sendRequest(desk, 'tools/list', {
+      headers,
+      meta: { [name]: '1900-01-01' },
+    })
     expect([answer.status, answer.error]).toMatchObject([
       400,
       {
@@ -219,8 +222,8 @@ describe('codes', () => {
     const got = await desk.app.inject('/mcp')
     expect([got.status, got.headers.allow]).toEqual([405, expect.stringContaining('POST')])
     expect((await call(desk, 'workAsk', { text: 'x'.repeat(3000) })).status).toBe(413)
-    const told = await post(desk, { jsonrpc: '2.0', method: 'notifications/initialized' })
-    expect([told.status, told.result]).toEqual([202, undefined])
+    const response = await post(desk, { jsonrpc: '2.0', method: 'notifications/initialized' })
+    expect([response.status, response.result]).toEqual([202, undefined])
   })
 })
 
@@ -264,11 +267,11 @@ describe('elicitations', () => {
     const { requestState } = (await send('workAsk', {})).result ?? {}
     const early = await send('workAsk', { requestState, inputResponses: { second: sure } })
     expect(early.result?.inputRequests).toHaveProperty('first')
-    const both = { first: sure, second: sure }
-    const second = await send('workAsk', { requestState, inputResponses: both })
+    const responses = { first: sure, second: sure }
+    const second = await send('workAsk', { requestState, inputResponses: responses })
     expect(second.result?.inputRequests).toHaveProperty('second')
     const greet = { name: 'greet', arguments: { name: 'Bo' }, requestState }
-    expect((await ask(desk, 'prompts/get', { params: greet })).error?.message).toBe(
+    expect((await sendRequest(desk, 'prompts/get', { params: greet })).error?.message).toBe(
       'Invalid requestState: it is of a call that asks',
     )
   })
@@ -283,32 +286,36 @@ describe('elicitations', () => {
 })
 
 it('returns resources, prompts and completions that the caller may see', async () => {
-  const listed = await ask(desk, 'resources/list')
+  const listed = await sendRequest(desk, 'resources/list')
   expect(listed.result?.resources).toEqual([])
-  const guide = await ask(desk, 'resources/read', { params: { uri: 'desk://guide/caf%C3%A9' } })
+  const guide = await sendRequest(desk, 'resources/read', {
+    params: { uri: 'desk://guide/caf%C3%A9' },
+  })
   expect(guide.result).toMatchObject({
     contents: [{ mimeType: 'text/markdown', text: '# café' }],
     cacheScope: 'private',
   })
   const boss = await desk.get(Auth).getToken({ sub: 'b', roles: ['boss'] })
   const params = { uri: 'desk://closed' }
-  expect((await ask(desk, 'resources/read', { params, token: boss })).result).toMatchObject({
-    contents: [{ text: '{"closed":true}' }],
-  })
+  expect((await sendRequest(desk, 'resources/read', { params, token: boss })).result).toMatchObject(
+    {
+      contents: [{ text: '{"closed":true}' }],
+    },
+  )
   const ann = await desk.get(Auth).getToken({ sub: 'ann' })
-  const closed = await ask(desk, 'resources/read', { params, token: ann })
-  const absent = await ask(desk, 'resources/read', { params: { uri: 'desk://no' } })
+  const closed = await sendRequest(desk, 'resources/read', { params, token: ann })
+  const absent = await sendRequest(desk, 'resources/read', { params: { uri: 'desk://no' } })
   expect([closed.error?.message, absent.error?.code]).toEqual(['Resource not found', -32602])
   const prompt = { name: 'greet', arguments: { name: 'Bo' } }
-  expect((await ask(desk, 'prompts/get', { params: prompt })).result?.messages).toEqual([
+  expect((await sendRequest(desk, 'prompts/get', { params: prompt })).result?.messages).toEqual([
     { role: 'user', content: { type: 'text', text: 'Greet Bo.' } },
   ])
   const odd = { name: 'greet', arguments: { name: 'Bo', more: 1 } }
-  expect((await ask(desk, 'prompts/get', { params: odd })).error?.code).toBe(-32602)
+  expect((await sendRequest(desk, 'prompts/get', { params: odd })).error?.code).toBe(-32602)
   const ref = { type: 'ref/resource', uri: 'desk://guide/{name}' }
   const completing = { ref, argument: { name: 'name', value: '' } }
   expect(
-    (await ask(desk, 'completion/complete', { params: completing })).result?.completion,
+    (await sendRequest(desk, 'completion/complete', { params: completing })).result?.completion,
   ).toEqual({
     values: ['a', 'b'],
     total: 2,
@@ -321,7 +328,7 @@ it('responds where a program throws an error that cannot be inspected', async ()
     ref: { type: 'ref/resource', uri: 'desk://guide/{name}' },
     argument: { name: 'name', value: 'broken' },
   }
-  const { error } = await ask(desk, 'completion/complete', { params })
+  const { error } = await sendRequest(desk, 'completion/complete', { params })
   expect(error).toMatchObject({ code: -32603, message: 'Internal server error' })
 })
 
@@ -346,35 +353,35 @@ it('works with the client of earlier revisions, which receives progress and canc
   expect(heard).toMatchObject([{ progress: 0.5, total: 1, message: 'half' }])
   while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(runs).toEqual(['left'])
-  const asked = await client.callTool({ name: 'workAsk', arguments: {} })
-  expect(JSON.stringify(asked)).toContain('cannot be asked')
+  const result = await client.callTool({ name: 'workAsk', arguments: {} })
+  expect(JSON.stringify(result)).toContain('cannot be asked')
   await client.close()
 })
 
 describe('progress', () => {
-  const progressOf = async (given: object): Promise<number[]> => {
+  const progressOf = async (query: object): Promise<number[]> => {
     const request = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
-    const params = { name: 'workCount', arguments: given, _meta: { progressToken: 'p' } }
+    const params = { name: 'workCount', arguments: query, _meta: { progressToken: 'p' } }
     const { body } = await desk.app.inject({
       url: '/mcp',
       headers: { accept: 'application/json, text/event-stream' },
       json: { ...request, params },
     })
-    const told = [...body.matchAll(/^data: (.*)$/gm)].map(
+    const messages = [...body.matchAll(/^data: (.*)$/gm)].map(
       ([, text = '']) => JSON.parse(text) as { params?: { progress: number }; result?: unknown },
     )
-    expect(told.at(-1)?.result).toMatchObject({ content: [{ text: 'done' }] })
-    return told.flatMap(({ params }) => (params === undefined ? [] : [params.progress]))
+    expect(messages.at(-1)?.result).toMatchObject({ content: [{ text: 'done' }] })
+    return messages.flatMap(({ params }) => (params === undefined ? [] : [params.progress]))
   }
 
   it('is sent as it increases', async () => {
-    expect(await progressOf({ turns: 3, of: 2, waits: true })).toEqual([0.5, 1])
+    expect(await progressOf({ steps: 3, of: 2, waits: true })).toEqual([0.5, 1])
   })
 
   it('of a long loop neither fills the memory nor floods the client', async () => {
-    const atOnce = await progressOf({ turns: 100_000, of: 100_000 })
+    const atOnce = await progressOf({ steps: 100_000, of: 100_000 })
     expect([atOnce.length, atOnce.at(-1)]).toEqual([100, 1])
-    const slowly = await progressOf({ turns: 500, of: 100_000, waits: true })
+    const slowly = await progressOf({ steps: 500, of: 100_000, waits: true })
     expect(slowly.length).toBeLessThanOrEqual(5)
   })
 })

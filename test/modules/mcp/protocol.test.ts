@@ -33,7 +33,7 @@ const offer: ServerDefinition<string> = {
   onError: (error) => failures.push(error),
 }
 
-async function ask(message: object): Promise<unknown> {
+async function send(message: object): Promise<unknown> {
   try {
     const read = readMessage({ jsonrpc: '2.0', ...message })
     const answered = await respond(offer, read, openExchange(read, { context: 'Hello' }))
@@ -47,41 +47,47 @@ async function ask(message: object): Promise<unknown> {
 test('answers the methods of both protocol versions, and each only its own', async () => {
   const call = { method: 'tools/call', params: { name: 'greet', arguments: { who: 'Ann' } } }
   const content = [{ type: 'text', text: 'Hello, Ann' }]
-  expect(await ask({ id: 1, ...call })).toMatchObject({ text: { id: 1, result: { content } } })
+  expect(await send({ id: 1, ...call })).toMatchObject({ text: { id: 1, result: { content } } })
   const inMeta = { ...call.params, _meta: modern }
-  expect(await ask({ id: 'a', ...call, params: inMeta })).toMatchObject({
+  expect(await send({ id: 'a', ...call, params: inMeta })).toMatchObject({
     status: 200,
     text: { id: 'a', result: { resultType: 'complete', content } },
   })
   const hello = { protocolVersion: '2025-06-18', capabilities: {} }
-  expect(await ask({ id: 0, method: 'initialize', params: hello })).toMatchObject({
+  expect(await send({ id: 0, method: 'initialize', params: hello })).toMatchObject({
     text: { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } },
   })
-  const late = await ask({ id: 0, method: 'initialize', params: { ...hello, _meta: modern } })
-  expect(late).toMatchObject({ status: 404, text: { id: 0, error: { code: -32601 } } })
-  expect(await ask({ id: 2, method: 'server/discover', params: { _meta: modern } })).toMatchObject({
-    text: {
-      result: {
-        supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+  const lateInitialize = await send({
+    id: 0,
+    method: 'initialize',
+    params: { ...hello, _meta: modern },
+  })
+  expect(lateInitialize).toMatchObject({ status: 404, text: { id: 0, error: { code: -32601 } } })
+  expect(await send({ id: 2, method: 'server/discover', params: { _meta: modern } })).toMatchObject(
+    {
+      text: {
+        result: {
+          supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+        },
       },
     },
-  })
+  )
 })
 
 test('refuses invalid messages, and reveals no internal failures', async () => {
-  expect(await ask({ id: null, method: 'ping' })).toMatchObject({
+  expect(await send({ id: null, method: 'ping' })).toMatchObject({
     status: 400,
     text: { error: { code: -32600 } },
   })
   expect(() => readMessage([])).toThrow('Batches')
-  expect(await ask({ method: 'notifications/initialized' })).toBeUndefined()
-  const falling = await ask({ id: 3, method: 'tools/call', params: { name: 'fall' } })
+  expect(await send({ method: 'notifications/initialized' })).toBeUndefined()
+  const falling = await send({ id: 3, method: 'tools/call', params: { name: 'fall' } })
   expect(falling).toMatchObject({ text: { error: { code: -32603 } } })
   expect(JSON.stringify(falling)).not.toContain('secret')
   expect(failures).toHaveLength(1)
-  const proto = await ask({ id: 4, method: 'tools/call', params: { name: '__proto__' } })
+  const proto = await send({ id: 4, method: 'tools/call', params: { name: '__proto__' } })
   expect(proto).toMatchObject({ text: { error: { code: -32602 } } })
-  expect(await ask({ id: 5, method: 'constructor' })).toMatchObject({
+  expect(await send({ id: 5, method: 'constructor' })).toMatchObject({
     text: { error: { code: -32601 } },
   })
 })

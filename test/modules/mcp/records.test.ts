@@ -79,10 +79,10 @@ describe('query', () => {
     const data = { tickets: [{ subject: 'mine', owner: 'ann' }], ticketCount: 1 }
     expect(result?.structuredContent).toEqual({ data })
     expect(result?.content?.[0]?._meta).toEqual({ 'filigree/content': 'data' })
-    const others = await query('query ($w: TicketWhere) { tickets(where: $w) { id } }', {
+    const otherTickets = await query('query ($w: TicketWhere) { tickets(where: $w) { id } }', {
       variables: { w: { owner: { eq: 'bob' } } },
     })
-    expect(others.result?.structuredContent).toEqual({ data: { tickets: [] } })
+    expect(otherTickets.result?.structuredContent).toEqual({ data: { tickets: [] } })
     const anonymous = await query('{ tickets { id } }', {}, '')
     expect(anonymous.result?.structuredContent).toEqual({ data: { tickets: [] } })
     const secured = await query('{ tickets { secret } }')
@@ -91,9 +91,9 @@ describe('query', () => {
 
   it('hides unmarked records, also in introspection', async () => {
     const { result } = await query('{ __schema { types { name fields { name } } } }')
-    const told = JSON.stringify(result)
-    expect(told).toContain('TicketWhere')
-    expect(told).not.toMatch(/\bOrg|mainOrg|hiddenName/)
+    const text = JSON.stringify(result)
+    expect(text).toContain('TicketWhere')
+    expect(text).not.toMatch(/\bOrg|mainOrg|hiddenName/)
     for (const text of [
       '{ orgs { id } }',
       '{ tickets { org { id } } }',
@@ -144,10 +144,10 @@ describe('query', () => {
 describe('describe', () => {
   it('describes the records in short, and one in full', async () => {
     const all = await call(desk, 'describe', {}, { token: ann })
-    const told = all.result?.structuredContent as { records: string[]; schema: string }
-    expect(told.records).toEqual(['Ticket', 'Note'])
-    expect(told.schema).toContain('tickets(')
-    expect(told.schema).not.toMatch(/Org|TicketWhere \{/)
+    const description = all.result?.structuredContent as { records: string[]; schema: string }
+    expect(description.records).toEqual(['Ticket', 'Note'])
+    expect(description.schema).toContain('tickets(')
+    expect(description.schema).not.toMatch(/Org|TicketWhere \{/)
     const one = await call(desk, 'describe', { record: 'Note' }, { token: ann })
     const { schema } = one.result?.structuredContent as { schema: string }
     expect(schema).toContain('input NoteWhere {')
@@ -159,8 +159,8 @@ describe('describe', () => {
 
   it('lists neither secured fields nor closed records to callers who may not read them', async () => {
     const described = async (record?: string, token?: string) => {
-      const asked = record === undefined ? {} : { record }
-      const { result } = await call(desk, 'describe', asked, token === undefined ? {} : { token })
+      const args = record === undefined ? {} : { record }
+      const { result } = await call(desk, 'describe', args, token === undefined ? {} : { token })
       return result?.structuredContent as { records: string[]; schema: string } | undefined
     }
     const boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Controller, DeclarationError, Module } from 'filigree'
 import { mcp, Resource } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { ask } from './ask.js'
+import { sendRequest } from './ask.js'
 
 @Controller()
 class Guides {
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => desk.close())
 
 async function read(uri: string): Promise<unknown> {
-  const { result, error } = await ask(desk, 'resources/read', { params: { uri } })
+  const { result, error } = await sendRequest(desk, 'resources/read', { params: { uri } })
   const [content] = (result?.contents ?? []) as { readonly text: string }[]
   return content?.text ?? error?.code
 }
@@ -47,8 +47,8 @@ describe('the address of a resource', () => {
     ['desk://a--c/end', -32602],
     ['desk://a-b/end', -32602],
     ['desk://a-b-/end', -32602],
-  ])('%s', async (uri, wanted) => {
-    expect(await read(uri)).toBe(wanted)
+  ])('%s', async (uri, expected) => {
+    expect(await read(uri)).toBe(expected)
   })
 
   it('is parsed in linear time', async () => {

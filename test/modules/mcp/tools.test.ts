@@ -25,7 +25,7 @@ import { idempotent } from 'filigree/idempotent'
 import { mcp, Tool, type ToolCall } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { throttle, Throttle } from 'filigree/throttle'
-import { ask, call, post, toolsOf } from './ask.js'
+import { sendRequest, call, post, toolsOf } from './ask.js'
 
 class Line {
   @Field('integer', { min: 1 }) count!: number
@@ -36,12 +36,12 @@ class Order {
   @Field(() => Line, { list: true, optional: true }) lines?: Line[]
 }
 
-class Asked {
+class OrderQuery {
   @Field('boolean', { optional: true }) full?: boolean
   @Field('string', { list: true, optional: true }) tags?: string[]
 }
 
-class Shown {
+class ShownOrder {
   @Field('integer') id!: number
   @Field('string') title!: string
 }
@@ -50,7 +50,7 @@ class Sent {
   @Field('string') text!: string
 }
 
-const seen: unknown[] = []
+const handlerCalls: unknown[] = []
 const walked: string[] = []
 const Walked = createDecorator('Walked', () => ({
   before: 'gate',
@@ -67,11 +67,11 @@ class Orders {
     return 'all of them'
   }
 
-  @Get('/<id>', { query: Asked, returns: Shown })
+  @Get('/<id>', { query: OrderQuery, returns: ShownOrder })
   @Tool({ title: 'One order' })
   @Doc({ description: 'An order by its id.' })
-  show(id: string, query: Asked): object {
-    seen.push([id, { full: query.full, tags: query.tags }])
+  show(id: string, query: OrderQuery): object {
+    handlerCalls.push([id, { full: query.full, tags: query.tags }])
     if (id === '404') throw new HttpError(404, 'The order does not exist.')
     return { id: 7, title: `of ${id}`, secret: 'hidden' }
   }
@@ -80,7 +80,7 @@ class Orders {
   @NoAuth
   @Tool({ name: 'order' })
   add(body: Order): object {
-    seen.push(body)
+    handlerCalls.push(body)
     return { added: body.title, by: body.constructor.name }
   }
 
@@ -114,11 +114,11 @@ class Orders {
   @Get('/slow')
   @Tool
   async slow(request: HttpRequest, toolCall: ToolCall | null): Promise<string> {
-    seen.push(toolCall === null)
+    handlerCalls.push(toolCall === null)
     await new Promise((resolve) => {
       request.signal.addEventListener('abort', resolve)
     })
-    seen.push('left')
+    handlerCalls.push('left')
     return 'never'
   }
 
@@ -135,7 +135,7 @@ class All {
   @Get('/one') one(): string {
     return 'plain text'
   }
-  @Get('/later') async later(): Promise<string> {
+  @Get('/later') async afterWait(): Promise<string> {
     await new Promise(setImmediate)
     return 'plain text'
   }
@@ -170,7 +170,7 @@ beforeAll(async () => {
   owner = await desk.get(Auth).getToken({ sub: 'owner' })
 })
 beforeEach(async () => {
-  seen.length = walked.length = 0
+  handlerCalls.length = walked.length = 0
   await desk.reset()
 })
 afterAll(() => desk.close())
@@ -236,23 +236,23 @@ describe('the list', () => {
   })
 
   it('has its cache time and scope', async () => {
-    const { result } = await ask(desk, 'tools/list')
+    const { result } = await sendRequest(desk, 'tools/list')
     expect(result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private', resultType: 'complete' })
     expect(result?._meta).toEqual({
       'io.modelcontextprotocol/serverInfo': { name: 'desk', version: '1.0.0' },
     })
-    const paged = await ask(desk, 'tools/list', { params: { cursor: 'x' } })
+    const paged = await sendRequest(desk, 'tools/list', { params: { cursor: 'x' } })
     expect(paged.error?.code).toBe(-32602)
   })
 })
 
 describe('a call', () => {
   it('uses the pipeline of its route, with its check, its shape and its caller', async () => {
-    const shown = await call(desk, 'ordersShow', { id: '../a b', full: true, tags: ['x', 'y,z'] })
-    expect(seen).toEqual([['../a b', { full: true, tags: ['x', 'y,z'] }]])
+    const result = await call(desk, 'ordersShow', { id: '../a b', full: true, tags: ['x', 'y,z'] })
+    expect(handlerCalls).toEqual([['../a b', { full: true, tags: ['x', 'y,z'] }]])
     expect(walked).toEqual(['Orders.show'])
-    expect(shown.result?.structuredContent).toEqual({ id: 7, title: 'of ../a b' })
-    expect(shown.result?.content?.[0]).toMatchObject({
+    expect(result.result?.structuredContent).toEqual({ id: 7, title: 'of ../a b' })
+    expect(result.result?.content?.[0]).toMatchObject({
       type: 'text',
       text: '{"id":7,"title":"of ../a b"}',
       annotations: { audience: ['assistant'] },
@@ -265,8 +265,8 @@ describe('a call', () => {
   })
 
   it('never reaches another route', async () => {
-    const shown = await call(desk, 'ordersShow', { id: 'all' })
-    expect(shown.result?.structuredContent).toEqual({ id: 7, title: 'of all' })
+    const result = await call(desk, 'ordersShow', { id: 'all' })
+    expect(result.result?.structuredContent).toEqual({ id: 7, title: 'of all' })
     expect(walked).toEqual(['Orders.show'])
     const away = await call(desk, 'ordersChange', { id: '7/x', title: 'a' }, { token: editor })
     expect(away.result?.isError).toBe(true)
@@ -369,13 +369,13 @@ describe('a call', () => {
   })
 
   it('is traced, with its name and without its arguments', async () => {
-    const told: unknown[] = []
-    const hear = (message: unknown): unknown => told.push(message)
+    const traced: unknown[] = []
+    const hear = (message: unknown): unknown => traced.push(message)
     subscribe('filigree:tool', hear)
     await call(desk, 'order', { title: 'a secret' })
     unsubscribe('filigree:tool', hear)
-    expect(told).toMatchObject([{ tool: 'order', route: 'Orders.add', error: undefined }])
-    expect(JSON.stringify(told)).not.toContain('secret')
+    expect(traced).toMatchObject([{ tool: 'order', route: 'Orders.add', error: undefined }])
+    expect(JSON.stringify(traced)).not.toContain('secret')
   })
 
   it('has the client data of its message, and nothing of the message itself', async () => {
@@ -407,16 +407,16 @@ describe('a call', () => {
   it.each(['allOne', 'allLater'])(
     'is a separate request for observers, before its message is: %s',
     async (name) => {
-      const told: unknown[] = []
+      const traced: unknown[] = []
       const hear = (message: unknown): void => {
         const { request, status, bytes, aborted } = message as RequestEvent
-        told.push([request.route?.name.replace(/.*\./, ''), status, bytes > 0, aborted])
+        traced.push([request.route?.name.replace(/.*\./, ''), status, bytes > 0, aborted])
       }
       const ended = 'tracing:filigree:request:asyncEnd'
       subscribe(ended, hear)
       await call(desk, name, {})
       unsubscribe(ended, hear)
-      expect(told).toEqual([
+      expect(traced).toEqual([
         [name.slice(3).toLowerCase(), 200, true, false],
         ['take', 200, true, false],
       ])
@@ -425,13 +425,13 @@ describe('a call', () => {
 
   it('with a key runs once', async () => {
     await call(desk, 'order', { title: 'twice' }, { token: editor })
-    const again = await call(desk, 'order', { title: 'twice' }, { token: editor })
-    expect(again.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
-    expect(seen).toHaveLength(1)
+    const repeated = await call(desk, 'order', { title: 'twice' }, { token: editor })
+    expect(repeated.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
+    expect(handlerCalls).toHaveLength(1)
     // Two anonymous callers may be different: neither gets the response of the other.
     await call(desk, 'order', { title: 'twice' })
     await call(desk, 'order', { title: 'twice' })
-    expect(seen).toHaveLength(3)
+    expect(handlerCalls).toHaveLength(3)
   })
 
   it('of an older client has the same result, with objects only as structure', async () => {

@@ -20,12 +20,12 @@ import { Visitor } from './visitor.js'
 
 let provider: LyingProvider
 let app: Application
-const seen: SignIn[] = []
+const signIns: SignIn[] = []
 
 class Users {
   static readonly inject = [Database]
   fromProvider(signIn: SignIn): Claims {
-    seen.push(signIn)
+    signIns.push(signIn)
     return { sub: signIn.subject }
   }
 }
@@ -68,14 +68,14 @@ afterAll(async () => {
 beforeEach(async () => {
   await app.get(ApplicationState).reset()
   provider.reset()
-  seen.length = 0
+  signIns.length = 0
 })
 
 const visitor = (): Visitor => new Visitor(app.url)
 const callback = '/signin/one/callback'
-async function signIn(who: Visitor, sub: string, to = '/me'): Promise<Response> {
-  const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
-  return who.get(`${callback}${provider.allow(page, sub)}`)
+async function signIn(browser: Visitor, sub: string, to = '/me'): Promise<Response> {
+  const page = await browser.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+  return browser.get(`${callback}${provider.allow(page, sub)}`)
 }
 const whoIs = async (token: string): Promise<unknown> => {
   const headers = { authorization: `Bearer ${token}` }
@@ -84,18 +84,18 @@ const whoIs = async (token: string): Promise<unknown> => {
 
 describe('a caller who is already signed in', () => {
   it('becomes another user by another sign-in, and neither token becomes the other', async () => {
-    const who = visitor()
-    await signIn(who, 'ada')
-    const first = who.cookies.get('app_token') ?? ''
-    await signIn(who, 'eve')
-    const second = who.cookies.get('app_token') ?? ''
+    const browser = visitor()
+    await signIn(browser, 'ada')
+    const first = browser.cookies.get('app_token') ?? ''
+    await signIn(browser, 'eve')
+    const second = browser.cookies.get('app_token') ?? ''
     expect([await whoIs(first), await whoIs(second)]).toEqual(['ada', 'eve'])
     const auth = app.get(Auth)
     const ids = async (sub: string) => (await auth.signIns(sub)).map(({ id }) => id)
     expect(await ids('ada')).toEqual([(await auth.verify(first))?.jti])
     expect(await ids('eve')).toEqual([(await auth.verify(second))?.jti])
     // The method does not receive the signed-in user, so it cannot link an account.
-    expect(Object.keys(seen[1] ?? {}).sort()).toEqual(
+    expect(Object.keys(signIns[1] ?? {}).sort()).toEqual(
       ['claims', 'issuer', 'link', 'provider', 'subject'].sort(),
     )
   })
@@ -105,19 +105,19 @@ describe('a caller who is already signed in', () => {
     await signIn(victim, 'ada')
     const before = victim.cookies.get('app_token')
     const attacker = visitor()
-    const own = provider.allow(await attacker.goTo('/signin/one'), 'eve')
-    const state = new URLSearchParams(own).get('state') ?? ''
+    const attackerQuery = provider.allow(await attacker.goTo('/signin/one'), 'eve')
+    const state = new URLSearchParams(attackerQuery).get('state') ?? ''
     // The same with a sign-in of the victim in progress.
     const theirs = await victim.goTo('/signin/one')
-    for (const query of [own, `${own}&state=${provider.read(theirs).state}`]) {
+    for (const query of [attackerQuery, `${attackerQuery}&state=${provider.read(theirs).state}`]) {
       const answer = await victim.get(`${callback}${query}`)
       expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []])
     }
     // The code of one sign-in with the state of the other.
-    const mixed = own.replace(state, provider.read(theirs).state)
+    const mixed = attackerQuery.replace(state, provider.read(theirs).state)
     expect((await victim.get(`${callback}${mixed}`)).status).toBe(401)
     expect(victim.cookies.get('app_token')).toBe(before)
-    expect(seen.map(({ subject }) => subject)).toEqual(['ada'])
+    expect(signIns.map(({ subject }) => subject)).toEqual(['ada'])
   })
 
   it('gets a new token in place of a planted one', async () => {
@@ -132,19 +132,19 @@ describe('a caller who is already signed in', () => {
 
 describe('two clients of one provider', () => {
   it('accept no response, code or ID token of each other', async () => {
-    const who = visitor()
-    const one = await who.goTo('/signin/one')
-    const two = await who.goTo('/signin/two')
+    const browser = visitor()
+    const one = await browser.goTo('/signin/one')
+    const two = await browser.goTo('/signin/two')
     const [ofOne, ofTwo] = [provider.allow(one), provider.allow(two)]
-    expect((await who.get(`/signin/two/callback${ofOne}`)).status).toBe(400)
-    expect((await who.get(`/signin/one/callback${ofTwo}`)).status).toBe(400)
+    expect((await browser.get(`/signin/two/callback${ofOne}`)).status).toBe(400)
+    expect((await browser.get(`/signin/one/callback${ofTwo}`)).status).toBe(400)
     const code = (query: string): string => new URLSearchParams(query).get('code') ?? ''
     const swapped = ofTwo.replace(code(ofTwo), code(ofOne))
-    expect((await who.get(`/signin/two/callback${swapped}`)).status).toBe(401)
+    expect((await browser.get(`/signin/two/callback${swapped}`)).status).toBe(401)
     // Its ID token is for the other client.
-    const again = provider.allow(await who.goTo('/signin/two'))
-    expect((await who.get(`/signin/two/callback${again}`)).status).toBe(401)
-    expect(seen).toEqual([])
+    const query = provider.allow(await browser.goTo('/signin/two'))
+    expect((await browser.get(`/signin/two/callback${query}`)).status).toBe(401)
+    expect(signIns).toEqual([])
   })
 
   it.each<[number, object]>([
@@ -172,13 +172,13 @@ describe('the callback', () => {
     (query: string) => query.replace(/&iss=.*/, ''),
     (query: string) => query.replace('code=', 'code=%00'),
   ])('is 401 without a sign-in, %#', async (change) => {
-    const who = visitor()
-    const query = change(provider.allow(await who.goTo('/signin/one')))
-    const answer = await who.get(`${callback}${query}`)
+    const browser = visitor()
+    const query = change(provider.allow(await browser.goTo('/signin/one')))
+    const answer = await browser.get(`${callback}${query}`)
     const isDenied = query.includes('error=')
-    expect([answer.status, who.cookies.size]).toEqual([isDenied ? answer.status : 401, 0])
+    expect([answer.status, browser.cookies.size]).toEqual([isDenied ? answer.status : 401, 0])
     expect([302, 401]).toContain(answer.status)
-    expect(seen).toEqual([])
+    expect(signIns).toEqual([])
   })
 
   it.each([
@@ -189,9 +189,9 @@ describe('the callback', () => {
     '/\u0085Set-Cookie:a=b',
     '/x\r\n\r\n<script>',
   ])('has one head, whatever %j leads to', async (to) => {
-    const who = visitor()
-    const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const browser = visitor()
+    const page = await browser.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const answer = await exchange(
       app.url,
       `GET ${callback}${provider.allow(page)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${cookie}\r\n\r\n`,
@@ -203,10 +203,14 @@ describe('the callback', () => {
   })
 
   it('accepts over https no cookie that another host of the same domain can set', async () => {
-    const own = await start({ publicUrl: 'https://desk.example', listen: false, port: undefined })
-    const begun = await own.inject('/signin/one')
-    const [pair = ''] = (begun.headers['set-cookie'] ?? '').split(';')
-    const query = provider.allow(begun.headers.location ?? '')
+    const httpsApp = await start({
+      publicUrl: 'https://desk.example',
+      listen: false,
+      port: undefined,
+    })
+    const started = await httpsApp.inject('/signin/one')
+    const [pair = ''] = (started.headers['set-cookie'] ?? '').split(';')
+    const query = provider.allow(started.headers.location ?? '')
     const [name = '', value = ''] = pair.split('=')
     expect(name).toMatch(/^__Host-app_signin_/)
     const plain = name.replace('__Host-', '')
@@ -220,20 +224,20 @@ describe('the callback', () => {
       ],
     ]
     for (const cookie of tossed) {
-      const answer = await own.inject({ url: `${callback}${query}`, headers: { cookie } })
+      const answer = await httpsApp.inject({ url: `${callback}${query}`, headers: { cookie } })
       expect([cookie.slice(0, 20), answer.status]).toEqual([cookie.slice(0, 20), 400])
     }
-    const answer = await own.inject({ url: `${callback}${query}`, headers: { cookie: pair } })
+    const answer = await httpsApp.inject({ url: `${callback}${query}`, headers: { cookie: pair } })
     expect(answer.status).toBe(302)
-    await own.close()
+    await httpsApp.close()
   })
 
   it('fails where the key has changed meanwhile: 400, and the next one works', async () => {
     const before = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
     const after = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
-    const who = new Visitor(before.url)
-    const query = provider.allow(await who.goTo('/signin/one'))
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const browser = new Visitor(before.url)
+    const query = provider.allow(await browser.goTo('/signin/one'))
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const other = await after.inject({ url: `${callback}${query}`, headers: { cookie } })
     expect([other.status, other.json()]).toEqual([
       400,

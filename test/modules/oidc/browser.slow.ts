@@ -24,7 +24,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../../client/browser.js'
 import { startProvider, type RealProvider } from './real-provider.js'
 
-const seen: { url: string; referer: string }[] = []
+const requests: { url: string; referer: string }[] = []
 const lines: string[] = []
 
 class Users {
@@ -45,7 +45,7 @@ class PageController {
   @Get('/me')
   @Secured
   me(user: Claims, request: HttpRequest): Reply {
-    seen.push({ url: request.url, referer: request.headers.referer ?? '' })
+    requests.push({ url: request.url, referer: request.headers.referer ?? '' })
     return html(
       `<!doctype html><title>me</title><p id="who">${String(user.sub)} ${String(user.email)}</p><form method="post" action="/signout"><button>Sign out</button></form>`,
     )
@@ -53,7 +53,7 @@ class PageController {
 
   @Get('/store')
   store(request: HttpRequest): Reply {
-    seen.push({ url: request.url, referer: request.headers.referer ?? '' })
+    requests.push({ url: request.url, referer: request.headers.referer ?? '' })
     return html('<!doctype html><title>store</title><h1>Store</h1>')
   }
 }
@@ -117,7 +117,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await context?.close()
   context = await browser.newContext()
-  seen.length = 0
+  requests.length = 0
 })
 
 function open(): Promise<Page> {
@@ -131,9 +131,9 @@ async function logIn(page: Page, name: string): Promise<void> {
   await page.locator('input[name=password]').fill('x')
   await page.locator('button[type=submit]').click()
   // It asks once for consent.
-  const asks = page.getByRole('button', { name: 'Continue' })
-  await asks.or(page.locator('#who, h1:text-is("Store")')).first().waitFor()
-  if (await asks.isVisible()) await asks.click()
+  const consent = page.getByRole('button', { name: 'Continue' })
+  await consent.or(page.locator('#who, h1:text-is("Store")')).first().waitFor()
+  if (await consent.isVisible()) await consent.click()
   await page.waitForURL(`${home}/**`)
 }
 
@@ -141,7 +141,7 @@ const whoOf = (page: Page): Promise<string | null> => page.locator('#who').textC
 
 /** Addresses and logs contain neither codes nor tokens. */
 function expectNoCode(): void {
-  expect(seen.map(({ url, referer }) => `${url} ${referer}`).join(' ')).not.toMatch(
+  expect(requests.map(({ url, referer }) => `${url} ${referer}`).join(' ')).not.toMatch(
     /code=|state=|eyJ/,
   )
   expect(lines.join('\n')).not.toMatch(/code=|eyJ/)
@@ -229,12 +229,12 @@ describe('a browser', () => {
     app = await start(false)
     await use(app)
     const page = await open()
-    const faults: string[] = []
+    const failures: string[] = []
     page.on('console', (message) => {
       if (message.type() === 'error' && message.location().url.startsWith(home))
-        faults.push(message.text())
+        failures.push(message.text())
     })
-    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('pageerror', (error) => failures.push(error.message))
     await page.goto(`${home}/`)
     await page.goto(`${home}/signin/one?to=/store?a=%3Cb%3E`)
     await logIn(page, 'ada')
@@ -242,13 +242,13 @@ describe('a browser', () => {
     const token = await page.evaluate<string>("localStorage.getItem('app_token')")
     const answer = await fetch(`${home}/me`, { headers: { authorization: `Bearer ${token}` } })
     expect(await answer.text()).toContain('one ada')
-    expect(seen.find(({ url }) => url.startsWith('/store'))).toEqual({
+    expect(requests.find(({ url }) => url.startsWith('/store'))).toEqual({
       url: '/store?a=%3Cb%3E',
       referer: '',
     })
     await page.goBack()
     expect(page.url()).not.toContain('/callback')
-    expect(faults).toEqual([])
+    expect(failures).toEqual([])
     expectNoCode()
   })
 })

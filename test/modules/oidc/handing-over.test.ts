@@ -56,9 +56,14 @@ class MeController {
 
 function moduleWith(options: Partial<OidcOptions> = {}): abstract new () => object {
   const { issuer } = provider
-  const given = { name: 'google', issuer, clientId: 'desk', signIn: [Users, 'fromGoogle'] as const }
+  const common = {
+    name: 'google',
+    issuer,
+    clientId: 'desk',
+    signIn: [Users, 'fromGoogle'] as const,
+  }
   @Module({
-    imports: [oidc({ ...given, ...options })],
+    imports: [oidc({ ...common, ...options })],
     providers: [Users],
     records: [Account],
     controllers: [MeController],
@@ -109,12 +114,12 @@ describe('without cookies for tokens', () => {
   afterAll(() => app.close())
 
   it('a page passes the token to the store of the client, and to no other page', async () => {
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/api/signin/google?to=/me')
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/api/signin/google?to=/me')
     expect(provider.read(page).redirect).toBe(
       `http://localhost:${new URL(app.url).port}/api/signin/google/callback`,
     )
-    const back = await who.get(`/api/signin/google/callback${provider.allow(page)}`)
+    const back = await browser.get(`/api/signin/google/callback${provider.allow(page)}`)
     const text = await back.text()
     const token = back.headers.get('freshtoken') ?? ''
     expect(back.status).toBe(200)
@@ -126,9 +131,9 @@ describe('without cookies for tokens', () => {
     )
     expect(back.headers.get('cache-control')).toContain('no-store')
     expect(back.headers.get('referrer-policy')).toBe('no-referrer')
-    expect(who.cookies.size).toBe(0)
+    expect(browser.cookies.size).toBe(0)
     const authorization = `Bearer ${token}`
-    expect((await who.get('/api/me', { authorization })).status).toBe(200)
+    expect((await browser.get('/api/me', { authorization })).status).toBe(200)
   })
 
   it('a public client sends no secret, and PKCE protects it', () => {
@@ -139,9 +144,11 @@ describe('without cookies for tokens', () => {
   })
 
   it('the writes of the method are rolled back when it throws', async () => {
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/api/signin/google')
-    const back = await who.get(`/api/signin/google/callback${provider.allow(page, 'rolls-back')}`)
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/api/signin/google')
+    const back = await browser.get(
+      `/api/signin/google/callback${provider.allow(page, 'rolls-back')}`,
+    )
     expect(back.status).toBe(500)
     const accounts = await app.get(Database).records(Account).list({})
     expect(accounts.map(({ subject }) => subject)).not.toContain('rolls-back')
@@ -152,10 +159,10 @@ describe('behind a proxy that strips a path prefix', () => {
   it('all addresses have the prefix', async () => {
     const path = { publicUrl: 'https://example.com/desk', auth: { cookie: true }, listen: false }
     const app = await start(path)
-    const begun = await app.inject('/signin/google?to=/me')
-    const page = begun.headers.location ?? ''
+    const started = await app.inject('/signin/google?to=/me')
+    const page = started.headers.location ?? ''
     expect(provider.read(page).redirect).toBe('https://example.com/desk/signin/google/callback')
-    const cookie = (begun.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+    const cookie = (started.headers['set-cookie'] ?? '').split(';')[0] ?? ''
     const url = `/signin/google/callback${provider.allow(page)}`
     const back = await app.inject({ url, headers: { cookie } })
     expect([back.status, back.headers.location]).toEqual([302, 'https://example.com/desk/me'])
@@ -179,24 +186,24 @@ describe('the sign-in transaction', () => {
   it('expires after ten minutes, and cannot be forged, changed or renamed', async () => {
     const clock = new TestClock()
     const app = await start({ override: [[Clock, clock]] })
-    const who = new Visitor(app.url)
-    const late = await who.goTo('/signin/google')
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/signin/google')
     await clock.advance('10m')
-    expect((await who.get(`/signin/google/callback${provider.allow(late)}`)).status).toBe(400)
-    who.cookies.clear()
-    const first = await who.goTo('/signin/google')
-    const [[name = '', value = ''] = []] = who.cookies
-    const second = await who.goTo('/signin/google')
-    const other = [...who.cookies.keys()].find((one) => one !== name) ?? ''
+    expect((await browser.get(`/signin/google/callback${provider.allow(page)}`)).status).toBe(400)
+    browser.cookies.clear()
+    const first = await browser.goTo('/signin/google')
+    const [[name = '', value = ''] = []] = browser.cookies
+    const second = await browser.goTo('/signin/google')
+    const other = [...browser.cookies.keys()].find((one) => one !== name) ?? ''
     const changed = Buffer.from(value, 'base64url')
     changed[40] = (changed[40] ?? 0) ^ 1
     for (const forged of [value, changed.toString('base64url'), 'e30', '', value.slice(0, 20)]) {
-      who.cookies.set(other, forged)
-      const back = await who.get(`/signin/google/callback${provider.allow(second)}`)
+      browser.cookies.set(other, forged)
+      const back = await browser.get(`/signin/google/callback${provider.allow(second)}`)
       expect(back.status).toBe(400)
     }
     provider.lies = { claims: timesOf(clock) }
-    expect((await who.get(`/signin/google/callback${provider.allow(first)}`)).status).toBe(200)
+    expect((await browser.get(`/signin/google/callback${provider.allow(first)}`)).status).toBe(200)
     provider.reset()
     await app.close()
   })
@@ -209,9 +216,9 @@ describe('the sign-in transaction', () => {
       const url = (await open()).replace(':memory:', join(folder, 'a.db'))
       const shared = { database: url, publicUrl: 'http://localhost:1' }
       const apps = [await start(shared), await start(shared)]
-      const who = new Visitor(apps[0]?.url ?? '')
-      const page = await who.goTo('/signin/google')
-      const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+      const browser = new Visitor(apps[0]?.url ?? '')
+      const page = await browser.goTo('/signin/google')
+      const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
       const path = `/signin/google/callback${provider.allow(page)}`
       const race = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
@@ -223,9 +230,9 @@ describe('the sign-in transaction', () => {
       const accounts = await apps[0]?.get(Database).records(Account).list({})
       expect(accounts).toHaveLength(1)
       // The writes for a sign-in that threw are rolled back.
-      const next = await who.goTo('/signin/google')
+      const next = await browser.goTo('/signin/google')
       const thrown = `/signin/google/callback${provider.allow(next, 'rolls-back')}`
-      expect((await who.get(thrown)).status).toBe(500)
+      expect((await browser.get(thrown)).status).toBe(500)
       expect(await apps[1]?.get(Database).records(Account).count({})).toBe(1)
       await Promise.all(apps.map((app) => app.close()))
       rmSync(folder, { recursive: true })
@@ -242,9 +249,9 @@ describe('the sign-in transaction', () => {
     @Module({ imports: [oidc({ ...options, signIn: [Plain, 'fromGoogle'] })], providers: [Plain] })
     class PlainModule {}
     const app = await bootstrap(PlainModule, { port: 0, host: '127.0.0.1', env: {}, logger: false })
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/signin/google')
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/signin/google')
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const path = `/signin/google/callback${provider.allow(page)}`
     const race = await Promise.all(
       Array.from({ length: 20 }, () => new Visitor(app.url).get(path, { cookie })),
@@ -256,9 +263,9 @@ describe('the sign-in transaction', () => {
 
 describe('the metadata of the provider', () => {
   const signIn = async (app: Application): Promise<number> => {
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/signin/google')
-    return (await who.get(`/signin/google/callback${provider.allow(page)}`)).status
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/signin/google')
+    return (await browser.get(`/signin/google/callback${provider.allow(page)}`)).status
   }
   const discovery = '/.well-known/openid-configuration'
 
@@ -266,21 +273,22 @@ describe('the metadata of the provider', () => {
     const clock = new TestClock()
     const app = await start({ override: [[Clock, clock]] })
     provider.cacheControl = 'public, max-age=1800'
-    const before = { ...provider.asked }
-    const asked = (path: string): number => (provider.asked[path] ?? 0) - (before[path] ?? 0)
+    const before = { ...provider.requestCounts }
+    const newRequests = (path: string): number =>
+      (provider.requestCounts[path] ?? 0) - (before[path] ?? 0)
     expect(await signIn(app)).toBe(200)
     await clock.advance('29m')
     provider.lies = {
       claims: { iat: Math.floor(clock.now() / 1000), exp: Math.floor(clock.now() / 1000) + 60 },
     }
     expect(await signIn(app)).toBe(200)
-    expect([asked(discovery), asked('/jwks')]).toEqual([1, 1])
+    expect([newRequests(discovery), newRequests('/jwks')]).toEqual([1, 1])
     await clock.advance('2m')
     provider.lies = {
       claims: { iat: Math.floor(clock.now() / 1000), exp: Math.floor(clock.now() / 1000) + 60 },
     }
     expect(await signIn(app)).toBe(200)
-    expect([asked(discovery), asked('/jwks')]).toEqual([2, 2])
+    expect([newRequests(discovery), newRequests('/jwks')]).toEqual([2, 2])
     provider.reset()
     await app.close()
   })
@@ -291,7 +299,7 @@ describe('the metadata of the provider', () => {
     const say = (): void => {
       provider.lies = { claims: timesOf(clock) }
     }
-    const count = (): number => provider.asked['/jwks'] ?? 0
+    const count = (): number => provider.requestCounts['/jwks'] ?? 0
     say()
     expect(await signIn(app)).toBe(200)
     const before = count()
@@ -319,16 +327,20 @@ describe('the metadata of the provider', () => {
 describe('HEAD', () => {
   it('neither starts nor finishes a sign-in, and does not change the current one', async () => {
     const app = await start({ auth: { cookie: true } })
-    const who = new Visitor(app.url)
-    const begun = await who.head('/signin/google')
-    expect([begun.status, begun.headers.get('allow'), who.cookies.size]).toEqual([405, 'GET', 0])
-    const page = await who.goTo('/signin/google')
+    const browser = new Visitor(app.url)
+    const started = await browser.head('/signin/google')
+    expect([started.status, started.headers.get('allow'), browser.cookies.size]).toEqual([
+      405,
+      'GET',
+      0,
+    ])
+    const page = await browser.goTo('/signin/google')
     const back = `/signin/google/callback${provider.allow(page)}`
-    const looked = await who.head(back)
+    const looked = await browser.head(back)
     expect([looked.status, looked.headers.get('allow')]).toEqual([405, 'GET'])
-    expect(who.cookies.has('app_token')).toBe(false)
-    expect((await who.get(back)).status).toBe(302)
-    expect(who.cookies.has('app_token')).toBe(true)
+    expect(browser.cookies.has('app_token')).toBe(false)
+    expect((await browser.get(back)).status).toBe(302)
+    expect(browser.cookies.has('app_token')).toBe(true)
     await app.close()
   })
 })
@@ -336,12 +348,12 @@ describe('HEAD', () => {
 describe('signing out', () => {
   it('ends the token, by cookie only from our own pages, and leads to the provider', async () => {
     const app = await start({ auth: { cookie: true } })
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/signin/google')
-    await who.get(`/signin/google/callback${provider.allow(page)}`)
-    const token = who.cookies.get('app_token') ?? ''
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/signin/google')
+    await browser.get(`/signin/google/callback${provider.allow(page)}`)
+    const token = browser.cookies.get('app_token') ?? ''
     const form = { origin: app.url }
-    const own = `http://localhost:${new URL(app.url).port}`
+    const homePage = `http://localhost:${new URL(app.url).port}`
     const foreignPages: Record<string, string>[] = [
       {},
       { origin: 'https://evil.example' },
@@ -351,17 +363,17 @@ describe('signing out', () => {
       { 'sec-fetch-site': 'cross-site', origin: new URL(app.url).origin },
     ]
     for (const foreign of foreignPages)
-      expect((await who.post('/signout', foreign)).status).toBe(403)
-    expect((await who.get('/me')).status).toBe(200)
-    expect((await who.get('/signout')).status).toBe(405)
-    const out = await who.post('/signout', form)
+      expect((await browser.post('/signout', foreign)).status).toBe(403)
+    expect((await browser.get('/me')).status).toBe(200)
+    expect((await browser.get('/signout')).status).toBe(405)
+    const out = await browser.post('/signout', form)
     const address = new URL(out.headers.get('location') ?? '')
     expect([out.status, address.origin + address.pathname]).toEqual([303, `${provider.issuer}/end`])
     expect(Object.fromEntries(address.searchParams)).toEqual({
       client_id: 'desk',
-      post_logout_redirect_uri: `${own}/`,
+      post_logout_redirect_uri: `${homePage}/`,
     })
-    expect(who.cookies.size).toBe(0)
+    expect(browser.cookies.size).toBe(0)
     const authorization = `Bearer ${token}`
     expect((await fetch(new URL('/me', app.url), { headers: { authorization } })).status).toBe(401)
     await app.close()
@@ -379,13 +391,13 @@ describe('signing out', () => {
     await clock.advance('10m')
     const bad = [brief, revoked, `${lasting}x`, 'eyJhbGciOiJub25lIn0.e30.', 'nonsense', '%00']
     for (const token of bad) {
-      const who = new Visitor(app.url)
-      who.cookies.set('app_token', token)
-      const foreign = await who.post('/signout', { 'sec-fetch-site': 'cross-site' })
-      expect([token, foreign.status, who.cookies.size]).toEqual([token, 403, 1])
-      const out = await who.post('/signout', form)
+      const browser = new Visitor(app.url)
+      browser.cookies.set('app_token', token)
+      const foreign = await browser.post('/signout', { 'sec-fetch-site': 'cross-site' })
+      expect([token, foreign.status, browser.cookies.size]).toEqual([token, 403, 1])
+      const out = await browser.post('/signout', form)
       expect([out.status, out.headers.get('location')]).toEqual([303, '/'])
-      expect([token, who.cookies.size]).toEqual([token, 0])
+      expect([token, browser.cookies.size]).toEqual([token, 0])
       expect(out.headers.get('www-authenticate')).toBeNull()
     }
     const nobody = new Visitor(app.url)
@@ -402,27 +414,27 @@ describe('signing out', () => {
 
   it('tells a script the next address', async () => {
     const app = await start({})
-    const who = new Visitor(app.url)
-    const page = await who.goTo('/signin/google')
-    const back = await who.get(`/signin/google/callback${provider.allow(page)}`)
+    const browser = new Visitor(app.url)
+    const page = await browser.goTo('/signin/google')
+    const back = await browser.get(`/signin/google/callback${provider.allow(page)}`)
     const authorization = `Bearer ${back.headers.get('freshtoken') ?? ''}`
-    const out = await who.post('/signout', { authorization, accept: 'application/json' })
+    const out = await browser.post('/signout', { authorization, accept: 'application/json' })
     expect([out.status, await out.json()]).toMatchObject([
       200,
       { to: expect.stringContaining(`${provider.issuer}/end?`) },
     ])
     expect(out.headers.get('freshtoken')).toBeNull()
-    expect((await who.get('/me', { authorization })).status).toBe(401)
-    const next = await who.goTo('/signin/google')
-    const again = await who.get(`/signin/google/callback${provider.allow(next)}`)
-    const own = { authorization: `Bearer ${again.headers.get('freshtoken') ?? ''}` }
+    expect((await browser.get('/me', { authorization })).status).toBe(401)
+    const next = await browser.goTo('/signin/google')
+    const signedIn = await browser.get(`/signin/google/callback${provider.allow(next)}`)
+    const headers = { authorization: `Bearer ${signedIn.headers.get('freshtoken') ?? ''}` }
     // A form on a page with `form-action 'self'` could not be redirected there.
-    const form = await who.post('/signout', { ...own, 'sec-fetch-dest': 'document' })
+    const form = await browser.post('/signout', { ...headers, 'sec-fetch-dest': 'document' })
     expect([form.status, await form.text()]).toEqual([
       200,
       expect.stringContaining(`data-to="${provider.issuer}/end?post_logout_redirect_uri=`),
     ])
-    expect((await who.get('/me', { authorization })).status).toBe(401)
+    expect((await browser.get('/me', { authorization })).status).toBe(401)
     await app.close()
   })
 })
@@ -457,13 +469,13 @@ describe('configuration problems', () => {
   })
 
   it('two providers with the same name are refused at the start', async () => {
-    const given = {
+    const common = {
       issuer: provider.issuer,
       clientId: 'desk',
       signIn: [Users, 'fromGoogle'] as const,
     }
     @Module({
-      imports: [oidc({ ...given, name: 'google' }), oidc({ ...given, name: 'google' })],
+      imports: [oidc({ ...common, name: 'google' }), oidc({ ...common, name: 'google' })],
       providers: [Users],
       records: [Account],
     })

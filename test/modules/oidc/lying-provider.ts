@@ -11,7 +11,7 @@ interface Key {
 }
 
 /** The query parameters of the authorization request. */
-export interface Asked {
+export interface AuthorizationQuery {
   readonly state: string
   readonly nonce: string
   readonly challenge: string
@@ -37,13 +37,13 @@ export interface Lies {
 export class LyingProvider {
   lies: Lies = {}
   /** The number of requests for each address. */
-  readonly asked: Record<string, number> = {}
+  readonly requestCounts: Record<string, number> = {}
   cacheControl = 'max-age=3600'
   /** Bodies of requests to the token endpoint. */
   readonly exchanges: { readonly body: URLSearchParams; readonly authorization: string }[] = []
   #keys: Key[] = [makeKey('one')]
   readonly #foreign = makeKey('one')
-  readonly #codes = new Map<string, Asked & { readonly sub: string; used: boolean }>()
+  readonly #codes = new Map<string, AuthorizationQuery & { readonly sub: string; used: boolean }>()
   readonly #server = createServer((request, response) => {
     this.#serve(request, response).catch(() => response.destroy())
   })
@@ -76,13 +76,13 @@ export class LyingProvider {
 
   /** The user consents. @returns the query of the callback */
   allow(page: string, sub = '7'): string {
-    const asked = this.read(page)
+    const query = this.read(page)
     const code = `code-${this.#codes.size}-${'x'.repeat(20)}`
-    this.#codes.set(code, { ...asked, sub, used: false })
-    return `?${new URLSearchParams({ code, state: asked.state, iss: this.issuer }).toString()}`
+    this.#codes.set(code, { ...query, sub, used: false })
+    return `?${new URLSearchParams({ code, state: query.state, iss: this.issuer }).toString()}`
   }
 
-  read(page: string): Asked {
+  read(page: string): AuthorizationQuery {
     const query = new URL(page).searchParams
     const text = (name: string): string => query.get(name) ?? ''
     return {
@@ -95,7 +95,7 @@ export class LyingProvider {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(request.url ?? '/', this.issuer).pathname
-    this.asked[path] = (this.asked[path] ?? 0) + 1
+    this.requestCounts[path] = (this.requestCounts[path] ?? 0) + 1
     if (path === '/.well-known/openid-configuration') {
       if (this.lies.discovery !== undefined) this.lies.discovery(response, request)
       else this.#json(response, this.#metadata())
@@ -147,14 +147,14 @@ export class LyingProvider {
   }
 
   /** An ID token with the changes of the test. */
-  idToken(own: object): string {
+  idToken(custom: object): string {
     const now = Math.floor(Date.now() / 1000)
     const [key] = this.#keys
     const { kid, privateKey } =
       this.lies.foreignKey === true ? this.#foreign : (key ?? this.#foreign)
     const header = { alg: 'RS256', kid, ...this.lies.header }
     const times = { iat: now, exp: now + 300 }
-    const claims = { iss: this.issuer, aud: 'desk', ...times, ...own, ...this.lies.claims }
+    const claims = { iss: this.issuer, aud: 'desk', ...times, ...custom, ...this.lies.claims }
     const content = `${encode(header)}.${encode(claims)}`
     switch (header.alg) {
       case 'none':

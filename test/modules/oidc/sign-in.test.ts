@@ -22,14 +22,14 @@ let three: LyingProvider
 let app: Application
 const lines: string[] = []
 let answer: (signIn: SignIn) => unknown = () => ({ sub: '7' })
-const seen: SignIn[] = []
+const signIns: SignIn[] = []
 
 class Users {
   static readonly inject = [Database]
   constructor(private readonly database: Database) {}
 
   async fromOne(signIn: SignIn): Promise<unknown> {
-    seen.push(signIn)
+    signIns.push(signIn)
     // A throw must roll back the writes, so a transaction is required.
     if (this.database.openTransaction() === undefined) throw new Error('no transaction')
     return answer(signIn)
@@ -95,7 +95,7 @@ beforeEach(async () => {
   two.reset()
   three.reset()
   answer = () => ({ sub: '7' })
-  seen.length = 0
+  signIns.length = 0
 })
 
 function visitor(): Visitor {
@@ -103,15 +103,15 @@ function visitor(): Visitor {
 }
 
 /** Goes to the provider, which consents, and returns to the callback. */
-async function signIn(who = visitor(), { to = '/me', back = '' } = {}): Promise<Response> {
-  const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
-  return who.get(`/signin/one/callback${back === '' ? one.allow(page) : back}`)
+async function signIn(browser = visitor(), { to = '/me', back = '' } = {}): Promise<Response> {
+  const page = await browser.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+  return browser.get(`/signin/one/callback${back === '' ? one.allow(page) : back}`)
 }
 
 describe('signing in at a provider', () => {
   it('redirects with PKCE, state and nonce, and returns with a token in the cookie', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
     const query = Object.fromEntries(new URL(page).searchParams)
     expect(page.startsWith(`${one.issuer}/authorize?`)).toBe(true)
     expect(query).toMatchObject({
@@ -123,13 +123,15 @@ describe('signing in at a provider', () => {
     })
     expect(query.state).toMatch(/^.{31}$/)
     expect(query.nonce).toMatch(/^.{22}$/)
-    const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+    const back = await browser.get(`/signin/one/callback${one.allow(page)}`)
     expect([back.status, back.headers.get('location')]).toEqual([302, '/me'])
     expect(back.headers.get('cache-control')).toContain('no-store')
     expect(back.headers.get('referrer-policy')).toBe('no-referrer')
-    expect([...who.cookies.keys()]).toEqual(['app_token'])
-    expect(await (await who.get('/me')).json()).toEqual({ sub: '7', idp: 'one' })
-    expect(seen).toMatchObject([{ provider: 'one', issuer: one.issuer, subject: '7', link: null }])
+    expect([...browser.cookies.keys()]).toEqual(['app_token'])
+    expect(await (await browser.get('/me')).json()).toEqual({ sub: '7', idp: 'one' })
+    expect(signIns).toMatchObject([
+      { provider: 'one', issuer: one.issuer, subject: '7', link: null },
+    ])
     expect(one.exchanges.at(-1)?.authorization).toMatch(/^Basic /)
   })
 
@@ -167,9 +169,9 @@ describe('signing in at a provider', () => {
     ['critical parts', { header: { crit: ['x'], x: 1 } }],
   ])('refuses an ID token with %s', async (_what, lies) => {
     one.lies = lies
-    const who = visitor()
-    const back = await signIn(who)
-    expect([back.status, who.cookies.size, seen.length]).toEqual([401, 0, 0])
+    const browser = visitor()
+    const back = await signIn(browser)
+    expect([back.status, browser.cookies.size, signIns.length]).toEqual([401, 0, 0])
     expect(await back.json()).toMatchObject({ error: 'Signing in did not succeed.' })
   })
 
@@ -180,25 +182,25 @@ describe('signing in at a provider', () => {
   })
 
   it('accepts a code and a transaction once, also fifty concurrently and with a copied cookie', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
     const path = `/signin/one/callback${one.allow(page)}`
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const race = await Promise.all(
       Array.from({ length: 50 }, () => visitor().get(path, { cookie })),
     )
     const statuses = race.map(({ status }) => status)
     expect(statuses.filter((status) => status === 302)).toHaveLength(1)
     expect(statuses.filter((status) => status === 400)).toHaveLength(49)
-    expect(seen).toHaveLength(1)
-    const again = one.allow(page)
-    expect((await visitor().get(`/signin/one/callback${again}`, { cookie })).status).toBe(400)
+    expect(signIns).toHaveLength(1)
+    const query = one.allow(page)
+    expect((await visitor().get(`/signin/one/callback${query}`, { cookie })).status).toBe(400)
   })
 
   it('counts a failed callback as used', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const query = new URLSearchParams(one.allow(page))
     query.set('code', 'guess')
     expect((await visitor().get(`/signin/one/callback?${query}`, { cookie })).status).toBe(401)
@@ -226,11 +228,11 @@ describe('signing in at a provider', () => {
       true,
     ],
   ])('refuses a callback %s', async (_what, change, sends) => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
     const query = change(new URLSearchParams(one.allow(page)))
-    const back = await (sends ? who : visitor()).get(`/signin/one/callback?${query}`)
-    expect([back.status, seen.length]).toEqual([400, 0])
+    const back = await (sends ? browser : visitor()).get(`/signin/one/callback?${query}`)
+    expect([back.status, signIns.length]).toEqual([400, 0])
   })
 
   it.each([
@@ -246,38 +248,41 @@ describe('signing in at a provider', () => {
       (query: URLSearchParams) => (query.set('id_token', 'x'), query),
     ],
   ])('refuses a callback %s', async (_what, change) => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
     const query = change(new URLSearchParams(one.allow(page)))
-    const back = await who.get(`/signin/one/callback?${query}`)
-    expect([back.status, seen.length]).toEqual([401, 0])
+    const back = await browser.get(`/signin/one/callback?${query}`)
+    expect([back.status, signIns.length]).toEqual([401, 0])
   })
 
   it('accepts no response of one provider for that from another', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me')
-    expect((await who.get(`/signin/two/callback${one.allow(page)}`)).status).toBe(400)
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
+    expect((await browser.get(`/signin/two/callback${one.allow(page)}`)).status).toBe(400)
     // Provider two names the page of provider one, and its own address would receive the code.
     two.lies = { metadata: { authorization_endpoint: `${one.issuer}/authorize` } }
-    const other = await who.goTo('/signin/two?to=/me')
+    const other = await browser.goTo('/signin/two?to=/me')
     const query = new URLSearchParams(one.allow(other))
-    expect((await who.get(`/signin/two/callback?${query}`)).status).toBe(401)
-    expect(seen).toHaveLength(0)
+    expect((await browser.get(`/signin/two/callback?${query}`)).status).toBe(401)
+    expect(signIns).toHaveLength(0)
   })
 
   it('supports ten sign-ins side by side, and drops the oldest of more', async () => {
-    const who = visitor()
+    const browser = visitor()
     const pages: string[] = []
-    for (let tab = 0; tab < 10; tab++) pages.push(await who.goTo(`/signin/one?to=/me%3Ftab=${tab}`))
+    for (let tab = 0; tab < 10; tab++)
+      pages.push(await browser.goTo(`/signin/one?to=/me%3Ftab=${tab}`))
     for (const [tab, page] of pages.slice(1).entries()) {
-      const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+      const back = await browser.get(`/signin/one/callback${one.allow(page)}`)
       expect([back.status, back.headers.get('location')]).toEqual([302, `/me?tab=${tab + 1}`])
     }
     const more: string[] = []
-    for (let tab = 0; tab < 12; tab++) more.push(await who.goTo('/signin/one'))
-    expect([...who.cookies.keys()].filter((name) => name.startsWith('app_signin'))).toHaveLength(10)
-    expect((await who.get(`/signin/one/callback${one.allow(more[0] ?? '')}`)).status).toBe(400)
-    expect((await who.get(`/signin/one/callback${one.allow(more[11] ?? '')}`)).status).toBe(302)
+    for (let tab = 0; tab < 12; tab++) more.push(await browser.goTo('/signin/one'))
+    expect(
+      [...browser.cookies.keys()].filter((name) => name.startsWith('app_signin')),
+    ).toHaveLength(10)
+    expect((await browser.get(`/signin/one/callback${one.allow(more[0] ?? '')}`)).status).toBe(400)
+    expect((await browser.get(`/signin/one/callback${one.allow(more[11] ?? '')}`)).status).toBe(302)
   })
 
   it.each([
@@ -317,24 +322,24 @@ describe('signing in at a provider', () => {
   })
 
   it('redirects to / where `to` appears twice', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/one?to=/me&to=/other')
-    const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me&to=/other')
+    const back = await browser.get(`/signin/one/callback${one.allow(page)}`)
     expect(back.headers.get('location')).toBe('/')
   })
 
   it('redirects with error=access_denied where the user refused', async () => {
-    const who = visitor()
-    const { state } = one.read(await who.goTo('/signin/one?to=/me%3Fa=1'))
-    const said = new URLSearchParams({ error: 'access_denied', state, iss: one.issuer })
-    const back = await who.get(`/signin/one/callback?${said}`)
+    const browser = visitor()
+    const { state } = one.read(await browser.goTo('/signin/one?to=/me%3Fa=1'))
+    const query = new URLSearchParams({ error: 'access_denied', state, iss: one.issuer })
+    const back = await browser.get(`/signin/one/callback?${query}`)
     expect([back.status, back.headers.get('location')]).toEqual([
       302,
       '/me?a=1&error=access_denied',
     ])
-    expect(who.cookies.size).toBe(0)
+    expect(browser.cookies.size).toBe(0)
     // The same callback again is refused.
-    expect((await who.get(`/signin/one/callback?${said}`)).status).toBe(400)
+    expect((await browser.get(`/signin/one/callback?${query}`)).status).toBe(400)
   })
 
   it.each([
@@ -342,17 +347,17 @@ describe('signing in at a provider', () => {
     ['temporarily_unavailable', 503],
     ['<script>alert(1)</script>', 401],
   ])('shows nothing that the provider writes in addition to %s', async (error, status) => {
-    const who = visitor()
-    const { state } = one.read(await who.goTo('/signin/one'))
+    const browser = visitor()
+    const { state } = one.read(await browser.goTo('/signin/one'))
     const description = '"><img src=x onerror=alert(1)>'
-    const said = new URLSearchParams({
+    const query = new URLSearchParams({
       error,
       error_description: description,
       error_uri: 'http://evil',
       state,
       iss: one.issuer,
     })
-    const back = await who.get(`/signin/one/callback?${said}`, { accept: 'text/html' })
+    const back = await browser.get(`/signin/one/callback?${query}`, { accept: 'text/html' })
     const text = await back.text()
     expect(back.status).toBe(status)
     expect(back.headers.get('content-type')).toContain('text/html')
@@ -364,8 +369,8 @@ describe('signing in at a provider', () => {
 
 describe('maxAge', () => {
   it('makes the provider authenticate again, and requires its confirmation', async () => {
-    const who = visitor()
-    const page = await who.goTo('/signin/two')
+    const browser = visitor()
+    const page = await browser.goTo('/signin/two')
     expect(new URL(page).searchParams.get('max_age')).toBe('300')
     const now = Math.floor(Date.now() / 1000)
     for (const [auth_time, status] of [
@@ -375,31 +380,31 @@ describe('maxAge', () => {
       ['now', 401],
     ]) {
       two.lies = { claims: { auth_time } }
-      const next = await who.goTo('/signin/two')
-      expect((await who.get(`/signin/two/callback${two.allow(next)}`)).status).toBe(status)
+      const next = await browser.goTo('/signin/two')
+      expect((await browser.get(`/signin/two/callback${two.allow(next)}`)).status).toBe(status)
     }
   })
 })
 
 describe('attacks', () => {
   it('a page that starts sign-ins with long paths cannot fill the cookies of a browser', async () => {
-    const who = visitor()
-    for (let tab = 0; tab < 12; tab++) await who.goTo(`/signin/one?to=/${'a'.repeat(1020)}`)
-    const header = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const browser = visitor()
+    for (let tab = 0; tab < 12; tab++) await browser.goTo(`/signin/one?to=/${'a'.repeat(1020)}`)
+    const header = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     expect(header.length).toBeLessThan(8192)
-    expect((await who.get('/me')).status).toBe(401)
-    const page = await who.goTo('/signin/one?to=/me')
-    expect((await who.get(`/signin/one/callback${one.allow(page)}`)).status).toBe(302)
+    expect((await browser.get('/me')).status).toBe(401)
+    const page = await browser.goTo('/signin/one?to=/me')
+    expect((await browser.get(`/signin/one/callback${one.allow(page)}`)).status).toBe(302)
   })
 
   it('a code of another sign-in is refused, with any state', async () => {
     const [victim, attacker] = [visitor(), visitor()]
     const stolen = new URLSearchParams(one.allow(await victim.goTo('/signin/one'), 'victim'))
-    const own = new URLSearchParams(one.allow(await attacker.goTo('/signin/one'), 'attacker'))
-    own.set('code', stolen.get('code') ?? '')
-    expect((await attacker.get(`/signin/one/callback?${own.toString()}`)).status).toBe(401)
+    const mixed = new URLSearchParams(one.allow(await attacker.goTo('/signin/one'), 'attacker'))
+    mixed.set('code', stolen.get('code') ?? '')
+    expect((await attacker.get(`/signin/one/callback?${mixed.toString()}`)).status).toBe(401)
     expect((await attacker.get(`/signin/one/callback?${stolen.toString()}`)).status).toBe(400)
-    expect(seen).toHaveLength(0)
+    expect(signIns).toHaveLength(0)
   })
 
   it.each([
@@ -407,11 +412,11 @@ describe('attacks', () => {
     ['error twice', 'error', 'access_denied'],
     ['a response of its own', 'response', 'x'],
   ])('a response with %s is refused', async (_what, name, value) => {
-    const who = visitor()
-    const query = new URLSearchParams(one.allow(await who.goTo('/signin/one')))
+    const browser = visitor()
+    const query = new URLSearchParams(one.allow(await browser.goTo('/signin/one')))
     query.append(name, value)
     if (name === 'error') query.append(name, value)
-    expect((await who.get(`/signin/one/callback?${query.toString()}`)).status).toBe(401)
+    expect((await browser.get(`/signin/one/callback?${query.toString()}`)).status).toBe(401)
   })
 
   it('a provider cannot lead to an address that is not a page', async () => {
@@ -422,9 +427,9 @@ describe('attacks', () => {
     }
     one.lies = { metadata: { end_session_endpoint: 'javascript:alert(1)//' } }
     await app.get(ApplicationState).reset()
-    const who = visitor()
-    await signIn(who)
-    const out = await who.post('/signout', { origin: app.url, accept: 'application/json' })
+    const browser = visitor()
+    await signIn(browser)
+    const out = await browser.post('/signout', { origin: app.url, accept: 'application/json' })
     expect(await out.json()).toEqual({ to: '/' })
   })
 
@@ -436,10 +441,13 @@ describe('attacks', () => {
     }
     // The UserInfo of the other address is verified, but this one is not.
     three.lies = { claims: { email: 'evil@example.com' } }
-    const who = visitor()
+    const browser = visitor()
     const back = async (sub: string): Promise<number> =>
-      (await who.get(`/signin/three/callback${three.allow(await who.goTo('/signin/three'), sub)}`))
-        .status
+      (
+        await browser.get(
+          `/signin/three/callback${three.allow(await browser.goTo('/signin/three'), sub)}`,
+        )
+      ).status
     expect(await back('7')).toBe(302)
     three.reset()
     expect(await back('7')).toBe(302)
@@ -467,13 +475,15 @@ describe("the application's sign-in method", () => {
     ],
   ])('%s returns its status', async (_what, give, status) => {
     answer = give
-    const who = visitor()
-    const back = await signIn(who)
-    expect([back.status, who.cookies.size]).toEqual([status, 0])
-    const page = await who.goTo('/signin/one')
-    const shown = await who.get(`/signin/one/callback${one.allow(page)}`, { accept: 'text/html' })
-    expect(shown.status).toBe(status)
-    if (status < 500) expect(await shown.text()).not.toContain('<b>')
+    const browser = visitor()
+    const back = await signIn(browser)
+    expect([back.status, browser.cookies.size]).toEqual([status, 0])
+    const page = await browser.goTo('/signin/one')
+    const response = await browser.get(`/signin/one/callback${one.allow(page)}`, {
+      accept: 'text/html',
+    })
+    expect(response.status).toBe(status)
+    if (status < 500) expect(await response.text()).not.toContain('<b>')
   })
 
   it('receives the e-mail for linking only where it was verified and the option allows it', async () => {
@@ -485,10 +495,10 @@ describe("the application's sign-in method", () => {
       await signIn()
     }
     expect(links).toEqual(['ada@example.com', null, null, null, null])
-    const who = visitor()
+    const browser = visitor()
     two.lies = { claims: { auth_time: Math.floor(Date.now() / 1000) } }
-    await who.get(`/signin/two/callback${two.allow(await who.goTo('/signin/two'))}`)
-    expect(seen.at(-1)).toMatchObject({ link: null, claims: { email, email_verified: true } })
+    await browser.get(`/signin/two/callback${two.allow(await browser.goTo('/signin/two'))}`)
+    expect(signIns.at(-1)).toMatchObject({ link: null, claims: { email, email_verified: true } })
   })
 })
 
@@ -533,26 +543,26 @@ describe('an unavailable provider', () => {
   ] satisfies [string, LyingProvider['lies']][])(
     '%s is 503 with Retry-After',
     async (_what, lies) => {
-      const who = visitor()
+      const browser = visitor()
       const page =
-        'discovery' in lies || 'metadata' in lies ? undefined : await who.goTo('/signin/one')
+        'discovery' in lies || 'metadata' in lies ? undefined : await browser.goTo('/signin/one')
       one.lies = lies
       const back = await (page === undefined
-        ? who.get('/signin/one')
-        : who.get(`/signin/one/callback${one.allow(page)}`))
+        ? browser.get('/signin/one')
+        : browser.get(`/signin/one/callback${one.allow(page)}`))
       expect([back.status, back.headers.get('retry-after')]).toEqual([503, '10'])
-      expect(seen).toHaveLength(0)
+      expect(signIns).toHaveLength(0)
     },
   )
 })
 
 it('keeps codes, tokens and secrets out of the log', async () => {
-  const who = visitor()
-  await signIn(who)
+  const browser = visitor()
+  await signIn(browser)
   await signIn(visitor(), { back: '?code=code-secret-code&state=nobody' })
   const all = lines.join('\n')
   expect(all).toContain('debug')
-  const [token] = [...who.cookies.values()]
+  const [token] = [...browser.cookies.values()]
   const isHeld = [
     ...one.exchanges.flatMap(({ body }) =>
       [...body.values()].filter(

@@ -8,15 +8,15 @@ export class Visitor {
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#ask(path, { headers })
+    return this.#send(path, { headers })
   }
 
   async post(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#ask(path, { method: 'POST', headers })
+    return this.#send(path, { method: 'POST', headers })
   }
 
   async head(path: string): Promise<Response> {
-    return this.#ask(path, { method: 'HEAD', headers: {} })
+    return this.#send(path, { method: 'HEAD', headers: {} })
   }
 
   /** @returns the address of the redirect */
@@ -25,7 +25,7 @@ export class Visitor {
     return answer.headers.get('location') ?? `${answer.status}`
   }
 
-  async #ask(
+  async #send(
     path: string,
     init: { readonly method?: string; readonly headers: Readonly<Record<string, string>> },
   ): Promise<Response> {

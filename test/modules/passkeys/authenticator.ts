@@ -30,7 +30,7 @@ export interface RequestOptions {
   readonly allowCredentials: readonly { readonly id: string; readonly transports: string[] }[]
 }
 
-interface Held {
+interface StoredPasskey {
   readonly key: KeyObject
   readonly rpId: string
   readonly handle: string
@@ -39,7 +39,7 @@ interface Held {
 export class Authenticator {
   counter: number
   readonly #counts: boolean
-  readonly held = new Map<string, Held>()
+  readonly passkeys = new Map<string, StoredPasskey>()
   readonly #origin: string
 
   /** @param counts false: the counter is always 0, as for synchronized passkeys */
@@ -54,7 +54,7 @@ export class Authenticator {
     const id = randomBytes(20)
     const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
     const rpId = lies.rpId ?? options.rp.id
-    this.held.set(base64url(id), { key: privateKey, rpId, handle: options.user.id })
+    this.passkeys.set(base64url(id), { key: privateKey, rpId, handle: options.user.id })
     const cose = Buffer.concat([
       Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20]),
       Buffer.from(x, 'base64url'),
@@ -89,10 +89,13 @@ export class Authenticator {
   get(options: RequestOptions, lies: Lies = {}, credential?: string): Record<string, unknown> {
     const allowed = options.allowCredentials.map(({ id }) => id)
     const id =
-      credential ?? allowed.find((one) => this.held.has(one)) ?? [...this.held.keys()][0] ?? ''
-    const held = this.held.get(id)
-    if (held === undefined) throw new Error('It holds no such passkey.')
-    const data = this.#data(lies.rpId ?? held.rpId, lies.flags ?? 0x05, lies.counter)
+      credential ??
+      allowed.find((one) => this.passkeys.has(one)) ??
+      [...this.passkeys.keys()][0] ??
+      ''
+    const passkey = this.passkeys.get(id)
+    if (passkey === undefined) throw new Error('It holds no such passkey.')
+    const data = this.#data(lies.rpId ?? passkey.rpId, lies.flags ?? 0x05, lies.counter)
     const client = this.#client('webauthn.get', options.challenge, lies)
     const signed = Buffer.concat([data, sha256(Buffer.from(client, 'base64url'))])
     return {
@@ -102,8 +105,8 @@ export class Authenticator {
       response: {
         clientDataJSON: client,
         authenticatorData: base64url(data),
-        signature: base64url(sign('sha256', signed, held.key)),
-        userHandle: lies.userHandle ?? held.handle,
+        signature: base64url(sign('sha256', signed, passkey.key)),
+        userHandle: lies.userHandle ?? passkey.handle,
       },
       clientExtensionResults: {},
       authenticatorAttachment: 'platform',

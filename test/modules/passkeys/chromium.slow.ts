@@ -60,7 +60,7 @@ let page: Page
 let cdp: CDPSession
 let device: string
 let home: string
-let seen: string[]
+let responses: string[]
 
 const addDevice = async (transport: 'internal' | 'usb'): Promise<string> => {
   const options = {
@@ -89,10 +89,10 @@ afterAll(async () => {
 beforeEach(async () => {
   await app.get(Database).records(Passkey).deleteWhere({})
   page = await (await browser.newContext()).newPage()
-  seen = []
+  responses = []
   page.on('response', (answer) => {
     const { pathname } = new URL(answer.url())
-    if (pathname.startsWith('/passkeys')) seen.push(`${pathname} ${answer.status()}`)
+    if (pathname.startsWith('/passkeys')) responses.push(`${pathname} ${answer.status()}`)
   })
   cdp = await page.context().newCDPSession(page)
   await cdp.send('WebAuthn.enable')
@@ -116,9 +116,9 @@ const register = (name: string) =>
 /** @returns the signed-in user, or the error */
 const signIn = async (name?: string): Promise<unknown> => {
   await signOut()
-  return page.evaluate(async (given) => {
+  return page.evaluate(async (userName) => {
     try {
-      await api.passkeys.signIn(given === undefined ? {} : { name: given })
+      await api.passkeys.signIn(userName === undefined ? {} : { name: userName })
       return (await api.get<{ sub: string }>('/me')).sub
     } catch (error) {
       const { name: kind, status } = error as { name: string; status?: number }
@@ -133,8 +133,8 @@ describe('passkeys in Chromium', () => {
   it('are registered, and sign in with and without a name', async () => {
     await signInAs('1')
     expect(await register('laptop')).toMatchObject({ id: 1, name: 'laptop' })
-    const [held] = await credentials()
-    expect(held).toMatchObject({ isResidentCredential: true, rpId: 'localhost' })
+    const [credential] = await credentials()
+    expect(credential).toMatchObject({ isResidentCredential: true, rpId: 'localhost' })
     expect(await signIn()).toBe('1')
     expect(await signIn('ada')).toBe('1')
     expect(await page.evaluate(() => api.get('/me'))).toMatchObject({
@@ -145,10 +145,10 @@ describe('passkeys in Chromium', () => {
   it('are registered once per device, and for several devices', async () => {
     await signInAs('1')
     await register('laptop')
-    const again = await page.evaluate(() =>
+    const error = await page.evaluate(() =>
       api.passkeys.register().catch((error: unknown) => (error as Error).name),
     )
-    expect(again).toBe('InvalidStateError')
+    expect(error).toBe('InvalidStateError')
     await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: device })
     device = await addDevice('usb')
     await register('key')
@@ -162,9 +162,9 @@ describe('passkeys in Chromium', () => {
   it('that were removed are refused', async () => {
     await signInAs('1')
     const { id } = await register('laptop')
-    await page.evaluate((own) => api.passkeys.remove(own), id)
+    await page.evaluate((passkeyId) => api.passkeys.remove(passkeyId), id)
     expect(await signIn()).toBe(401)
-    expect(seen.at(-1)).toBe('/passkeys/signin/verify 401')
+    expect(responses.at(-1)).toBe('/passkeys/signin/verify 401')
   })
 
   it('of another user are refused for the named user', async () => {

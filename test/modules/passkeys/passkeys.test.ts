@@ -124,8 +124,8 @@ class Browser {
   }
 
   async register(device: Authenticator, lies: Lies = {}): Promise<InjectResponse> {
-    const made = device.create(await this.creation('phone'), lies)
-    return this.send('POST', '/passkeys/register/verify', made)
+    const credential = device.create(await this.creation('phone'), lies)
+    return this.send('POST', '/passkeys/register/verify', credential)
   }
 
   async signIn(device: Authenticator, name?: string, lies: Lies = {}): Promise<InjectResponse> {
@@ -165,9 +165,9 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
   })
 
   const signedIn = async (sub: string): Promise<Browser> => {
-    const made = new Browser(app)
-    made.token = await app.get(Auth).getToken({ sub })
-    return made
+    const signedInBrowser = new Browser(app)
+    signedInBrowser.token = await app.get(Auth).getToken({ sub })
+    return signedInBrowser
   }
   const change = (id: number, values: object) =>
     app.get(Database).records(Person).update(id, values)
@@ -185,10 +185,10 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
       attestation: 'none',
       excludeCredentials: [],
     })
-    const made = await browser.register(device)
-    expect(made.status).toBe(201)
+    const registered = await browser.register(device)
+    expect(registered.status).toBe(201)
     const [listed] = (await browser.send('GET', '/passkeys')).json() as Passkey[]
-    expect(made.json()).toEqual(listed)
+    expect(registered.json()).toEqual(listed)
     expect(listed).toMatchObject({
       id: 1,
       name: 'phone',
@@ -218,11 +218,11 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     const { id } = (await browser.register(second)).json() as Passkey
     expect((await browser.creation()).excludeCredentials).toHaveLength(2)
     const other = await signedIn('2')
-    const [own] = [...device.held.keys()]
-    for (const name of [String(id), own, '999', 'x', '__proto__', '1%20or%201=1'])
+    const [ownId] = [...device.passkeys.keys()]
+    for (const name of [String(id), ownId, '999', 'x', '__proto__', '1%20or%201=1'])
       expect((await other.send('DELETE', `/passkeys/${name}`)).status).toBe(404)
     expect(((await other.send('GET', '/passkeys')).json() as Passkey[]).length).toBe(0)
-    expect((await browser.send('DELETE', `/passkeys/${own}`)).status).toBe(204)
+    expect((await browser.send('DELETE', `/passkeys/${ownId}`)).status).toBe(204)
     expect(short(await new Browser(app).signIn(device))).toEqual(refused)
     for (let count = 0; count < 3; count++)
       expect((await new Browser(app).signIn(second)).status).toBe(200)
@@ -240,10 +240,10 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(49)
     expect(short(await visitor.verify(answer))).toEqual(refused)
     const created = device.create(await browser.creation())
-    const made = await Promise.all(
+    const registrations = await Promise.all(
       Array.from({ length: 20 }, () => browser.send('POST', '/passkeys/register/verify', created)),
     )
-    expect(made.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(registrations.filter(({ status }) => status === 201)).toHaveLength(1)
   })
 
   it('use up a challenge with a wrong response too', async () => {
@@ -334,11 +334,11 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     await bob.register(his)
     await browser.register(device)
     const visitor = new Browser(app)
-    const [credential] = [...his.held.keys()]
+    const [credential] = [...his.passkeys.keys()]
     expect(
       short(await visitor.verify(his.get(await visitor.request('ada'), {}, credential))),
     ).toEqual(refused)
-    const [hers] = [...device.held.keys()]
+    const [hers] = [...device.passkeys.keys()]
     const forged = { ...his.get(await visitor.request()), id: hers, rawId: hers }
     expect(short(await visitor.verify(forged))).toEqual(refused)
   })
@@ -360,9 +360,12 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
       )
     // The same credential again, for another user.
     await browser.register(device)
-    const again = device.create(await other.creation())
-    const [known] = [...device.held.keys()]
-    expect([again.id === known, (await other.send('GET', '/passkeys')).json()]).toEqual([false, []])
+    const second = device.create(await other.creation())
+    const [existingId] = [...device.passkeys.keys()]
+    expect([second.id === existingId, (await other.send('GET', '/passkeys')).json()]).toEqual([
+      false,
+      [],
+    ])
   })
 
   it('cannot be added or removed with an ended token, or long after the sign-in', async () => {
@@ -371,19 +374,22 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     const created = new Authenticator(origin).create(await browser.creation())
     const claims = await auth.verify(browser.token)
     await auth.revoke(String(claims?.jti))
-    const own = (): Promise<Passkey[]> => app.get(Database).records(Passkey).list()
+    const listPasskeys = (): Promise<Passkey[]> => app.get(Database).records(Passkey).list()
     const tries = async (): Promise<number[]> => {
       const options = await browser.send('POST', '/passkeys/register/options', {})
       const verify = await browser.send('POST', '/passkeys/register/verify', created)
-      const gone = await browser.send('DELETE', `/passkeys/${(await own())[0]?.id ?? 0}`)
-      return [options, verify, gone].map(({ status }) => status)
+      const removal = await browser.send(
+        'DELETE',
+        `/passkeys/${(await listPasskeys())[0]?.id ?? 0}`,
+      )
+      return [options, verify, removal].map(({ status }) => status)
     }
     expect(await tries()).toEqual([401, 401, 401])
     const old = Math.floor(app.clock.now() / 1000) - 700
     browser.token = await auth.getToken({ sub: '1', auth_time: old })
     expect(await tries()).toEqual([403, 403, 403])
     expect((await browser.send('GET', '/passkeys')).json()).toHaveLength(1)
-    expect(await own()).toHaveLength(1)
+    expect(await listPasskeys()).toHaveLength(1)
   })
 
   it('sign in their owner after another user, and the last one can be removed', async () => {
@@ -401,7 +407,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     expect(short(await visitor.verify(underWay))).toEqual(refused)
     // The same as a user without passkeys.
     const { allowCredentials } = await visitor.request('ada')
-    expect([...device.held.keys()]).not.toContain(allowCredentials[0]?.id)
+    expect([...device.passkeys.keys()]).not.toContain(allowCredentials[0]?.id)
     expect((await visitor.request('ada')).allowCredentials).toEqual(allowCredentials)
     expect((await claimsOf(browser)).sub).toBe('1')
   })
@@ -415,8 +421,8 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     for (const tossed of ['app_passkeys', '\u00a0__Host-app_passkeys', '__host-app_passkeys']) {
       const from = new Browser(app)
       from.cookies.set(tossed, value)
-      const again = { ...answer, ...device.get(await visitor.request()) }
-      expect(short(await from.verify(again))).toEqual(refused)
+      const forged = { ...answer, ...device.get(await visitor.request()) }
+      expect(short(await from.verify(forged))).toEqual(refused)
     }
   })
 
@@ -436,18 +442,18 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
 
   it('have the same options whether the name exists or not, each time', async () => {
     await browser.register(device)
-    const asked = async (name: string) => {
+    const optionsFor = async (name: string) => {
       const options = await new Browser(app).request(name)
       return { ...options, challenge: '' }
     }
     const [ada, bob, nobody, other] = [
-      await asked('ada'),
-      await asked('bob'),
-      await asked('nobody'),
-      await asked('other'),
+      await optionsFor('ada'),
+      await optionsFor('bob'),
+      await optionsFor('nobody'),
+      await optionsFor('other'),
     ]
-    expect(bob).toEqual(await asked('bob'))
-    expect(nobody).toEqual(await asked('nobody'))
+    expect(bob).toEqual(await optionsFor('bob'))
+    expect(nobody).toEqual(await optionsFor('nobody'))
     expect(nobody).not.toEqual(other)
     for (const options of [ada, bob, nobody]) {
       expect(Object.keys(options)).toEqual(Object.keys(ada))
