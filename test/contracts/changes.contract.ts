@@ -1,4 +1,4 @@
-/** What is told of written rows, on every engine alike. Source: public API, Records; docs/graphql.md, Subscriptions. */
+/** Change events of written rows, the same on every engine. Source: public API, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, type Database } from '../../src/records/database.js'
 import type { EngineSource } from '../../src/index.js'
@@ -11,7 +11,7 @@ function openShop(where: string | EngineSource): Promise<Database> {
 }
 
 export function describeChanges(name: string, open: () => Promise<DatabaseUnderTest>): void {
-  describe(`${name}: what is told of changes`, () => {
+  describe(`${name}: change events`, () => {
     let server: DatabaseUnderTest
     let database: Database
     let told: string[]
@@ -40,7 +40,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       told = []
     })
 
-    it('names every row of insertMany after its commit, with keys of either kind', async () => {
+    it('insertMany reports every row after its commit, with integer and UUID keys', async () => {
       const many = [{ name: 'a' }, { name: 'b' }]
       await database.records(Category).insertMany(many)
       const ids = (await database.records(Category).list()).map(({ id }) => id)
@@ -51,7 +51,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(told.sort()).toStrictEqual(authors.map((id) => `created author ${id}`).sort())
     })
 
-    it('names keys that insertMany was given', async () => {
+    it('insertMany reports rows with a key of the caller', async () => {
       const many = [{ id: 7001, name: 'a' }, { name: 'b' }]
       await database.records(Category).insertMany(many as { name: string }[])
       const ids = (await database.records(Category).list()).map(({ id }) => id)
@@ -59,13 +59,13 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(ids).toContain(7001)
     })
 
-    it('tells nothing of an insertMany that failed', async () => {
+    it('a failed insertMany reports nothing', async () => {
       const twice = database.records(Category).insertMany([{ name: 'a' }, { name: 'a' }])
       await expect(twice).rejects.toMatchObject({ status: 409 })
       expect(told).toStrictEqual([])
     })
 
-    it('names the rows that go along with a deleted one, and those that lose their reference', async () => {
+    it('a deletion reports the rows deleted by cascade and the rows that lose their reference', async () => {
       const light = await database.records(Category).create({ name: 'Light' })
       const values = { name: 'Lamp', price: 1, categoryId: light.id }
       const lamp = await database.records(Product).create(values)
@@ -88,7 +88,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       ])
     })
 
-    it('tells of keys as records have them, whatever the caller wrote', async () => {
+    it('a change has the key in the type of the record, whatever type the caller passed', async () => {
       const { id } = await database.records(Category).create({ name: 'Light' })
       const seen: unknown[] = []
       const end = database.onChange((change) => seen.push(change.id))
@@ -97,7 +97,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(seen).toStrictEqual([id])
     })
 
-    it('tells nothing of a deletion that is refused', async () => {
+    it('a refused deletion reports nothing', async () => {
       const light = await database.records(Category).create({ name: 'Light' })
       await database.records(Product).create({ name: 'Lamp', price: 1, categoryId: light.id })
       told.length = 0
@@ -108,7 +108,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(told).toStrictEqual([])
     })
 
-    it('tells that a record changed whose ties did', async () => {
+    it('linking and unlinking reports an update of the record', async () => {
       const light = await database.records(Category).create({ name: 'Light' })
       const values = { name: 'Lamp', price: 1, categoryId: light.id }
       const lamp = await database.records(Product).create(values)
@@ -120,7 +120,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(told).toStrictEqual([`updated product ${lamp.id}`, `deleted tag ${tag.id}`])
     })
 
-    it('tells who began to follow while rows were inserted that some cannot be named', async () => {
+    it('a watcher that starts during an insertMany is notified that it missed changes', async () => {
       stop()
       const seen: unknown[] = []
       let end: (() => void) | undefined
@@ -140,7 +140,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       expect(database.feed.size).toBe(0)
     })
 
-    it('ends those who follow when it is closed', async () => {
+    it('closing the database ends its watchers', async () => {
       const other = await openShop(await server.url())
       let ended = 0
       await other.watch(Category, { onChanges: () => undefined, end: () => ended++, columns: [] })

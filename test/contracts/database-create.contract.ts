@@ -1,11 +1,11 @@
-/** What every engine does alike: rows that are created and found. */
+/** The part of the database contract about creating and finding rows. */
 import { describe, expect, it } from '@jest/globals'
 import { Author, Person, Product, Size } from '../records/shop.js'
 import type { Ground } from './database-ground.js'
 
 export function describeCreating(ground: Ground): void {
   describe('create and find', () => {
-    it('answers an instance of the class with its key and defaults', async () => {
+    it('create returns an instance of the class with its key and defaults', async () => {
       const lamp = await ground.create()
       expect(lamp).toBeInstanceOf(Product)
       expect(lamp).toMatchObject({ name: 'Lamp', price: 9.5, active: true, colors: [] })
@@ -13,7 +13,7 @@ export function describeCreating(ground: Ground): void {
       expect(lamp.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     })
 
-    it('finds what was created, the same in every value', async () => {
+    it('find returns every value as it was created', async () => {
       const lamp = await ground.create({
         stock: 3,
         description: 'für 🦊 — "x"',
@@ -31,7 +31,7 @@ export function describeCreating(ground: Ground): void {
       )
     })
 
-    it('brings nested classes back as their instances', async () => {
+    it('find returns nested classes as their instances', async () => {
       const size = { unit: 'cm', value: 3, measuredAt: '2026-01-01', drawing: Buffer.from('x') }
       const lamp = await ground.create({ sizes: [Object.assign(new Size(), size)] })
       const [found] = (await ground.products.find(lamp.id))?.sizes ?? []
@@ -39,7 +39,7 @@ export function describeCreating(ground: Ground): void {
       expect(found).toMatchObject({ ...size, measuredAt: '2026-01-01T00:00:00.000Z' })
     })
 
-    it('leaves what was not given out, and keeps a null that is a value', async () => {
+    it('a value that was not set is missing, and null stays null', async () => {
       const lamp = await ground.create({ stock: null })
       expect(lamp).not.toHaveProperty('description')
       expect(lamp).not.toHaveProperty('picture')
@@ -48,7 +48,7 @@ export function describeCreating(ground: Ground): void {
     })
 
     it.each([0.1 + 0.2, 1e308, 5e-324, 1 / 3, 9007199254740991, 123456789.123456])(
-      'keeps the number %p as it is',
+      'stores the number %p exactly',
       async (price) => {
         const lamp = await ground.create({ price })
         expect((await ground.products.find(lamp.id))?.price).toBe(price)
@@ -57,7 +57,7 @@ export function describeCreating(ground: Ground): void {
       },
     )
 
-    it('keeps integers up to 2^53 and refuses larger ones', async () => {
+    it('stores integers up to 2^53 and refuses larger ones', async () => {
       const stock = Number.MAX_SAFE_INTEGER
       const lamp = await ground.create({ stock })
       expect((await ground.products.find(lamp.id))?.stock).toBe(stock)
@@ -76,12 +76,12 @@ export function describeCreating(ground: Ground): void {
       },
     )
 
-    it("finds by an integer key's text", async () => {
+    it('finds by an integer key written as text', async () => {
       const lamp = await ground.create()
       expect(await ground.products.find(String(lamp.id))).toStrictEqual(lamp)
     })
 
-    it('takes a key that is given, and refuses it a second time with 409', async () => {
+    it('stores a key of the caller, and refuses it a second time with 409', async () => {
       await ground.create({ id: 4711 })
       await expect(ground.create({ id: 4711 })).rejects.toMatchObject({
         status: 409,
@@ -90,7 +90,7 @@ export function describeCreating(ground: Ground): void {
       })
     })
 
-    it('counts on behind keys that were given, and never back', async () => {
+    it('generated keys continue after the largest key of a caller, and never go back', async () => {
       const people = ground.database.records(Person)
       const next = async (): Promise<number> =>
         (await people.create({ city: `c${await people.count()}`, street: '' })).id
@@ -111,7 +111,7 @@ export function describeCreating(ground: Ground): void {
       expect(await next()).toBe(before + 6001)
     })
 
-    it('gives UUID keys, and finds them in any case', async () => {
+    it('generates UUID keys, and finds them in upper and lower case', async () => {
       const authors = ground.database.records(Author)
       const ann = await authors.create({ name: 'Ann' })
       expect(ann.id).toMatch(/^[0-9a-f-]{36}$/)

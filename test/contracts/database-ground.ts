@@ -1,16 +1,16 @@
-/** The shop's tables on one engine, where the parts of the database contract meet. */
+/** The shop's tables on one engine, shared by the parts of the database contract. */
 import type { EngineSource, HttpError, ListOptions, Repository } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { Category, Product, shop } from '../records/shop.js'
 import { uuidRecords } from './database-uuids.contract.js'
 
-/** Has its properties once it is open; `light` is the one row of the tables when a test begins. */
+/** Its properties are set by `open`. `light` is the only row of the tables when a test begins. */
 export class Ground {
   database!: Database
   categories!: Repository<Category>
   products!: Repository<Product>
   light!: Category
-  /** Whether the database has one connection, so that nobody looks in from outside a transaction. */
+  /** Whether the database has one connection, so that nothing can read from outside an open transaction. */
   isSingle = false
 
   async open(where: string | EngineSource): Promise<void> {
@@ -50,12 +50,12 @@ async function empty(database: Database): Promise<void> {
   for (const table of tables) await database.kysely.deleteFrom(table).execute()
 }
 
-/** What the work fails with. */
+/** @returns the error that the work rejects with */
 export async function failure(work: Promise<unknown>): Promise<HttpError> {
   try {
     await work
   } catch (error) {
     return error as HttpError
   }
-  throw new Error('It did not fail.')
+  throw new Error('The work did not fail.')
 }

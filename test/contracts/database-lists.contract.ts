@@ -1,11 +1,11 @@
-/** What every engine does alike: filters, order and pages. */
+/** The part of the database contract about filters, order and pages. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { anonymous } from '../../src/records/rights/caller.js'
 import { ClientView } from '../../src/records/policy/client-view.js'
 import { Review, Tag } from '../records/shop.js'
 import { failure, type Ground } from './database-ground.js'
 
-/** What a client that nothing is known about sees. */
+/** The view of an anonymous client. */
 function clientView({ database: { context, log } }: Ground): ClientView {
   return new ClientView({ context, caller: anonymous, log })
 }
@@ -40,13 +40,13 @@ export function describeLists(ground: Ground): void {
       ['ne null', { stock: { ne: null } }, ['lamp', 'Lamp', '100%_x']],
       ['a truth value', { active: false }, ['Äpfel']],
       ['truth values', { active: { in: [true, false] } }, all],
-      ['like, which heeds case', { name: { like: 'la%' } }, ['lamp']],
+      ['like, which is case-sensitive', { name: { like: 'la%' } }, ['lamp']],
       ['like with _', { name: { like: '_amp' } }, ['lamp', 'Lamp']],
       ['like with an escape', { name: { like: '100\\%\\_%' } }, ['100%_x']],
       ['ilike', { name: { ilike: 'LA%' } }, ['lamp', 'Lamp']],
       ['ilike beyond ASCII', { name: { ilike: 'ÄPF%' } }, ['Äpfel']],
-      ['a moment, offsets converted', { soldAt: '2026-01-02T01:00:00+01:00' }, ['lamp']],
-      ['moments in order', { soldAt: { lt: '2026-01-02' } }, ['Lamp']],
+      ['a datetime, converting its offset', { soldAt: '2026-01-02T01:00:00+01:00' }, ['lamp']],
+      ['datetimes in order', { soldAt: { lt: '2026-01-02' } }, ['Lamp']],
       ['text by code point', { name: { gt: 'a' } }, ['Äpfel', 'lamp']],
       ['or', { or: [{ price: 5 }, { price: 30 }] }, ['Äpfel', '100%_x']],
       ['or of none', { or: [] }, []],
@@ -59,7 +59,7 @@ export function describeLists(ground: Ground): void {
       expect(await ground.products.count(where)).toBe(expected.length)
     })
 
-    it('goes through relations of many, and many to many', async () => {
+    it('filters through one-to-many and many-to-many relations', async () => {
       const [apple, lamp] = await ground.products.list()
       const [red, blue] = [
         await ground.database.records(Tag).create({ word: 'red' }),
@@ -81,7 +81,7 @@ export function describeLists(ground: Ground): void {
       expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual([])
     })
 
-    it('goes through relations of many below each other', async () => {
+    it('filters through several levels of relations', async () => {
       const [apple, lamp] = await ground.products.list()
       const tags = ground.database.records(Tag)
       const [red, blue] = [await tags.create({ word: 'red' }), await tags.create({ word: 'blue' })]
@@ -101,8 +101,8 @@ export function describeLists(ground: Ground): void {
       expect(await ground.names({ where: byTag })).toStrictEqual([])
     })
 
-    // Row by row it would take 100 to the power of 5 steps: this test would not end.
-    it('looks at each row once, however many ways lead to it', async () => {
+    // A nested loop over the rows would take 100 to the power of 5 steps, so this test would not end.
+    it('reads each row once, even if many paths of the filter lead to it', async () => {
       const rows = Array.from({ length: 100 }, (_, index) => ({ name: `p${index}` }))
       const whole = { price: 1, categoryId: ground.light.id }
       await ground.products.insertMany(rows.map((row) => ({ ...row, ...whole })))
@@ -138,13 +138,13 @@ export function describeLists(ground: Ground): void {
       ['x', ''],
       [[], ''],
       [deep(20), 'not.not.not.not.not.not.not.not.not.not.not.not'],
-    ])('refuses the filter %j by its path', async (where, path) => {
+    ])('refuses the filter %j and names its path', async (where, path) => {
       const error = await failure(ground.products.list({ where: where as never }))
       expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
       expect(error.errors?.[0]?.path).toBe(path)
     })
 
-    it.each(['like', 'ilike'])('lets a client ask for 20 patterns by %s', async (operator) => {
+    it.each(['like', 'ilike'])('accepts 20 patterns of a client by %s, and refuses the 21st', async (operator) => {
       const ask = (most: number) => ({
         or: Array.from({ length: most }, (_, index) => ({ name: { [operator]: `%la${index}%` } })),
       })
@@ -158,7 +158,7 @@ export function describeLists(ground: Ground): void {
       expect(error).toMatchObject({ status: 400, errors: [{ path: `or.20.name.${operator}` }] })
     })
 
-    it('lets a client not ask for hidden fields', async () => {
+    it('refuses filters and orders of a client by hidden fields', async () => {
       expect(await ground.names({ where: { secret: 'x' } })).toStrictEqual([])
       for (const where of [
         { secret: 'x' },
@@ -208,7 +208,7 @@ export function describeLists(ground: Ground): void {
       expect((await ground.names({ orderBy })).join(' ')).toBe(expected)
     })
 
-    it('gives pages', async () => {
+    it('limit and offset select a page', async () => {
       expect(await ground.names({ limit: 2 })).toStrictEqual(['b', 'a'])
       expect(await ground.names({ limit: 2, offset: 2 })).toStrictEqual(['Z', 'é'])
       expect(await ground.names({ offset: 4 })).toStrictEqual(['😀', '\uffff'])

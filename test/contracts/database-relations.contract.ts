@@ -1,16 +1,16 @@
-/** What every engine does alike: relations. */
+/** The part of the database contract about relations. */
 import { describe, expect, it } from '@jest/globals'
 import { Author, Category, Person, Review, Tag } from '../records/shop.js'
 import type { Ground } from './database-ground.js'
 
 export function describeRelations(ground: Ground): void {
   describe('relations', () => {
-    it('loads none by itself', async () => {
+    it('find loads no relation unless `with` names it', async () => {
       const lamp = await ground.create()
       expect(await ground.products.find(lamp.id)).not.toHaveProperty('category')
     })
 
-    it('loads what is asked for, levels deep', async () => {
+    it('`with` loads several levels of relations', async () => {
       const lamp = await ground.create()
       const ann = await ground.database.records(Author).create({ name: 'Ann' })
       const reviews = ground.database.records(Review)
@@ -25,7 +25,7 @@ export function describeRelations(ground: Ground): void {
       ])
     })
 
-    it('gives every record its own', async () => {
+    it('each record gets its own related records', async () => {
       const dark = await ground.categories.create({ name: 'Dark' })
       await ground.categories.create({ name: 'Empty' })
       await ground.create({ name: 'a' })
@@ -39,7 +39,7 @@ export function describeRelations(ground: Ground): void {
       ])
     })
 
-    it('links and unlinks many to many, each pair once', async () => {
+    it('link and unlink change each pair of a many-to-many relation once', async () => {
       const lamp = await ground.create()
       const tags = ground.database.records(Tag)
       const [red, blue] = [await tags.create({ word: 'red' }), await tags.create({ word: 'blue' })]
@@ -52,7 +52,7 @@ export function describeRelations(ground: Ground): void {
       expect((await ground.products.find(lamp.id, { with: ['tags'] }))?.tags).toHaveLength(1)
     })
 
-    it('links none where one does not exist', async () => {
+    it('link writes nothing if one of the keys does not exist', async () => {
       const lamp = await ground.create()
       const red = await ground.database.records(Tag).create({ word: 'red' })
       await expect(ground.products.link(lamp.id, 'tags', [red.id, 999])).rejects.toMatchObject({
@@ -68,7 +68,7 @@ export function describeRelations(ground: Ground): void {
       })
     })
 
-    it('ties a record to its like in both directions', async () => {
+    it('links a record to another of its class, readable in both directions', async () => {
       const people = ground.database.records(Person)
       const [a, b] = [
         await people.create({ city: 'a', street: '' }),

@@ -5,7 +5,7 @@ import { failure, type Ground } from './database-ground.js'
 
 export function describeRules(ground: Ground): void {
   describe('rules', () => {
-    it('refuses what breaks them, every field by its path', async () => {
+    it('create refuses invalid values and names the path of each field', async () => {
       const error = await failure(ground.products.create({ price: -1, name: 5 } as never))
       expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
       expect(error.errors?.map(({ path, code }) => `${path} ${code}`).sort()).toStrictEqual([
@@ -15,7 +15,7 @@ export function describeRules(ground: Ground): void {
       ])
     })
 
-    it('checks an update too, and changes nothing then', async () => {
+    it('update refuses invalid values and changes nothing', async () => {
       const lamp = await ground.create()
       await expect(ground.products.update(lamp.id, { price: -1 })).rejects.toMatchObject({
         status: 400,
@@ -43,7 +43,7 @@ export function describeRules(ground: Ground): void {
       await expect(ground.products.list({ where: { name } })).rejects.toMatchObject({ status: 400 })
     })
 
-    it("answers a taken value with 409 and the field's name, never SQL", async () => {
+    it("a duplicate value is 409 with the field's name, and shows no SQL", async () => {
       const error = await failure(ground.categories.create({ name: 'Light' }))
       expect(error).toMatchObject({
         status: 409,
@@ -53,7 +53,7 @@ export function describeRules(ground: Ground): void {
       })
     })
 
-    it('names both fields of a group that is taken', async () => {
+    it('a duplicate of a unique group names both fields', async () => {
       const people = ground.database.records(Person)
       await people.create({ city: 'Oslo', street: 'A' })
       await people.create({ city: 'Oslo', street: 'B' })
@@ -64,7 +64,7 @@ export function describeRules(ground: Ground): void {
       })
     })
 
-    it('answers a key that no record has with 409', async () => {
+    it('a reference to a missing record is 409', async () => {
       const lamp = await ground.create()
       const expected = {
         status: 409,
@@ -79,7 +79,7 @@ export function describeRules(ground: Ground): void {
       )
     })
 
-    it('does not delete what others refer to, unless they go along', async () => {
+    it('refuses to delete a record that is referenced, unless the deletion cascades', async () => {
       const lamp = await ground.create()
       const message = 'This Category is still referred to by Product.categoryId.'
       await expect(ground.categories.delete(ground.light.id)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ export function describeRules(ground: Ground): void {
       expect(await ground.database.records(Review).count()).toBe(0)
     })
 
-    it('empties what referred to a deleted record where it is told to', async () => {
+    it('sets references to a deleted record to null if the relation says so', async () => {
       const lamp = await ground.create()
       const ann = await ground.database.records(Author).create({ name: 'Ann' })
       const values = { stars: 5, productId: lamp.id, authorKey: ann.id }
@@ -108,20 +108,20 @@ export function describeRules(ground: Ground): void {
   })
 
   describe('update and delete', () => {
-    it('changes what is named and nothing else', async () => {
+    it('update changes only the fields that it names', async () => {
       const lamp = await ground.create({ stock: 3 })
       const updated = await ground.products.update(lamp.id, { price: 12 })
       expect(updated).toStrictEqual(Object.assign(lamp, { price: 12 }))
       expect(await ground.products.find(lamp.id)).toStrictEqual(updated)
     })
 
-    it('makes a value null, and leaves an undefined one alone', async () => {
+    it('update stores null and ignores undefined', async () => {
       const lamp = await ground.create({ stock: 3 })
       expect((await ground.products.update(lamp.id, { stock: null }))?.stock).toBeNull()
       expect((await ground.products.update(lamp.id, { name: undefined }))?.name).toBe('Lamp')
     })
 
-    it('takes the record itself back, and refuses another key', async () => {
+    it('update accepts the record itself, and refuses another key', async () => {
       const lamp = await ground.create()
       expect(
         (await ground.products.update(lamp.id, Object.assign(lamp, { price: 1 })))?.price,
@@ -132,20 +132,20 @@ export function describeRules(ground: Ground): void {
       })
     })
 
-    it('deletes once', async () => {
+    it('delete returns true once', async () => {
       const lamp = await ground.create()
       expect(await ground.products.delete(lamp.id)).toBe(true)
       expect(await ground.products.delete(lamp.id)).toBe(false)
       expect(await ground.products.find(lamp.id)).toBeNull()
     })
 
-    it('never gives the key of a deleted row again', async () => {
+    it('never generates the key of a deleted row again', async () => {
       const lamp = await ground.create()
       await ground.products.delete(lamp.id)
       expect((await ground.create()).id).toBeGreaterThan(lamp.id)
     })
 
-    it('keeps timestamps', async () => {
+    it('sets createdAt and updatedAt', async () => {
       const authors = ground.database.records(Author)
       const ann = (await authors.create({ name: 'Ann' })) as Author & Stamped
       expect(ann.createdAt).toBe(ann.updatedAt)
@@ -155,7 +155,7 @@ export function describeRules(ground: Ground): void {
       expect(changed.createdAt).toBe(ann.createdAt)
     })
 
-    it('deletes softly where it is told to, and lets the value be taken again', async () => {
+    it('softDelete hides the row, and its unique value can be used again', async () => {
       const tags = ground.database.records(Tag)
       const red = await tags.create({ word: 'red' })
       expect(await tags.delete(red.id)).toBe(true)

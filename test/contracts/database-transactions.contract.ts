@@ -1,11 +1,11 @@
-/** What every engine does alike: rows written together, transactions and the query builder. */
+/** The part of the database contract about insertMany, transactions and the query builder. */
 import { describe, expect, it } from '@jest/globals'
 import { Category, Product } from '../records/shop.js'
 import type { Ground } from './database-ground.js'
 
 export function describeTransactions(ground: Ground): void {
   describe('insertMany', () => {
-    it('writes all rows and tells how far it is', async () => {
+    it('writes all rows and reports its progress', async () => {
       const told: unknown[] = []
       const rows = Array.from({ length: 2500 }, (_, index) => ({
         name: `p${index}`,
@@ -25,13 +25,13 @@ export function describeTransactions(ground: Ground): void {
       ])
     })
 
-    it('takes keys and rows without one together', async () => {
+    it('accepts rows with a key and rows without one', async () => {
       const rows = [{ name: 'a' }, { id: 77, name: 'b' }, { name: 'c' }]
       expect(await ground.categories.insertMany(rows)).toBe(3)
       expect((await ground.categories.find(77))?.name).toBe('b')
     })
 
-    it('writes none where one is wrong, and says which', async () => {
+    it('writes nothing if one row is invalid, and names that row', async () => {
       await expect(
         ground.categories.insertMany([{ name: 'a' }, { name: 5 as never }]),
       ).rejects.toMatchObject({ status: 400, errors: [{ path: '1.name', code: 'type' }] })
@@ -45,7 +45,7 @@ export function describeTransactions(ground: Ground): void {
   })
 
   describe('transactions', () => {
-    it('stores all', async () => {
+    it('a transaction stores all of its writes', async () => {
       const result = await ground.database.transaction(async (tx) => {
         await tx.records(Category).create({ name: 'a' })
         return tx.records(Category).create({ name: 'b' })
@@ -54,7 +54,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(3)
     })
 
-    it('stores nothing of work that fails', async () => {
+    it('a transaction that fails stores nothing', async () => {
       const work = ground.database.transaction(async (tx) => {
         await tx.records(Category).create({ name: 'a' })
         throw new Error('no')
@@ -63,7 +63,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(1)
     })
 
-    it('is not seen from outside before its end', async () => {
+    it('writes of a transaction are not visible outside before its end', async () => {
       let during = -1
       const outside = gate()
       const inside = gate()
@@ -84,7 +84,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(2)
     })
 
-    it('takes in what goes through other repositories, and the query builder', async () => {
+    it('includes writes through other repositories and the query builder', async () => {
       const work = ground.database.transaction(async () => {
         await ground.categories.create({ name: 'a' })
         await ground.database.kysely.insertInto('category').values({ name: 'b' }).execute()
@@ -95,7 +95,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(1)
     })
 
-    it('has parts that fail alone', async () => {
+    it('a nested transaction that fails leaves the outer one usable', async () => {
       await ground.database.transaction(async (tx) => {
         await tx.records(Category).create({ name: 'a' })
         await expect(
@@ -112,7 +112,7 @@ export function describeTransactions(ground: Ground): void {
       expect(found.map((one) => one.name)).toStrictEqual(['Light', 'a', 'c'])
     })
 
-    it('goes no further behind a statement that failed, but by a part of its own', async () => {
+    it('refuses further statements after one has failed, unless it failed in a nested transaction', async () => {
       const work = ground.database.transaction(async (tx) => {
         await tx.records(Category).create({ name: 'a' })
         await expect(tx.records(Category).create({ name: 'a' })).rejects.toMatchObject({
@@ -131,7 +131,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(1)
     })
 
-    it('stores nothing where a failure was caught and nothing came behind it', async () => {
+    it('stores nothing after a failed statement, even if the error was caught and no statement followed', async () => {
       const work = ground.database.transaction(async (tx) => {
         await tx.records(Category).create({ name: 'a' })
         await tx
@@ -143,7 +143,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(1)
     })
 
-    it('takes a refused value for no failed statement, and says which key is broken', async () => {
+    it('a refused value is not a failed statement, and a broken reference is named', async () => {
       await ground.database.transaction(async (tx) => {
         await expect(tx.records(Category).create({ name: 5 as never })).rejects.toMatchObject({
           status: 400,
@@ -159,7 +159,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(3)
     })
 
-    it('refuses options that mean nothing', async () => {
+    it('refuses unknown options', async () => {
       const work = async (): Promise<void> => undefined
       const wrong = [{ isolation: 'chaos' }, { lock: true }, { timeout: -1 }]
       for (const options of wrong)
@@ -170,7 +170,7 @@ export function describeTransactions(ground: Ground): void {
       await expect(ground.categories.count({}, { limit: 1 } as never)).rejects.toThrow(TypeError)
     })
 
-    it('holds a row for whoever finds it with a lock, and only inside', async () => {
+    it('find with a lock locks the row until the transaction ends, and requires a transaction', async () => {
       await expect(ground.categories.find(ground.light.id, { lock: true })).rejects.toThrow(
         'find: { lock: true } holds the row until its transaction ends, but no transaction is open here.',
       )
@@ -186,7 +186,7 @@ export function describeTransactions(ground: Ground): void {
       expect((await ground.categories.find(ground.light.id))?.name).toBe('Light++++')
     })
 
-    it('loses nothing that is found and then updated', async () => {
+    it('concurrent transactions that read and then update lose no update', async () => {
       const add = (): Promise<void> =>
         ground.database.transaction(async (tx) => {
           const found = await tx.records(Category).find(ground.light.id)
@@ -196,7 +196,7 @@ export function describeTransactions(ground: Ground): void {
       expect((await ground.categories.find(ground.light.id))?.name).toBe(`Light${'+'.repeat(20)}`)
     })
 
-    it('lets two wait for each other', async () => {
+    it('concurrent transactions wait for each other', async () => {
       const add = (word: string): Promise<void> =>
         ground.database.transaction(async (tx) => {
           const count = await tx.records(Category).count()
@@ -206,12 +206,12 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.categories.count()).toBe(5)
     })
 
-    it('is over when it is over', async () => {
+    it('a transaction cannot be used after its end', async () => {
       const tx = await ground.database.transaction(async (inner) => inner)
       await expect(tx.records(Category).count()).rejects.toThrow('The transaction is over.')
     })
 
-    it('tells of changes after the commit, and of none that were taken back', async () => {
+    it('reports changes after the commit, and no changes that were rolled back', async () => {
       const told: string[] = []
       const end = ground.database.onChange(({ event, record }) =>
         told.push(`${event} ${record.name}`),
@@ -241,7 +241,7 @@ export function describeTransactions(ground: Ground): void {
   })
 
   describe('the query builder', () => {
-    it('reads and writes on the same database', async () => {
+    it('the query builder reads and writes the same database', async () => {
       await ground.create({ price: 3 })
       await ground.create({ price: 4 })
       const row = await ground.database.kysely
@@ -258,7 +258,7 @@ export function describeTransactions(ground: Ground): void {
       expect(await ground.products.count({ price: 1 })).toBe(1)
     })
 
-    it('takes back a transaction of its own', async () => {
+    it('the query builder rolls back its own transaction', async () => {
       const work = ground.database.kysely.transaction().execute(async (trx) => {
         await trx.insertInto('category').values({ name: 'x' }).execute()
         throw new Error('no')

@@ -1,4 +1,4 @@
-/** What every engine must do alike: UUIDs, as keys, as fields that hold keys, and as fields of their own kind. */
+/** The part of the database contract about UUIDs: as keys, as references, and as fields of kind `uuid`. */
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -39,7 +39,7 @@ export class Badge {
   form!: Generated<string>
 }
 
-/** Its texts may name a team, or anything else. */
+/** `about` may hold the key of a team, or any other text. */
 @Record({ table: 'uuid_remark' })
 export class Remark {
   @Field('id') id!: Generated<number>
@@ -81,7 +81,7 @@ export function describeUuids(ground: Ground): void {
     const named = async (where: object): Promise<string[]> =>
       (await players.list({ where, orderBy: { name: 'asc' } })).map(({ name }) => name)
 
-    it('are kept in lower case, and found in any', async () => {
+    it('are stored in lower case, and found in upper and lower case', async () => {
       expect((await teams.list()).map(({ id }) => id)).toEqual([zero, nine, a, c, f])
       for (const id of [a, a.toUpperCase()]) {
         expect(await teams.find(id)).toMatchObject({ id: a, badge: a })
@@ -98,7 +98,7 @@ export function describeUuids(ground: Ground): void {
       })
     })
 
-    it('are sorted and compared alike, ascending and descending, with cursors', async () => {
+    it('sort and compare in the same order, ascending and descending, with cursors', async () => {
       const sorted = [zero, nine, a, c, f]
       for (const property of ['id', 'badge'] as const) {
         const wanted = property === 'id' ? sorted : sorted.slice(1)
@@ -125,7 +125,7 @@ export function describeUuids(ground: Ground): void {
       expect(await teams.count({ not: { badge: { gte: c } } })).toBe(3)
     })
 
-    it('find nothing by what is no UUID', async () => {
+    it('a value that is not a UUID finds nothing', async () => {
       for (const id of malformed) {
         expect(await teams.find(id)).toBeNull()
         expect(await teams.delete(id)).toBe(false)
@@ -148,7 +148,7 @@ export function describeUuids(ground: Ground): void {
       })
     })
 
-    it('are texts to patterns and searches', async () => {
+    it('are matched as text by patterns and searches', async () => {
       expect(await named({ teamId: { startsWith: 'ab' } })).toEqual(['p0', 'p1'])
       expect(await named({ teamId: { startsWith: 'AB' } })).toEqual([])
       expect(await named({ teamId: { endsWith: '0003' } })).toEqual(['p2'])
@@ -161,7 +161,7 @@ export function describeUuids(ground: Ground): void {
       expect(await named({ search: '000000000001' })).toEqual(['p0', 'p1'])
     })
 
-    it('have minima, maxima and groups', async () => {
+    it('can be aggregated by min, max and groups', async () => {
       const [figures] = await players.aggregate({ min: ['teamId', 'id'], max: ['teamId'] } as never)
       expect(figures).toMatchObject({ minTeamId: a, minId: zero, maxTeamId: f })
       const groups = await players.aggregate({
@@ -179,7 +179,7 @@ export function describeUuids(ground: Ground): void {
       expect(await players.aggregate(odd as never)).toEqual([{ teamId: f, maxTeamId: f }])
     })
 
-    it('tie records to each other, and to fields of any text', async () => {
+    it('join records to each other, and to text fields', async () => {
       const remarks = ground.database.records(Remark)
       await remarks.createMany([{ about: a }, { about: 'the weather' }, { about: f }])
       const found = await teams.list({ with: ['players.team', 'remarks'], orderBy: { id: 'asc' } })
@@ -201,7 +201,7 @@ export function describeUuids(ground: Ground): void {
       expect(await players.count({ badges: { id: badge.id } })).toBe(1)
     })
 
-    it('name no record where what a field holds is none', async () => {
+    it('a reference that is not a stored UUID is 409', async () => {
       const wrong = { status: 409, message: 'teamId names no Team' }
       for (const teamId of [...malformed.filter(isShort), 'bb000000-0000-4000-8000-000000000009']) {
         await expect(players.create({ name: 'p', teamId })).rejects.toMatchObject(wrong)
@@ -220,7 +220,7 @@ export function describeUuids(ground: Ground): void {
       await expect(players.link(a, 'badges', ['x'])).rejects.toMatchObject({ status: 400 })
     })
 
-    it('are written together by many calls', async () => {
+    it('are written by many calls at the same time', async () => {
       const made = await Promise.all(
         Array.from({ length: 20 }, (_, n) => players.create({ name: `m${n}`, teamId: c })),
       )

@@ -1,4 +1,4 @@
-/** What every engine must do alike. Source: public API, Records; decisions, Records: queries. */
+/** The behaviour that every database engine must have. Source: public API, Records; decisions, Records: queries. */
 import type { EngineSource } from '../../src/index.js'
 import { afterAll, beforeAll, beforeEach, describe } from '@jest/globals'
 import { describeCreating } from './database-create.contract.js'

@@ -1,4 +1,4 @@
-/** What holds where brief reads go together. Run it on each engine: `describeJoinedReads('PostgreSQL', open)`. */
+/** Short reads that run at the same time share one statement. Run on each engine: `describeJoinedReads('PostgreSQL', open)`. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
@@ -55,7 +55,7 @@ const strange = [
 ]
 const partName = (id: number): string => `Part ${id}`
 
-/** A request, of which the test says when it is over. */
+/** A request that the test ends by `leave`. */
 class Asking implements ClientReading {
   isOver = false
   readonly #ends: (() => void)[] = []
@@ -70,9 +70,9 @@ class Asking implements ClientReading {
   }
 }
 
-/** @param open an engine on an empty database */
+/** @param open opens an engine on an empty database */
 export function describeJoinedReads(name: string, open: () => Promise<Engine>): void {
-  describe(`brief reads on ${name}`, () => {
+  describe(`short reads on ${name}`, () => {
     let watch: StatementWatch
     let database: Database
     let tokens: Token[]
@@ -90,14 +90,14 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
         .insertMany(parts.map((id) => ({ name: partName(id), makerId: (id % 8) + 1 })))
       const worths = ['1.50', '20.00', '300.25']
       tokens = await database.records(Token).createMany(worths.map((worth) => ({ worth })))
-      // From the first calls that meet the types of a statement's values are known.
+      // The first concurrent calls determine the types of a statement's values.
       await together(() => [1, 2, 3].map((id) => database.records(Part).find(id)))
       await together(() => tokens.map(({ id }) => database.records(Token).find(id)))
       await watch.settled()
     })
     afterAll(async () => database.close())
 
-    /** Calls that come while the first of them is on its way. */
+    /** Makes the other calls arrive while the first one is running. */
     const together = async <T>(call: () => readonly Promise<T>[]): Promise<T[]> => {
       const release = watch.hold()
       const calls = call()
@@ -106,13 +106,13 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
     }
     const isJoined = (sql: string): boolean => sql.includes('filigree_call')
 
-    it('go by themselves where nothing is on its way', async () => {
+    it('a single read runs as its own statement', async () => {
       const seen = await watch.during(() => database.records(Part).find(7))
       expect(seen).toHaveLength(1)
       expect(isJoined(seen[0] ?? '')).toBe(false)
     })
 
-    it('go together where one is, and each gets its own row', async () => {
+    it('reads that arrive during another one share a statement, and each gets its own row', async () => {
       const ids = Array.from({ length: 64 }, (_, n) => ((n * 37) % (partCount + 20)) + 1)
       let found: (Part | null)[] = []
       const seen = await watch.during(async () => {
@@ -125,7 +125,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(seen.map(isJoined)).toEqual([false, true])
     })
 
-    it('answer random keys of several records at once', async () => {
+    it('concurrent reads of random keys of several records get the right rows', async () => {
       const random = createRandom(4711)
       const loops = Array.from({ length: 40 }, async () => {
         for (let round = 0; round < 25; round++) {
@@ -148,7 +148,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(seen.some(isJoined)).toBe(true)
     })
 
-    it('answer the same key to each who asks, with objects of their own', async () => {
+    it('each read of the same key gets its own object', async () => {
       const [one, other, third] = await together(() =>
         [5, 5, 5].map((id) => database.records(Part).find(id)),
       )
@@ -157,7 +157,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(other).not.toBe(third)
     })
 
-    it('load owners for several callers', async () => {
+    it('reads with a relation share statements', async () => {
       await together(() =>
         [8, 9, 10].map((id) => database.records(Part).find(id, { with: ['maker'] })),
       )
@@ -169,7 +169,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(found.map((part) => part?.maker.name)).toEqual(ids.map((id) => strange[id % 8]))
     })
 
-    it('fail alone', async () => {
+    it('a read that fails does not affect the others', async () => {
       const makers = database.records(Maker)
       const names = ['plain', 'a\u0000b', "it's", 'nobody']
       const ask = () => names.map((each) => makers.list({ where: { name: each } }))
@@ -194,7 +194,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(outcomes[3]).toMatchObject({ value: [] })
     })
 
-    it('see what was committed before they came', async () => {
+    it('a read sees everything that was committed before it arrived', async () => {
       const parts = database.records(Part)
       const release = watch.hold(isOfPart)
       const early = parts.find(20)
@@ -206,7 +206,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       await parts.update(21, { name: partName(21) })
     })
 
-    it('go by themselves in a transaction, and see what it has done', async () => {
+    it('reads in a transaction run as their own statements, and see its writes', async () => {
       const parts = database.records(Part)
       await expect(
         database.transaction(async (tx) => {
@@ -223,7 +223,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(found.map((part) => part?.name)).toEqual([29, 30, 31].map(partName))
     })
 
-    it('leave rows out that are deleted softly', async () => {
+    it('shared reads leave out rows that are soft-deleted', async () => {
       const gone = await database.records(Token).create({ worth: '9.00' })
       await database.records(Token).delete(gone.id)
       const ids = [...tokens.map(({ id }) => id), gone.id]
@@ -231,13 +231,13 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(found).toEqual([...tokens, null])
     })
 
-    it('let a request leave, and go on for the others', async () => {
+    it('a request that is aborted does not affect the reads of the other requests', async () => {
       const asking = [new Asking(), new Asking(), new Asking()]
       const release = watch.hold()
       const first = database.records(Part).find(40)
       const calls = asking.map((each, n) => settle(database.recordsFor(Part, each).find(41 + n)))
       asking[1]?.leave()
-      // An engine without shares for requests knows nothing of them.
+      // An engine without fair shares for requests does not abort their statements.
       const isKnown = database.forClient(new Asking()) !== database
       if (isKnown) expect((await calls[1])?.error).toBeDefined()
       release()
@@ -248,7 +248,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       )
     })
 
-    it('do not wait for long behind a call that does', async () => {
+    it('a slow read does not delay the others', async () => {
       const parts = database.records(Part)
       const release = watch.hold(isOfPart, 1)
       let isAnswered = false
@@ -260,7 +260,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect((await slow)?.id).toBe(50)
     })
 
-    it('count once for all who ask the same meanwhile', async () => {
+    it('equal counts that arrive during one share the next statement', async () => {
       const parts = database.records(Part)
       const count = (makerId: number) => parts.count({ makerId })
       let counted: number[] = []
@@ -271,7 +271,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
         Array.from({ length: partCount }, (_, n) => n + 1).filter((id) => (id % 8) + 1 === maker)
           .length
       expect(counted).toEqual([1, 1, 1, 1, 2, 2, 3].map(of))
-      // The first of each, and one for those who came behind it.
+      // The first count of each maker, and one statement for the counts that arrived during it.
       expect(seen).toHaveLength(5)
       await parts.create({ name: 'one more', makerId: 3 })
       expect(await count(3)).toBe(of(3) + 1)
@@ -279,7 +279,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
     })
 
     it.each([[{}], [{ where: {} }]])(
-      'answer pages of a whole table together, large ones by themselves: %j',
+      'small pages of a table share a statement, large ones run alone: %j',
       async (whole) => {
         const parts = database.records(Part)
         await together(() => [1, 2, 3].map((limit) => parts.list({ ...whole, limit })))
@@ -296,7 +296,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       },
     )
 
-    it('list once for all who ask the same meanwhile, each with objects of their own', async () => {
+    it('equal lists that arrive during one share the next statement, and each gets its own objects', async () => {
       const parts = database.records(Part)
       const names = (makerId: number) =>
         parts.list({ where: { makerId }, orderBy: { name: 'desc' } })
@@ -307,7 +307,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       const alone = [await names(1), await names(2)]
       expect(lists).toEqual([1, 1, 1, 2, 2, 1].map((maker) => alone[maker - 1]))
       expect(alone.map(({ length }) => length)).toEqual([37, 38])
-      // The first of each, one for those behind the first of maker 1, and the second of maker 2.
+      // The first list of each maker, one for the lists that arrived during the first of maker 1, and the second of maker 2.
       expect(seen).toHaveLength(4)
       expect(lists[1]?.[0]).not.toBe(lists[2]?.[0])
       for (const part of lists[1] ?? []) part.name = 'changed'
@@ -315,7 +315,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(lists[2]).toEqual(alone[0])
     })
 
-    it('answer pages that are the same by the same rows of one statement', async () => {
+    it('equal pages get the same rows of one statement', async () => {
       const parts = database.records(Part)
       await together(() => [1, 2, 3].map((limit) => parts.list({ limit })))
       await watch.settled()
@@ -334,7 +334,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(same.map(isJoined)).toEqual([false, false])
     })
 
-    it('list what was committed before they came', async () => {
+    it('a list sees everything that was committed before it arrived', async () => {
       const parts = database.records(Part)
       const ask = () => parts.list({ where: { makerId: 5 }, limit: 1, orderBy: { name: 'desc' } })
       const seen = await watch.during(async () => {
@@ -347,11 +347,11 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
         for (const [part] of await Promise.all(late)) expect(part?.name).toBe(added.name)
         await parts.delete(added.id)
       })
-      // Whoever came later has not got the answer of the one that was on its way.
+      // The later lists did not get the result of the running one.
       expect(seen.filter(isOfPart)).toHaveLength(2)
     })
 
-    it('fail once where all ask for the same that fails', async () => {
+    it('equal lists that fail share the failed statement', async () => {
       await database.kysely.schema.dropTable('lost').execute()
       const seen = await watch.during(async () => {
         const ask = () => database.records(Lost).list({ limit: 200 })
@@ -361,7 +361,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(seen).toHaveLength(2)
     })
 
-    it('share no bytes, lists or objects with others', async () => {
+    it('results share no bytes, lists or objects', async () => {
       const papers = database.records(Paper)
       const kept = await papers.create({
         seal: new Uint8Array([1, 2, 3]),
@@ -377,7 +377,7 @@ export function describeJoinedReads(name: string, open: () => Promise<Engine>): 
       expect(third).toEqual(kept)
     })
 
-    it('answer sessions and revocations to those who ask', async () => {
+    it('sessions and revocations are read in shared statements', async () => {
       const sessions = await createDatabaseSessionStore(database)
       const revocations = await createDatabaseRevocations(database)
       const now = Date.now()

@@ -1,4 +1,4 @@
-/** Filters on lists and within JSON: by programs, queries and GraphQL, on both engines. */
+/** Filters on lists and inside JSON values: by repositories, REST and GraphQL, on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -65,7 +65,7 @@ const cases: [object, string, string[]][] = [
 
 const engines = await startBothEngines()
 
-describe.each(engines)('%s: filters within values', (_name, open) => {
+describe.each(engines)('%s: filters on lists and inside JSON', (_name, open) => {
   let app: Application
   let database: Database
   beforeAll(async () => {
@@ -80,7 +80,7 @@ describe.each(engines)('%s: filters within values', (_name, open) => {
     await database.close()
   })
 
-  it.each(cases)('%j finds the same everywhere', async (where, query, names) => {
+  it.each(cases)('%j finds the same rows by repository, GraphQL and REST', async (where, query, names) => {
     const listed = await database.records(Part).list({ where })
     expect(listed.map(({ name }) => name)).toEqual(names)
     const parts = names.map((name) => ({ name }))
@@ -95,7 +95,7 @@ describe.each(engines)('%s: filters within values', (_name, open) => {
   })
 
   it.each([{ a: '\0' }, { a: ['\ud800'] }, { '\0': 1 }, { a: { 'x\udc00': 1 } }, '\0'])(
-    'refuses %j, which would fail each filter of the column from then on',
+    'refuses to store %j, which would break every later filter on the column',
     async (meta) => {
       const made = database.records(Part).create({ name: 'poison', meta })
       await expect(made).rejects.toMatchObject({ status: 400, errors: [{ path: 'meta' }] })
@@ -109,7 +109,7 @@ describe.each(engines)('%s: filters within values', (_name, open) => {
     },
   )
 
-  it('takes numbers of a document as they are', async () => {
+  it('compares numbers written in a GraphQL document', async () => {
     const document = '{ parts(where: { meta: { path: ["a", "b"], eq: 1.5 } }) { name } }'
     expect(await app.graphql.execute(document)).toEqual({ data: { parts: [{ name: 'half' }] } })
   })

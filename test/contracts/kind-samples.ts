@@ -1,9 +1,9 @@
-/** A few values of every kind, in JSON's form, and a kind that only the tests have. */
+/** Sample values of every kind, in their JSON form, and a kind that exists only in tests. */
 import type { Kind } from '../../src/fields/kinds/kind.js'
 import { kinds, type KindName } from '../../src/fields/kinds/table.js'
 import type { FieldRules } from '../../src/fields/rules.js'
 
-/** Amounts: cents inside, `"12.50"` outside. As a kind of the house's would be written: this, and a line of the table. */
+/** An amount of money, stored in cents and written as `"12.50"`. It shows all that a new kind of the framework needs. */
 const money: Kind = {
   storage: 'integer',
   compares: 'order',
@@ -26,15 +26,15 @@ const money: Kind = {
 export interface KindSample {
   readonly kind: KindName
   readonly rules?: FieldRules
-  /** Three different values; for kinds that have an order, in it. */
+  /** Three different values, in ascending order if the kind has one. */
   readonly values: readonly [unknown, unknown, unknown]
   /** Values that are refused, in JSON. */
   readonly wrong: readonly unknown[]
-  /** What an instance holds of the first value, where that is another. */
+  /** The first value as an instance has it, if that differs from its JSON form. */
   readonly property?: unknown
 }
 
-/** By field: every kind of the table but `id`, which is the key of all. */
+/** By field name: every kind of the table except `id`, which is the key. */
 export const samples: Readonly<Record<string, KindSample>> = {
   integer: { kind: 'integer', values: [-7, 0, 2_000_000_000], wrong: ['1', 1.5, true] },
   numeric: { kind: 'numeric', values: [-1.5, 0, 1234567890.5], wrong: ['1', true] },
@@ -124,10 +124,10 @@ export const samples: Readonly<Record<string, KindSample>> = {
   },
 }
 
-/** Kinds that no field of `samples` can be of. */
+/** Kinds that `samples` cannot have. */
 export const keyKinds: ReadonlySet<string> = new Set(['id'])
 
-/** Before the record that uses it is read. */
+/** Call it before the record that uses the kind is declared. */
 export function addMoney(): void {
   Object.assign(kinds, { money })
 }

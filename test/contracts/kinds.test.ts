@@ -1,4 +1,4 @@
-/** Every kind by every way in and out: REST, GraphQL planned and resolved, filters and orders, on both engines. */
+/** Every kind of field by REST, GraphQL (planned and resolved), filters and orders, on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,
@@ -45,7 +45,7 @@ function entryOf(name: KindSample['kind']): Kind {
   return kinds[name]
 }
 
-/** Without what differs: the field that needs a resolver, and cursors, in which databases write numbers as they like. */
+/** Removes what may differ: the field with a resolver, and cursors, whose number format depends on the database. */
 function plain(result: unknown): unknown {
   return JSON.parse(
     JSON.stringify(result, (key, value: unknown) =>
@@ -54,12 +54,12 @@ function plain(result: unknown): unknown {
   )
 }
 
-/** As a query writes a value. */
+/** A value as a URL query writes it. */
 function toText(value: unknown): string {
   return encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** As GraphQL shows a value: JSON is its text there. */
+/** A value as GraphQL returns it, where JSON is a string. */
 function shown(name: string, value: unknown): unknown {
   return samples[name]?.kind === 'json' ? JSON.stringify(value) : value
 }
@@ -77,11 +77,11 @@ describe('the table of kinds', () => {
       const property = kind.read === undefined ? value : toFunction(kind.read)(value)
       expect(kind.write === undefined ? property : kind.write(property)).toEqual(value)
     }
-    // Without it no statement could show the values of a page's cursor.
+    // Statements write the values of a page's cursor by `sqlText`.
     expect(kind.decode === undefined || kind.sqlText !== undefined).toBe(true)
   })
 
-  it('declares one filter for one name', () => {
+  it('kinds with the same filter name have the same filter', () => {
     const filters = new Map<string, string>()
     for (const { graphql, compares } of Object.values<Kind>(kinds)) {
       const meant = `${graphql.type} ${compares}`
@@ -114,7 +114,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     await database.close()
   })
 
-  /** Rows with the sample's values, and one without; nothing else is there. */
+  /** Replaces all rows by one for each value of the sample and one without a value. @returns their ids */
   async function fill(name: string, { values }: KindSample): Promise<number[]> {
     await database.kysely.deleteFrom('sample').execute()
     const ids: number[] = []
@@ -136,7 +136,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     return list.map(({ id }) => id)
   }
 
-  /** The same document planned and resolved: both must answer alike. */
+  /** Runs the document by the planner and by resolvers, and expects equal results. */
   async function ask(query: string, variables = {}): Promise<unknown> {
     const planned = await logStatements(() => app.graphql.execute(query, variables))
     expect(planned.sent.length).toBe(1)
@@ -146,7 +146,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     return planned.result
   }
 
-  it.each(each)('%s goes in and out by REST', async (name, sample) => {
+  it.each(each)('%s is written and read by REST', async (name, sample) => {
     const [first] = await fill(name, sample)
     const url = `/samples/${first}`
     expect((await app.inject({ url })).json()).toMatchObject({ [name]: sample.values[0] })
@@ -159,7 +159,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     }
   })
 
-  it.each(each)('%s is the same for programs', async (name, sample) => {
+  it.each(each)('%s is written and read by repositories', async (name, sample) => {
     const [first] = await fill(name, sample)
     const records = database.records<Record<string, unknown>>(Sample as never)
     const record = await records.find(first as number)
@@ -171,7 +171,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     expect(await records.count({ [name]: property } as never)).toBe(2)
   })
 
-  it.each(each.filter(([, { kind }]) => kind !== 'json'))('%s has lists', async (name, sample) => {
+  it.each(each.filter(([, { kind }]) => kind !== 'json'))('%s can be a list', async (name, sample) => {
     const json = { [`${name}s`]: sample.values }
     const created = await app.inject({ method: 'POST', url: '/samples', json })
     const { id } = created.json() as { id: number }
@@ -183,7 +183,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     expect((record?.[`${name}s`] as unknown[])[0]).toEqual(property)
   })
 
-  it.each(comparable)('%s is found by REST', async (name, sample) => {
+  it.each(comparable)('%s is filtered by REST', async (name, sample) => {
     const [first] = await fill(name, sample)
     expect(await ids(`${name}=${toText(sample.values[0])}`)).toEqual([first])
     expect(await ids(`${name}.in=${toText(sample.values[0])}`)).toEqual([first])
@@ -204,7 +204,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     expect(await ids(`orderBy=-${name}`)).toEqual([third, second, first, without])
   })
 
-  it.each(each)('%s is shown and taken by GraphQL', async (name, sample) => {
+  it.each(each)('%s is written and read by GraphQL', async (name, sample) => {
     await fill(name, sample)
     const values = [...sample.values, null].map((value) =>
       value === null ? value : shown(name, value),
@@ -221,7 +221,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     )
   })
 
-  it.each(comparable)('%s is found by GraphQL', async (name, sample) => {
+  it.each(comparable)('%s is filtered by GraphQL', async (name, sample) => {
     const [first] = await fill(name, sample)
     const document = `query ($where: SampleWhere) { samples(where: $where) { id ${name} } }`
     const [value] = sample.values
@@ -252,7 +252,7 @@ describe.each(engines)('%s: every kind', (_name, open) => {
 })
 
 describe.each(engines)('%s: patterns', (_name, open) => {
-  it('take parts of text as they are, everywhere', async () => {
+  it('startsWith, endsWith and contains match special characters literally', async () => {
     const database = await connect(await open(), { records: [Sample] })
     await database.sync()
     const names = ['100% wool', '100 wool', 'a_b', 'aXb', 'Ab', 'back\\slash']

@@ -1,4 +1,4 @@
-/** What a handler returns is answered alike over a socket, over the stand-in, and over any stream with a `writeHead`. */
+/** A handler's result makes the same response on a socket, a `FakeResponse` and any stream with `writeHead`. */
 import { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
@@ -23,7 +23,7 @@ interface Seen {
 
 type Implementation = (handler: () => unknown, asked: SentRequest) => Promise<Seen>
 
-/** Nothing but what the interface asks for: no `setHeader`, no `statusCode`, no socket. */
+/** Has only what the interface requires: no `setHeader`, no `statusCode`, no socket. */
 class PlainOutgoing extends Writable implements Outgoing {
   headersSent = false
   status = 0
@@ -84,7 +84,7 @@ const implementations: [string, Implementation][] = [
     },
   ],
   [
-    'the stand-in',
+    'a FakeResponse',
     async (handler, asked) => {
       const outgoing = new FakeResponse()
       answerInto(outgoing, handler, asked)
@@ -150,7 +150,7 @@ async function* throwingStream(): AsyncGenerator<string> {
   throw new Error('secret')
 }
 
-/** Headers of the connection, which only a socket has. */
+/** Headers that only a socket has. */
 const ofConnection = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
 function comparable({ status, headers, body }: Seen): object {
@@ -158,7 +158,7 @@ function comparable({ status, headers, body }: Seen): object {
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase()
     if (ofConnection.includes(name)) continue
-    // Each request has its own.
+    // Every request has its own id.
     const value = name === 'x-request-id' ? '' : headers[index + 1]
     pairs.push(`${name}: ${value}`)
   }
@@ -168,7 +168,7 @@ function comparable({ status, headers, body }: Seen): object {
 const [, reference] = implementations[0]!
 
 describe.each(implementations.slice(1))('over %s', (_name, implementation) => {
-  it.each(cases)('answers %s as over a socket', async (_what, handler, asked) => {
+  it.each(cases)('sends %s as a socket does', async (_what, handler, asked) => {
     const seen = comparable(await implementation(handler, asked))
     expect(seen).toEqual(comparable(await reference(handler, asked)))
   })

@@ -1,15 +1,15 @@
-/** What every store of revocations does. Source: decisions, Tokens. */
+/** The behaviour that every store of revocations must have. Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
 import type { Revocations, TokenTrace } from '../../src/auth/revocations.js'
 
 export interface OpenRevocations {
-  /** Two views of one store, as two processes have them; the same object where there is only one process. */
+  /** Two views of one store, as two processes have them. The same object if the store serves one process. */
   readonly here: Revocations
   readonly there: Revocations
   readonly close: () => Promise<void>
 }
 
-/** @param open empty, with this clock */
+/** @param open opens an empty store with the given clock */
 export function describeRevocations(
   name: string,
   open: (now: () => number) => Promise<OpenRevocations>,
@@ -23,7 +23,7 @@ export function describeRevocations(
   }
 
   describe(`revocations in ${name}`, () => {
-    it('hold until the moment is over, the longest that was said', () =>
+    it('a revocation lasts until the latest of its end times', () =>
       with_(async (here) => {
         expect(await here.has(trace('a'), 100)).toBe(false)
         await here.add('a', 2000)
@@ -35,7 +35,7 @@ export function describeRevocations(
         expect(await here.has(trace('b'), 100)).toBe(false)
       }))
 
-    it('say who was first', () =>
+    it('add returns true only to the first of several callers', () =>
       with_(async (here, there) => {
         const answers = await Promise.all(
           [here, there, here, there].map(async (one) => one.add('a', 8e12)),
@@ -45,7 +45,7 @@ export function describeRevocations(
         expect(await there.add('b', 9e12)).toBe(true)
       }))
 
-    it('are seen by all who use the store', () =>
+    it('a revocation is visible in every view of the store', () =>
       with_(async (here, there) => {
         await here.add('a', 8e12)
         await here.addSubject('ada', 50)
@@ -53,7 +53,7 @@ export function describeRevocations(
         expect(await there.has(trace('b', 'ada', 50), 100)).toBe(true)
       }))
 
-    it('call back what a subject has signed in to until then, and nothing else', () =>
+    it('revoking a subject covers sign-ins until that time, and no others', () =>
       with_(async (here) => {
         await here.addSubject('ada', 50)
         await here.addSubject('ada', 40)
@@ -64,7 +64,7 @@ export function describeRevocations(
         expect(await here.has(trace('ada', 'bob', 1), 100)).toBe(false)
       }))
 
-    it('find among many those that were called back', () =>
+    it('finds revoked tokens among many', () =>
       with_(async (here) => {
         const many = Array.from({ length: 2500 }, (_, index) => trace(`t${index}`, `s${index}`, 10))
         for (const name of ['t0', 't999', 't1000', 't2499', 'none']) await here.add(name, 8e12)
@@ -78,7 +78,7 @@ export function describeRevocations(
         expect(await here.among([], 120)).toEqual(new Set())
       }))
 
-    it('keep one that never ends, and drop what is over', async () => {
+    it('stores a revocation without end, and removes expired ones', async () => {
       let now = 0
       await with_(
         async (here) => {

@@ -30,7 +30,7 @@ export function describeSessionStore(
       await opened.close?.()
     })
 
-    it('answers undefined for what it does not know', async () => {
+    it('read returns undefined for an unknown id', async () => {
       expect(await store.read('a', noon)).toBeUndefined()
     })
 
@@ -42,7 +42,7 @@ export function describeSessionStore(
       },
     )
 
-    it('keeps sessions apart, whatever their names', async () => {
+    it('separates sessions with unusual ids', async () => {
       const names = ['a', 'A', 'a ', "a'--", '__proto__', 'constructor', 'ä']
       for (const hash of names) await store.write(hash, JSON.stringify({ hash }), later, false)
       for (const hash of names) {
@@ -50,19 +50,19 @@ export function describeSessionStore(
       }
     })
 
-    it('replaces data and end', async () => {
+    it('write replaces the data and the expiry time', async () => {
       await store.write('a', '{"n":1}', noon + 1000, false)
       await store.write('a', '{"n":2}', later, true)
       expect(await store.read('a', noon + 1000)).toBe('{"n":2}')
     })
 
-    it('answers until the end, and not at it', async () => {
+    it('read returns a session before its expiry time, and not at it', async () => {
       await store.write('a', '{}', later, false)
       expect(await store.read('a', later - 1)).toBe('{}')
       expect(await store.read('a', later)).toBeUndefined()
     })
 
-    it('removes, also what is not there', async () => {
+    it('remove also accepts an unknown id', async () => {
       await store.write('a', '{}', later, false)
       await store.write('b', '{}', later, false)
       await store.remove('a')
@@ -71,23 +71,23 @@ export function describeSessionStore(
       expect(await store.read('b', noon)).toBe('{}')
     })
 
-    it('does not bring back a known session that was removed meanwhile', async () => {
+    it('write does not restore an existing session that was removed meanwhile', async () => {
       await store.write('a', '{}', later, false)
       await store.remove('a')
       await store.write('a', '{"user":7}', later, true)
       expect(await store.read('a', noon)).toBeUndefined()
     })
 
-    it('drops what is over, and nothing else, when it is swept', async () => {
+    it('sweep removes expired sessions only', async () => {
       await store.write('a', '{}', noon, false)
       await store.write('b', '{}', later, false)
       await store.sweep?.(noon)
-      // Asked about an earlier time, a session that was dropped does not show any more.
+      // A removed session is not found at an earlier time either.
       if (store.sweep !== undefined) expect(await store.read('a', noon - 1)).toBeUndefined()
       expect(await store.read('b', noon)).toBe('{}')
     })
 
-    it('holds many', async () => {
+    it('stores 500 sessions', async () => {
       for (let number = 0; number < 500; number++) {
         await store.write(`s${number}`, `{"n":${number}}`, later, false)
       }

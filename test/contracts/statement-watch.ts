@@ -1,4 +1,4 @@
-/** Sees what an engine is asked, and holds its statements back until the test lets them go. */
+/** Records the statements that an engine runs, and can hold them back until the test releases them. */
 import type {
   ClientReading,
   ClientWriting,
@@ -23,7 +23,7 @@ export class StatementWatch {
   #gate: Gate | undefined
   readonly #running = new Set<Promise<unknown>>()
 
-  /** @returns an engine whose brief reads go together, above one whose statements are seen */
+  /** @returns an engine that batches short reads, on top of one whose statements are recorded */
   around(engine: Engine): Engine {
     return new BatchingEngine(
       this.#watched(engine, {
@@ -41,7 +41,7 @@ export class StatementWatch {
     )
   }
 
-  /** @returns what was asked while the work ran */
+  /** @returns the SQL of the statements that ran during the work */
   async during(work: () => Promise<unknown>): Promise<readonly string[]> {
     const before = this.#seen.length
     await work()
@@ -49,10 +49,10 @@ export class StatementWatch {
   }
 
   /**
-   * Holds reads back from now on, or writes.
+   * From now on holds back matching reads, or writes if `writes` is true.
    *
-   * @param most so many; the others go
-   * @returns what lets them go
+   * @param maxHeld the number of statements to hold; later ones run
+   * @returns a function that releases them
    */
   hold(isHeld: (sql: string) => boolean = () => true, most = Infinity, writes = false): () => void {
     let open: () => void = () => undefined
@@ -64,9 +64,9 @@ export class StatementWatch {
     }
   }
 
-  /** Once nothing runs any more, what was begun by the way included. */
+  /** Resolves once no statement runs any more, including statements that others have started. */
   async settled(): Promise<void> {
-    // What follows an answer is begun in the same turn of the loop.
+    // Follow-up statements start in the same turn of the event loop as the result.
     do {
       await Promise.allSettled([...this.#running])
       await new Promise((resolve) => setImmediate(resolve))
@@ -95,7 +95,7 @@ export class StatementWatch {
   }
 
   async #read(statement: Statement, run: () => Promise<unknown>): Promise<unknown> {
-    // Those of the framework's own come when their time has come.
+    // The framework's own statements run at any time, so they are not recorded.
     if (statement.for !== 'ourselves') this.#seen.push(statement.sql)
     const gate = this.#gate
     const isMeant = gate?.writes === isWrite(statement) && gate.isHeld(statement.sql)

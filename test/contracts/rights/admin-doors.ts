@@ -1,4 +1,4 @@
-/** The doors of the admin page: its rows, one by one, and its files and changes of many. */
+/** Clients that use the admin API: single rows, CSV files and bulk changes. */
 import type { Application } from '../../../src/index.js'
 import { crudVerdicts } from './crud-doors.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
@@ -6,7 +6,7 @@ import type { RecordName } from './world.js'
 
 type Sent = Answer & { readonly body: string; readonly total: string | undefined }
 
-/** Single rows: lists with chosen fields, changes that compare. */
+/** Single rows: lists with selected fields, and writes that compare the previous values. */
 export function openAdminRows(app: Application, token: string | undefined): Door {
   const send = sender(app, token)
   const rows = (record: RecordName): string => `rows/${pathOf(record)}`
@@ -35,7 +35,7 @@ export function openAdminRows(app: Application, token: string | undefined): Door
   }
 }
 
-/** Many rows: files, aggregates, and changes of several. */
+/** Many rows: CSV files, aggregates and bulk changes. */
 export function openAdminMany(app: Application, token: string | undefined): Door {
   const send = sender(app, token)
   const file = async (
@@ -92,7 +92,7 @@ function queryOf({ filter, orderBy }: Question = {}): URLSearchParams {
   return query
 }
 
-/** None of the suite's texts has a comma or a quote. */
+/** Parses CSV without quoting: no text of the suite has a comma or a quote. */
 function readFile(text: string): object[] {
   const [names = [], ...lines] = text
     .trimEnd()

@@ -1,5 +1,5 @@
 /**
- * The rule of the record by the doors of the admin page, which ask for a role themselves. Source: specification, Admin page;
+ * The access rules of a record through the admin API, which also requires a role. Source: specification, Admin page;
  * decisions, Records: access rules.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -38,7 +38,7 @@ export function describeAdmin(ground: Ground): void {
 }
 
 function expected(wanted: Wanted, caller: CallerName, given: unknown): unknown {
-  // There is no such route, or it refuses the record.
+  // The route does not exist, or it refuses the record.
   if (wanted.others === 'none')
     return ['none', 'forbidden', 'unauthenticated'].includes(given as string) ? given : 'none'
   if (caller === 'anonymous' || caller === 'revoked') return 'unauthenticated'

@@ -1,4 +1,4 @@
-/** Pairs: nobody can tell a row that is hidden from one that is not there. */
+/** Operations whose response must not show whether a row is hidden or missing. */
 import type { Answer, Door } from './door.js'
 import { list } from './line.js'
 
@@ -19,7 +19,7 @@ export const alike: readonly (readonly [
     1,
   ],
   [
-    'a key beside a fault',
+    'a key in addition to an invalid one',
     (door, one) => door.create('Post', { title: 'x', accountId: one, vaultId: 77 }),
     1,
   ],

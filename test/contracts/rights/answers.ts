@@ -1,4 +1,4 @@
-/** What `rows` may answer: closed when in doubt, and a token's claims never write a filter. */
+/** Results of `rows` that are not a filter: no row is visible, and a token's claims never become a filter. */
 import { describe, expect, it } from '@jest/globals'
 import { Auth, type Claims } from '../../../src/index.js'
 import type { OpenDoor } from './door.js'
@@ -42,7 +42,7 @@ const claimed: [string, Claims, (user: Claims) => unknown][] = [
   ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
 ]
 
-/** Note 1 is ann's; the open post 1 refers to it. */
+/** Note 1 belongs to ann, and post 1, which is public, refers to it. */
 export function describeAnswers(ground: Ground, open: OpenDoor): void {
   const expectNothing = async (token: string): Promise<void> => {
     const door = open(ground.app, token)
@@ -74,7 +74,7 @@ export function describeAnswers(ground: Ground, open: OpenDoor): void {
   }
 
   describe('rows', () => {
-    it.each(wrong)('that answers %s shows and writes nothing, and says so', async (...line) => {
+    it.each(wrong)('that returns %s shows and writes nothing, and logs the reason', async (...line) => {
       const [, answer, told] = line
       noteRows.ask = answer
       ground.faults.length = 0
@@ -84,14 +84,14 @@ export function describeAnswers(ground: Ground, open: OpenDoor): void {
     })
 
     it.each(claimed)(
-      'that takes %s out of a token shows nothing',
+      'that uses %s of a token shows nothing',
       async (_what, claims, answer) => {
         noteRows.ask = (user) => user !== null && answer(user)
         await expectNothing(await ground.app.get(Auth).getToken(claims))
       },
     )
 
-    it('that takes a list of names out of a token shows what they name', async () => {
+    it('that uses a list of names of a token shows the rows with those names', async () => {
       noteRows.ask = (user) => user !== null && { owner: { in: user.teams } }
       const token = await ground.app.get(Auth).getToken({ sub: 'x', teams: ['ann', 'zoe'] })
       const door = open(ground.app, token)

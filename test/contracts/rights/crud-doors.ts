@@ -1,9 +1,9 @@
-/** The doors of `crud`. */
+/** Clients that use the REST routes of `crud`. */
 import type { Application } from '../../../src/index.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
 import type { DecoratedAt, RecordName } from './world.js'
 
-/** @param below the decorator of the controllers that are asked */
+/** @param below the path prefix, which selects the decorator of the controllers */
 export function openCrud(
   app: Application,
   token: string | undefined,
@@ -48,7 +48,7 @@ export function openCrud(
   }
 }
 
-/** Numbers by aggregates, and single rows with what stands around them. */
+/** Counts by the aggregate route. */
 export function openCrudAggregates(app: Application, token: string | undefined): Door {
   const plain = openCrud(app, token)
   const headers: Record<string, string> =

@@ -1,6 +1,6 @@
 /**
- * The rule of the record × the decorator of its `crud` controller: both must consent, and `@NoAuth` opens what nothing
- * but the verb closes. Source: decisions, Records: access rules.
+ * The rule of a record together with the decorator of its `crud` controller: both must allow the request, and `@NoAuth`
+ * opens only routes that need a token because of their HTTP method. Source: decisions, Records: access rules.
  */
 import { describe, expect, it } from '@jest/globals'
 import { openCrud } from './crud-doors.js'
@@ -11,7 +11,7 @@ import { writes } from './writes.js'
 
 type Closed = Exclude<DecoratedAt, '' | '/open'>
 
-/** Whom each decorator lets in. */
+/** The callers that each decorator allows. */
 const admitted: Readonly<Record<Closed, readonly CallerName[]>> = {
   '/token': ['ann', 'bob', 'guest', 'admin', 'key'],
   '/role': ['guest', 'key'],
@@ -45,15 +45,15 @@ export function describeDecorated(ground: Ground): void {
   })
 }
 
-/** What the record alone gives, to those alone whom the controller lets in. */
+/** The result by the rule of the record, for callers that the controller allows. */
 function narrowed(wanted: Wanted, caller: CallerName, at: Closed): unknown {
-  // There is no such route, whoever asks.
+  // The route does not exist for any caller.
   if (wanted.others === 'none') return 'none'
   if (caller === 'anonymous' || caller === 'revoked') return 'unauthenticated'
   return admitted[at].includes(caller) ? wantedOf(wanted, caller, 'crud') : 'forbidden'
 }
 
-/** The verb asks for no token any more; what the record says holds. */
+/** The HTTP method needs no token any more, and the rule of the record applies. */
 function opened(wanted: Wanted, caller: CallerName): unknown {
   const byVerb = wanted.anonymous === 'unauthenticated' && wanted.byRule !== true
   if (byVerb && caller === 'anonymous') return wanted.others

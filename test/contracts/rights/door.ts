@@ -1,15 +1,15 @@
-/** What a door of the rights suite is asked, and what it answers, in words that all doors share. */
+/** The operations of the rights suite and their results, in a form that all interfaces share. */
 import type { Application } from '../../../src/index.js'
 import type { RecordName } from './world.js'
 
-/** What a door answered, in words that all doors share. */
+/** The result of an operation through any interface. */
 export interface Answer {
-  /** `none`: this door has no such operation. */
+  /** `none`: this interface has no such operation. */
   readonly verdict:
     'done' | 'unauthenticated' | 'forbidden' | 'missing' | 'conflict' | 'invalid' | 'none'
-  /** Rows, a row or a number; undefined where it was not done. */
+  /** Rows, a row or a number. Undefined unless the outcome is `done`. */
   readonly value: unknown
-  /** All of the answer as text, to hold one against another. */
+  /** The complete response as text, to compare two responses. */
   readonly text: string
 }
 
@@ -25,9 +25,9 @@ export interface Question {
   readonly orderBy?: string
 }
 
-/** One caller's way in. */
+/** Runs operations through one interface (REST, GraphQL, …) as one caller. */
 export interface Door {
-  /** Rows, each with the fields that are asked for. */
+  /** Rows with the selected fields. */
   list(record: RecordName, fields: readonly string[], question?: Question): Promise<Answer>
   /** The number of rows. */
   count(record: RecordName, question?: Question): Promise<Answer>
@@ -37,10 +37,10 @@ export interface Door {
   delete(record: RecordName, id: number): Promise<Answer>
 }
 
-/** @param token of who asks, if any */
+/** @param token the token of the caller, if any */
 export type OpenDoor = (app: Application, token: string | undefined) => Door
 
-/** Secured fields are left out of REST answers; GraphQL's are null. */
+/** Reduces rows to the fields, and sets missing ones to null: REST leaves out secured fields, GraphQL returns null. */
 export function shown(value: unknown, fields: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((one) => shown(one, fields))
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-/** The doors of the rights suite: each asks the same questions in its own words. A new door is one more of these. */
+/** The clients of the rights suite: each runs the same operations through another interface. */
 import { openCrud, openCrudAggregates } from './crud-doors.js'
 import type { OpenDoor } from './door.js'
 import { openGraphql, openMany, openRelay } from './graphql-doors.js'
@@ -8,14 +8,14 @@ export const openDoors: readonly [string, OpenDoor][] = [
   ['crud', openCrud],
   ['crud, aggregates', openCrudAggregates],
   ['the planner', (app, token) => openGraphql(app, token, '')],
-  // Beside a field with a resolver of its own the executor reads all.
+  // A selected field with a resolver makes the executor read all fields.
   ['the executor', (app, token) => openGraphql(app, token, ' slow')],
   ['pages, aggregates and writes of many', openMany],
   ['global ids', openRelay],
 ]
 
-/** They go in by the doors above, which are asked on each engine: one is enough for them. */
+/** They use the interfaces above, so testing them on one engine is enough. */
 export const openAgentsDoors: readonly [string, OpenDoor][] = [
-  ['agents, by tools of routes', openTools],
+  ['agents, by route tools', openTools],
   ['agents, by query', openQuery],
 ]

@@ -1,4 +1,4 @@
-/** The doors of GraphQL. */
+/** Clients that use GraphQL: the planner, the executor, pages and bulk writes, and global ids. */
 import { type Application, fromGlobalId, toGlobalId } from '../../../src/index.js'
 import { pluralOf, queryNames } from '../../../src/graphql/records/names.js'
 import { shown, type Answer, type Door, type Filter, type Question } from './door.js'
@@ -11,7 +11,7 @@ export interface GraphqlBody {
 
 export type Send = (query: string, variables: object, fields?: readonly string[]) => Promise<Answer>
 
-/** @param read makes of an answer's text what the other doors say */
+/** @param read converts the text of a response to the form of the other clients */
 function graphqlSender(
   app: Application,
   token: string | undefined,
@@ -30,7 +30,7 @@ function graphqlSender(
   }
 }
 
-/** @param text of the whole answer */
+/** @param text the complete response */
 export function toAnswer(
   { data, errors = [] }: GraphqlBody,
   text: string,
@@ -38,7 +38,7 @@ export function toAnswer(
 ): Answer {
   const value = Object.values(data ?? {})[0]
   const code = errors[0]?.extensions.code
-  // Fields that may not be read are null beside the others.
+  // Fields that the caller may not read are null in the row.
   if (code === undefined || (value !== null && value !== undefined)) {
     const isMissing = value === null || value === false
     const verdict = isMissing ? 'missing' : 'done'
@@ -59,7 +59,7 @@ function asked({ filter, orderBy }: Question = {}): object {
   }
 }
 
-/** @param extra is selected besides where the record has it */
+/** @param extra a further field to select */
 export function openGraphql(
   app: Application,
   token: string | undefined,
@@ -102,7 +102,7 @@ export function openGraphql(
   }
 }
 
-/** Rows by pages, numbers by aggregates, and writes of many rows that are one. */
+/** Reads rows by pages and counts by aggregates, and writes one row by bulk mutations. */
 export function openMany(app: Application, token: string | undefined): Door {
   const send = graphqlSender(app, token)
   const many = (record: RecordName): string => queryNames(record, {}).many
@@ -168,7 +168,7 @@ export function openMany(app: Application, token: string | undefined): Door {
   }
 }
 
-/** The same by ids that say of which type they are, and by `node`. */
+/** Uses global ids and the field `node`. */
 export function openRelay(app: Application, token: string | undefined): Door {
   const toPlain = (text: string): string =>
     text.replace(/[A-Za-z0-9+/]{8,}={0,2}/g, (word) => fromGlobalId(word)?.id ?? word)
@@ -187,7 +187,7 @@ export function openRelay(app: Application, token: string | undefined): Door {
   }
 }
 
-/** A variable with its keys as global ids: `id` of the operation's record, `accountId`, `projectIds`, `account: { id }`. */
+/** Converts the keys in a variable to global ids: `id` of the operation's record, `accountId`, `projectIds`, `account: { id }`. */
 function globalOf(query: string) {
   const record = /(?:update|delete)(\w+)\(/.exec(query)?.[1] ?? ''
   return ([name, value]: [string, unknown]): [string, unknown] => [

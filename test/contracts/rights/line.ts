@@ -1,17 +1,17 @@
-/** The words of the rights suite's tables: who gets what of a question. */
+/** The rows of the rights suite's tables: an operation and what each caller gets. */
 import type { Answer, Door } from './door.js'
 import type { CallerName, RecordName } from './world.js'
 
 export type Ask = (door: Door) => Promise<Answer>
 
-/** What a caller gets: rows, a number or a row where it is done, else the verdict. */
+/** By caller: the rows, the number or the row if the operation is done, otherwise its outcome. */
 export type Wanted = Readonly<Partial<Record<CallerName, unknown>>> & {
   readonly others?: unknown
-  /** Nothing depends on who asks: `crud` then does not look at a token that comes. */
+  /** The operation is public, so `crud` ignores the token. */
   readonly plain?: true
-  /** Only the verb asks for a token: where a controller opens it, `crud` does not look at one that comes. */
+  /** Only the HTTP method requires a token, so `crud` ignores the token if the controller is public. */
   readonly plainIfOpen?: true
-  /** A rule of the record asks for the token, not only the verb. */
+  /** A rule of the record requires the token, not only the HTTP method. */
   readonly byRule?: true
 }
 
@@ -30,10 +30,10 @@ export const list =
         : { filter: { path, operator, value } },
     )
 
-/** Writes need a token where nothing else is said. */
+/** Writes need a token unless the record says otherwise. */
 export const noToken = { anonymous: 'unauthenticated' }
 
-/** One thing for some, another for all others. */
+/** One value for some callers, and another for the rest. */
 export function same(
   some: Partial<Record<CallerName, 1>>,
   value: unknown,
@@ -42,16 +42,16 @@ export function same(
   return [{ ...Object.fromEntries(Object.keys(some).map((name) => [name, value])), others }]
 }
 
-/** Open to some; others need another token, and visitors one at all. */
+/** Some callers get the value, the rest is forbidden, and anonymous callers need a token. */
 export function closed(some: Partial<Record<CallerName, 1>>, value: unknown): Wanted {
   return { anonymous: 'unauthenticated', byRule: true, ...same(some, value, 'forbidden')[0] }
 }
 
-/** What a caller is to get by a door. */
+/** @returns the expected result of the caller through the named interface */
 export function wantedOf(wanted: Wanted, caller: CallerName, door: string): unknown {
-  // Agents show their token with every message, before anything of it is read.
+  // MCP checks the token of every message before it reads the message.
   if (caller === 'revoked' && door.startsWith('agents')) return 'unauthenticated'
-  // A token that is called back opens nothing, wherever somebody asks whose it is.
+  // A revoked token is refused wherever the token is checked.
   if (caller === 'revoked' && !(wanted.plain === true && door.startsWith('crud')))
     return wanted.revoked ?? 'unauthenticated'
   return caller in wanted ? wanted[caller] : wanted.others
@@ -62,14 +62,14 @@ export function outcome({ verdict, value }: Answer): unknown {
   return toTexts(value)
 }
 
-/** Keys are numbers by one door and texts by another. */
+/** Keys are numbers in REST and texts in GraphQL. */
 function toTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toTexts)
   if (typeof value !== 'object' || value === null || !('id' in value)) return value
   return { ...value, id: String(value.id) }
 }
 
-/** What was written is shown by more than its key, and keys go on. */
+/** Rows count as `done`, because new rows have other keys in each test. */
 export function withoutKey(value: unknown): unknown {
   return typeof value === 'object' ? 'done' : value
 }

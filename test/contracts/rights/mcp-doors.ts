@@ -1,4 +1,4 @@
-/** The doors for agents: the routes of `crud` as tools, and the tool `query`. */
+/** Clients that use MCP: the routes of `crud` as tools, and the tool `query`. */
 import type { Application } from '../../../src/index.js'
 import { crudVerdicts } from './crud-doors.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
@@ -17,7 +17,7 @@ interface Told {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** Calls a tool as a client of the older revisions does, which says nothing beside it. */
+/** Calls a tool like a client of an older MCP revision, without a session. */
 function toolCaller(app: Application, token: string | undefined) {
   const headers: Record<string, string> = {
     accept: 'application/json',
@@ -27,7 +27,7 @@ function toolCaller(app: Application, token: string | undefined) {
     const params = { name, arguments: given }
     const json = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
     const { status, body } = await app.inject({ method: 'POST', url: '/mcp', headers, json })
-    // A refusal by HTTP has an error of its own.
+    // A response that is not 200 has another body.
     return { ...(status === 200 && (JSON.parse(body) as object)), status, body }
   }
 }
@@ -42,7 +42,7 @@ function refusalOf({ status, body, error }: Told, isThere: boolean): Answer | un
   throw new Error(text)
 }
 
-/** Tools that are offered to nobody. */
+/** Tools that are not offered to any caller. */
 const closed = /^(?:entry(?:Create|Update|Delete)|visitDelete)$/
 
 export function openTools(app: Application, token: string | undefined): Door {
@@ -82,7 +82,7 @@ export function openTools(app: Application, token: string | undefined): Door {
   }
 }
 
-/** The tool `query` of the records that are marked. */
+/** Uses the tool `query`. */
 export function openQuery(app: Application, token: string | undefined): Door {
   const call = toolCaller(app, token)
   const send: Send = async (query, variables, fields = []) => {
@@ -92,7 +92,7 @@ export function openQuery(app: Application, token: string | undefined): Door {
     const { isError, content } = told.result as ToolResult
     const text = content[0]?.text ?? ''
     if (isError !== true) return toAnswer(JSON.parse(text) as GraphqlBody, told.body, fields)
-    // What is not in the schema is not there.
+    // The operation is not in the schema.
     const isNone = /^400 (?:Cannot query field|Unknown type)/.test(text)
     const verdict = isNone ? 'none' : crudVerdicts[Number(text.slice(0, 3))]
     if (verdict === undefined) throw new Error(`${query}: ${text}`)

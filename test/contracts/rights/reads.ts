@@ -1,4 +1,4 @@
-/** What is read of records, and who gets what of it. */
+/** The read operations of the rights suite, and what each caller gets. */
 import { closed, id, ids, list, same, type Line } from './line.js'
 
 export const reads: readonly Line[] = [
@@ -44,7 +44,7 @@ export const reads: readonly Line[] = [
     { ann: ids(1), bob: ids(2), key: ids(1, 2), others: [] },
   ],
   [
-    'rows by ties: a filter through them',
+    'rows by links: a filter through them',
     list('Member', 'projects.name', 'like', 'p%'),
     { ann: ids(1), bob: ids(2), key: ids(1, 2), others: [] },
   ],
@@ -84,28 +84,28 @@ export const reads: readonly Line[] = [
     closed({ ann: 1, key: 1 }, ids(1, 2)),
   ],
   [
-    '@Secured by a guard that answers later: a list',
+    '@Secured by an asynchronous guard: a list',
     list('Ledger'),
     closed({ ann: 1, key: 1 }, ids(1)),
   ],
   [
-    '@Secured by a guard that answers later: one row',
+    '@Secured by an asynchronous guard: one row',
     (door) => door.find('Ledger', 1, ['id']),
     closed({ ann: 1, key: 1 }, id(1)),
   ],
   [
-    '@Secured by a guard that answers later: a filter through a relation',
+    '@Secured by an asynchronous guard: a filter through a relation',
     list('Post', 'ledger.word', 'eq', 'debt'),
     closed({ ann: 1, key: 1 }, ids(1, 2)),
   ],
   [
-    '@Secured by a guard that answers later: a count through a relation',
+    '@Secured by an asynchronous guard: a count through a relation',
     (door) =>
       door.count('Post', { filter: { path: 'ledger.word', operator: 'eq', value: 'debt' } }),
     closed({ ann: 1, key: 1 }, 2),
   ],
   [
-    'a field with a guard that answers later: its value',
+    'a field with an asynchronous guard: its value',
     (door) => door.list('Staff', ['name', 'bonus']),
     ...same(
       { ann: 1, key: 1 },
@@ -120,27 +120,27 @@ export const reads: readonly Line[] = [
     ),
   ],
   [
-    'a field with a guard that answers later: a filter',
+    'a field with an asynchronous guard: a filter',
     list('Staff', 'bonus', 'gte', 2),
     closed({ ann: 1, key: 1 }, ids(2)),
   ],
   [
-    'a field with a guard that answers later: a count',
+    'a field with an asynchronous guard: a count',
     (door) => door.count('Staff', { filter: { path: 'bonus', operator: 'gte', value: 2 } }),
     closed({ ann: 1, key: 1 }, 1),
   ],
   [
-    'a field with a guard that answers later: an order',
+    'a field with an asynchronous guard: an order',
     (door) => door.list('Staff', ['id'], { orderBy: '-bonus' }),
     closed({ ann: 1, key: 1 }, ids(2, 1)),
   ],
   [
-    'a field with a guard that answers later: an order through a relation',
+    'a field with an asynchronous guard: an order through a relation',
     (door) => door.list('Post', ['id'], { orderBy: '-staff.bonus' }),
     closed({ ann: 1, key: 1 }, ids(1, 2)),
   ],
   [
-    'a field with a guard that answers later: a filter through a relation',
+    'a field with an asynchronous guard: a filter through a relation',
     list('Post', 'staff.bonus', 'gte', 2),
     closed({ ann: 1, key: 1 }, ids(1, 2)),
   ],

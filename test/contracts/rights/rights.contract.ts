@@ -1,6 +1,6 @@
 /**
- * Every rule of a record by every door, for everybody who may ask. Source: decisions, Records: access rules. Tables say
- * what is asked and what each caller gets; a door is an adapter in `doors.ts`.
+ * Every access rule of a record, through every interface and for every caller. Source: decisions, Records: access rules.
+ * `reads.ts` and `writes.ts` list the operations and what each caller gets. A client runs them through one interface.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { describeAdmin } from './admin.js'
@@ -52,7 +52,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
       })
 
       it.each(alike)(
-        '%s is answered alike for a hidden and a missing row',
+        '%s gives the same response for a hidden and a missing row',
         async (_what, ask, hidden) => {
           for (const caller of ['anonymous', 'bob', 'guest', 'revoked'] as const) {
             const token = ground.tokens.get(caller)
@@ -66,7 +66,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
         },
       )
 
-      it('a guard that fails shows and writes nothing', async () => {
+      it('a guard that throws shows and writes nothing', async () => {
         const { app } = ground
         const door = open(app, ground.tokens.get('ann'))
         const before = await ground.snapshot()
@@ -79,7 +79,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
             door.create('Staff', { name: 'C', bonus: 9 }),
             door.list('Ledger', ['id']),
           ]
-          // The application's own fault, of which the tables have no verdict.
+          // An error of the application itself, which the tables do not contain.
           for (const one of await Promise.allSettled(asked))
             expect(one).toMatchObject({
               status: 'rejected',

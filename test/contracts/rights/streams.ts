@@ -1,4 +1,4 @@
-/** Subscriptions, by the same rules: who may follow a record, and which of its changes each is told. */
+/** Subscriptions under the same rules: who may subscribe to a record, and which changes each subscriber gets. */
 import { describe, expect, it } from '@jest/globals'
 import { subscribe, type EventClient } from '../../graphql/event-client.js'
 import type { Wanted } from './line.js'
@@ -7,11 +7,11 @@ import { callers, classOf, type CallerName, type Ground, type RecordName } from 
 
 interface Stream {
   readonly record: RecordName
-  /** Fields of the record, or more. */
+  /** The selection of the record's fields and relations. */
   readonly fields: string
-  /** A change by the program, told to those who see it. */
+  /** Makes the change that subscribers with access get. */
   readonly change: (ground: Ground) => Promise<unknown>
-  /** A row that everybody sees who may follow the record. */
+  /** A row that every subscriber sees. It is created after the change, as the end of what is read. */
   readonly last: object
 }
 
@@ -70,7 +70,7 @@ const lines: readonly Line[] = [
     },
     ...same(
       { ann: 1, admin: 1, key: 1 },
-      // The row is gone when its making is told: nobody can say whose it was by then.
+      // The row is already deleted when its creation is reported, so its owner is unknown.
       expect.arrayContaining(heard('deleted', null)),
       nothing,
     ),
@@ -83,11 +83,11 @@ const lines: readonly Line[] = [
   [
     'rows by the rows of another: a row that is deleted',
     { ...task, change: remove('Task', 1) },
-    // Only columns of its own say whose it was, and they say it of nobody.
+    // The owner of a deleted row is read from its own columns only, and here they name no one.
     ...same({ key: 1 }, heard('deleted', null), nothing),
   ],
   [
-    'rows by the rows of another: a row of everybody that is deleted',
+    'rows by the rows of another: a row for all callers that is deleted',
     {
       ...task,
       change: async (ground) => {
@@ -128,7 +128,7 @@ const lines: readonly Line[] = [
     closed({ ann: 1, key: 1 }, heard('updated', { word: 'N' })),
   ],
   [
-    '@Secured by a guard that answers later',
+    '@Secured by an asynchronous guard',
     {
       record: 'Ledger',
       fields: 'word',
@@ -242,7 +242,7 @@ export function describeStreams(ground: Ground): void {
   })
 }
 
-/** All that is told before the last row. */
+/** @returns the events before the last row */
 async function readUntil(
   client: EventClient,
   { record }: Stream,

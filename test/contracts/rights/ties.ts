@@ -1,9 +1,9 @@
-/** Ties of many-to-many relations: what is named must be seen, and what is not seen stays. */
+/** Links of many-to-many relations: a client can only link visible rows, and links to hidden rows stay. */
 import { describe, expect, it } from '@jest/globals'
 import type { OpenDoor } from './door.js'
 import { Member, type CallerName, type Ground } from './world.js'
 
-/** Members 1 (ann) and 2 (bob) are tied to the projects 1 and 2, which only their members see. */
+/** Members 1 (ann) and 2 (bob) are linked to the projects 1 and 2, which only their members see. */
 export function describeTies(ground: Ground, open: OpenDoor): void {
   const tied = async (id: number): Promise<number[] | undefined> => {
     const member = await ground.database.records(Member).find(id, { with: ['projects'] })
@@ -14,7 +14,7 @@ export function describeTies(ground: Ground, open: OpenDoor): void {
     return (await door.update('Member', id, { projectIds })).verdict
   }
 
-  describe('ties', () => {
+  describe('links', () => {
     it.each<[CallerName, number[], string]>([
       ['bob', [2], 'done'],
       ['bob', [1], 'conflict'],
@@ -35,14 +35,14 @@ export function describeTies(ground: Ground, open: OpenDoor): void {
       if (made !== undefined) expect(await tied(made.id)).toEqual(projectIds)
     })
 
-    it('to rows that the caller does not see are kept', async () => {
+    it('to rows that the caller does not see stay', async () => {
       expect([await retie('bob', 1, []), await tied(1)]).toEqual(['done', [1]])
       expect([await retie('bob', 1, [2]), await tied(1)]).toEqual(['done', [1, 2]])
       expect([await retie('bob', 1, []), await tied(1)]).toEqual(['done', [1]])
       expect([await retie('ann', 1, []), await tied(1)]).toEqual(['done', []])
     })
 
-    it('to rows that the caller does not see are refused, as to none', async () => {
+    it('to hidden rows are refused like links to missing rows', async () => {
       for (const [caller, hidden] of [
         ['bob', 1],
         ['ann', 2],
@@ -61,7 +61,7 @@ export function describeTies(ground: Ground, open: OpenDoor): void {
       }
     })
 
-    it('are answered alike for a hidden and a missing row', async () => {
+    it('to a hidden and to a missing row give the same response', async () => {
       const door = open(ground.app, ground.tokens.get('bob'))
       const ofHidden = await door.update('Member', 2, { projectIds: [1] })
       const ofMissing = await door.update('Member', 2, { projectIds: [99] })

@@ -1,4 +1,4 @@
-/** What a client's view refuses by itself, so that a door which forgets to ask tells nothing either. */
+/** A client's view refuses hidden fields itself, so an interface that does not check them shows nothing either. */
 import { describe, expect, it } from '@jest/globals'
 import { anonymous } from '../../../src/records/rights/caller.js'
 import { ClientRecords } from '../../../src/records/clients/client-records.js'
@@ -10,7 +10,7 @@ export function describeView(ground: Ground): void {
   const posts = (): ClientRecords<Post> =>
     new ClientRecords(ground.database, ground.database.records(Post), anonymous)
 
-  describe('by a door that asks nothing itself, hidden', () => {
+  describe('through a client view without further checks, a hidden field in', () => {
     it.each<[string, () => Promise<unknown>]>([
       ['a filter', () => staff().list({ where: { secret: 'shh' } })],
       ['a filter in a group', () => staff().list({ where: { or: [{ secret: 'shh' }] } })],
@@ -19,9 +19,9 @@ export function describeView(ground: Ground): void {
       ['a filter by a relation', () => posts().list({ where: { kept: { name: 'Ada' } } })],
       ['an order', () => staff().list({ orderBy: { secret: 'asc' } })],
       ['a group', () => staff().aggregate({ groupBy: ['secret'], count: true })],
-      ['a figure', () => staff().aggregate({ max: ['secret'] })],
+      ['an aggregate', () => staff().aggregate({ max: ['secret'] })],
       ['a condition of groups', () => staff().aggregate({ where: { secret: 'shh' }, count: true })],
-    ])('%s is answered as for a field that is not there', async (_what, ask) => {
+    ])('%s is refused like an unknown field', async (_what, ask) => {
       const asked = (async () => ask())()
       await expect(asked).rejects.toMatchObject({ status: 400, code: 'VALIDATION' })
     })

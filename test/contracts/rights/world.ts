@@ -1,4 +1,4 @@
-/** The records of the rights suite, one for each rule, and who asks for them. */
+/** The records of the rights suite, one for each rule, and the application with its callers. */
 import {
   type Application,
   Auth,
@@ -24,19 +24,19 @@ import { connect, type Database } from '../../../src/records/database.js'
 import { admin } from '../../../src/modules/admin/admin.js'
 import type { Class } from '../../../src/metadata/class-metadata.js'
 
-/** Everybody's own; all of them for administrators and the operator. */
+/** Callers see their own rows. Administrators and the operator see all rows. */
 const own = (field: string) => (user: Claims | null, caller: RowsCaller) => {
   if (caller.by === 'key' || user?.roles?.includes('admin') === true) return true
   return { or: [{ [field]: user?.sub ?? '' }, { [field]: 'everybody' }] }
 }
 
-/** Whether guards that answer later fail. */
+/** Whether asynchronous guards throw. */
 export const guards = { fail: false }
 
-/** A guard that answers later, as one does that asks another service. */
+/** An asynchronous guard, like one that calls another service. */
 async function later(claims: Claims | null): Promise<boolean> {
   await new Promise((resolve) => setImmediate(resolve))
-  if (guards.fail) throw new Error('The other service is gone.')
+  if (guards.fail) throw new Error('The other service is not available.')
   return claims === null || claims.sub === 'ann'
 }
 
@@ -49,7 +49,7 @@ export class Account {
   @HasMany(() => Post) posts!: Rel<Post[]>
 }
 
-/** Everybody's, with keys into records of all kinds. */
+/** A public record with references to the other records. */
 @Record
 export class Post {
   @Field('id') id!: number
@@ -74,10 +74,10 @@ export class Post {
   kept?: Rel<Staff>
 }
 
-/** What `rows` of notes answers; a test gives another. */
+/** The `rows` function of notes, which tests replace. */
 export const noteRows: { ask: (user: Claims | null) => unknown } = { ask: () => false }
 
-/** `rows` that answers what a test wants. */
+/** `rows` with a result that a test chooses. */
 @Record({ rows: (user) => noteRows.ask(user) as boolean })
 export class Note {
   @Field('id') id!: number
@@ -93,7 +93,7 @@ export class Vault {
   @Field('string') word!: string
 }
 
-/** `@Secured` with when and how somebody has signed in. */
+/** `@Secured` by the time and the means of the sign-in. */
 @Record
 @Secured({ fresh: '10m', amr: 'mfa' })
 export class Till {
@@ -101,7 +101,7 @@ export class Till {
   @Field('string') word!: string
 }
 
-/** `@Secured` with a guard, which answers at once. */
+/** `@Secured` with a synchronous guard. */
 @Record
 @Secured((claims) => claims === null || claims.sub === 'ann')
 export class Shift {
@@ -109,7 +109,7 @@ export class Shift {
   @Field('string') word!: string
 }
 
-/** `@Secured` with a guard that answers later. */
+/** `@Secured` with an asynchronous guard. */
 @Record
 @Secured(later)
 export class Ledger {
@@ -132,7 +132,7 @@ export class Staff {
   @Field('string', { readOnly: true, default: 'house' }) source!: Generated<string>
 }
 
-/** `writes` of a role, and of nobody. */
+/** `writes` for a role, and `writes: false`. */
 @Record({ writes: 'admin' })
 export class Notice {
   @Field('id') id!: number
@@ -151,7 +151,7 @@ export class Visit {
   @Field('string') text!: string
 }
 
-/** `writes` on fields, and on a key. */
+/** `writes` on fields and on a reference. */
 @Record
 export class Ticket {
   @Field('id') id!: number
@@ -180,7 +180,7 @@ export class Draft {
   @Field('string') text!: string
 }
 
-/** Rows by ties, and rows by the rows of another. */
+/** Rows by links, and rows by the rows of another record. */
 @Record({
   rows: (user, { by }) => by === 'key' || (user !== null && { members: { login: user.sub } }),
 })
@@ -235,7 +235,7 @@ export function classOf(name: RecordName): Class {
   return records[name]
 }
 
-/** What a `crud` controller may say, by the path below which one for each record says it. */
+/** Decorators of `crud` controllers, by the path prefix of the controllers that have them. */
 export const decorators = {
   '': undefined,
   '/token': Secured(),
@@ -248,7 +248,7 @@ export type DecoratedAt = keyof typeof decorators
 function controllersOf(name: RecordName) {
   return (Object.keys(decorators) as DecoratedAt[]).map((at) => {
     class Crud {}
-    // Tools are called as their operations: `listAccount`.
+    // MCP tools are named after the controller: `listAccount`.
     Object.defineProperty(Crud, 'name', { value: `${name}Controller${at.replace('/', '_')}` })
     Controller(`${at}/${name.toLowerCase()}`, { crud: records[name] })(Crud)
     decorators[at]?.(Crud)
@@ -271,7 +271,7 @@ class Login {
   }
 }
 
-// Records are there for agents, and so are their routes without a decorator.
+// Agents can use the records, and the routes of controllers without a decorator.
 for (const type of Object.values<Class>(records)) Tool({ writes: true })(type)
 
 const relay = new GraphQL({ relay: true })
@@ -301,7 +301,7 @@ const operatorKey = 'a-key-of-sixteen-letters'
 export class Ground {
   app!: Application
   database!: Database
-  /** What the log got as errors. */
+  /** The messages that were logged as errors. */
   readonly faults: string[] = []
   readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
   #isClear = false
@@ -361,17 +361,17 @@ export class Ground {
     return all
   }
 
-  /** What `snapshot` gives after `clear`. */
+  /** The result of `snapshot` after `clear`. */
   async cleared(): Promise<unknown> {
     return (this.#cleared ??= await this.snapshot())
   }
 
-  /** Says that the rows are those of `clear`, which then need not be made again. */
+  /** Marks the rows as unchanged, so that the next `clear` has nothing to do. */
   unchanged(): void {
     this.#isClear = true
   }
 
-  /** The rows that every test begins with. */
+  /** Restores the rows that every test begins with. */
   async clear(): Promise<void> {
     noteRows.ask = own('owner') as typeof noteRows.ask
     if (this.#isClear) {

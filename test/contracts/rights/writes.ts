@@ -1,4 +1,4 @@
-/** What is written to records, and who may. */
+/** The write operations of the rights suite, and what each caller gets. */
 import { closed, id, noToken, type Line } from './line.js'
 
 export const writes: readonly Line[] = [
@@ -78,17 +78,17 @@ export const writes: readonly Line[] = [
     closed({ admin: 1, key: 1 }, id(3)),
   ],
   [
-    'a field with a guard that answers later: an update',
+    'a field with an asynchronous guard: an update',
     (door) => door.update('Staff', 1, { bonus: 9 }),
     closed({ ann: 1, key: 1 }, id(1)),
   ],
   [
-    'a field with a guard that answers later: a new row',
+    'a field with an asynchronous guard: a new row',
     (door) => door.create('Staff', { name: 'C', bonus: 9 }),
     closed({ ann: 1, key: 1 }, id(3)),
   ],
   [
-    '@Secured by a guard that answers later: a write',
+    '@Secured by an asynchronous guard: a write',
     (door) => door.update('Ledger', 1, { word: 'x' }),
     closed({ ann: 1, key: 1 }, id(1)),
   ],
