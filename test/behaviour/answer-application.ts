@@ -1,4 +1,4 @@
-/** An application that answers with whatever a test gives it, beside files, streams and failures. */
+/** An application whose handlers return a value that the test sets. It also has files, streams and failing handlers. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,12 +29,12 @@ export class Item {
 
 let given: unknown
 
-/** Has `/given`, `/declared` and `/made` answer with this; a function is called for each answer. */
+/** Sets what `/given`, `/declared` and `/made` return. A function is called for each request to `/given`. */
 export function give(value: unknown): void {
   given = value
 }
 
-/** Gives the value, and asks for it. */
+/** Sends a request to `/given`, whose handler returns the value. */
 export function ask(
   app: Application,
   value: unknown,
@@ -44,7 +44,7 @@ export function ask(
   return app.inject({ url: '/given', ...request })
 }
 
-/** A folder with two files to serve, a hidden one, and a link that leads out of it. */
+/** A folder with two files, a hidden one, and a symbolic link to a file outside. */
 class Folder {
   root = ''
 
@@ -139,7 +139,7 @@ class AnswerController {
 @Module({ controllers: [AnswerController], providers: [Folder] })
 class AnswerModule {}
 
-/** Listens on a free port of 127.0.0.1, and logs nothing. */
+/** Listens on a free port of 127.0.0.1 and logs nothing. */
 export function startAnswers(options: BootstrapOptions = {}): Promise<Application> {
   return bootstrap(AnswerModule, { port: 0, host: '127.0.0.1', logger: false, env: {}, ...options })
 }

@@ -1,4 +1,4 @@
-/** What the suites here expect of an answer that is an error. */
+/** Checks of error responses. */
 import { expect } from '@jest/globals'
 import type { FieldError, InjectResponse } from '../../src/index.js'
 
@@ -11,7 +11,7 @@ export function expectError(answer: InjectResponse, status: number, message: Reg
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
 }
 
-/** A 401 that tells nothing of why. */
+/** Expects a 401 that does not show the reason. */
 export function expectUnauthorized(answer: InjectResponse): void {
   expect(answer.status).toBe(401)
   expect(answer.body).toBe('{"error":"Unauthorized"}')
@@ -21,7 +21,7 @@ export function expectUnauthorized(answer: InjectResponse): void {
   expect(answer.headers.freshtoken).toBeUndefined()
 }
 
-/** The faults of a 400, whose message they make up. */
+/** @returns the field errors of a 400 response, after checking that its message is made of theirs */
 export function faultsOf(answer: InjectResponse): FieldError[] {
   expect(answer.status).toBe(400)
   const { error, errors } = answer.json() as { error: string; errors: FieldError[] }

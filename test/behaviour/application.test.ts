@@ -1,4 +1,4 @@
-/** Source: public API, 1 and 2; decisions, Validation and fields. Titles begin with the statement. */
+/** Source: public API, 1 and 2; decisions, Validation and fields. Titles begin with the statement that they check. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -113,7 +113,7 @@ class AppModule {}
 class MailModule {}
 
 describe('Providers', () => {
-  it('Providers: classes, values, factories and imported ones reach constructors, each made once', async () => {
+  it('Providers: constructors get classes, values, factories and imported providers, each created once', async () => {
     await using app = await bootstrap(AppModule, quiet)
     expect((await app.inject('/shop/now')).json()).toEqual({ now: 7 })
     expect((await app.inject('/report')).json()).toEqual({ text: 'sent 7 EUR', rate: 3.5 })
@@ -123,7 +123,7 @@ describe('Providers', () => {
     expect(() => app.get('curency')).toThrow('No module provides curency. Did you mean currency?')
   })
 
-  it('override: a class or a value takes the place of a provider, wherever it is asked for', async () => {
+  it('override: a class or a value replaces a provider everywhere', async () => {
     class Stopped extends Clock {
       override now() {
         return 0
@@ -139,7 +139,7 @@ describe('Providers', () => {
     expect((await app.inject('/report')).json()).toEqual({ text: 'kept 0 USD', rate: 0 })
   })
 
-  it('onStart, onStop: in the order they need each other, and in the reverse', async () => {
+  it('onStart, onStop: dependencies start first and stop last', async () => {
     events.length = 0
     const app = await bootstrap(AppModule, quiet)
     expect(events).toEqual(['clock starts', 'store starts'])
@@ -147,7 +147,7 @@ describe('Providers', () => {
     expect(events).toEqual(['clock starts', 'store starts', 'store stops', 'clock stops'])
   })
 
-  it('onStart: one that fails stops bootstrap, and what was started is stopped', async () => {
+  it('onStart: a failing provider stops bootstrap, and started providers are stopped', async () => {
     class Broken {
       static inject = [Clock]
       readonly clock: Clock
@@ -165,7 +165,7 @@ describe('Providers', () => {
     expect(events.slice(-2)).toEqual(['store stops', 'clock stops'])
   })
 
-  it('onStop: one that fails is logged, and the others stop', async () => {
+  it('onStop: a failing provider is logged, and the other providers stop', async () => {
     class Stubborn {
       onStop(): void {
         throw new Error('stuck')
@@ -191,11 +191,11 @@ describe('Environment and log', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is not a port\. +Set a number from 0 to 65535/],
     ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is not a level\. +Set warn\./],
-  ])('Environment: a faulty %s is refused by its name', async (_, env, message) => {
+  ])('Environment: an invalid %s is refused and named', async (_, env, message) => {
     await expect(bootstrap(ShopModule, { ...quiet, env })).rejects.toThrow(message)
   })
 
-  it('Environment: PORT and HOST say where to listen, options win, a blank says nothing', async () => {
+  it('Environment: PORT and HOST set the address, options win, a blank value is ignored', async () => {
     const env = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: ' ' }
     await using app = await bootstrap(ShopModule, { logger: false, env })
     expect(app.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
@@ -205,21 +205,21 @@ describe('Environment and log', () => {
     expect(other.url).not.toBe(app.url)
   })
 
-  it('Environment: without HOST every address of the machine answers', async () => {
+  it('Environment: without HOST the application listens on every address of the machine', async () => {
     await using app = await bootstrap(ShopModule, { logger: false, env: { PORT: '0' } })
     expect(app.url).toMatch(/^http:\/\/localhost:\d+$/)
     const { port } = new URL(app.url)
     expect((await fetch(`http://127.0.0.1:${port}/shop/now`)).status).toBe(200)
   })
 
-  it('Environment: all faults come in one report', async () => {
+  it('Environment: all problems are in one report', async () => {
     const options = { ...quiet, env: { PORT: 'x' }, workers: 0, times: { handler: -1 } }
     await expect(bootstrap(ShopModule, options)).rejects.toThrow(
       /^Filigree cannot start: 3 problems\n 1 [^]*\n 2 [^]*\n 3 /,
     )
   })
 
-  it('logger: one of its own is told when the application is ready', async () => {
+  it('logger: a custom logger gets the line that the application is ready', async () => {
     const told: [object, string][] = []
     const none = (): void => undefined
     const info = (details: object, message: string): void => {
@@ -287,12 +287,12 @@ describe('static', () => {
     expect([answer.status, answer.json()]).toEqual([status, { error: expect.any(String) }])
   })
 
-  it('static: a folder with a page leads to its path with a slash', async () => {
+  it('static: a folder with an index page redirects to its path with a slash', async () => {
     const answer = await app.inject('/assets/guide?x=1')
     expect([answer.status, answer.headers['location']]).toEqual([301, '/assets/guide/?x=1'])
   })
 
-  it('static: a path that is none is refused at bootstrap', async () => {
+  it('static: an invalid path is refused at bootstrap', async () => {
     await expect(bootstrap(ShopModule, { ...quiet, static: { assets: root } })).rejects.toThrow(
       'path "assets" is relative',
     )
@@ -358,7 +358,7 @@ describe('static at the top, with a fallback', () => {
     expect([answer.status, answer.body]).toEqual([status, body])
   })
 
-  it('static: a page of the fallback is sent as HTML and differs by Accept', async () => {
+  it('static: the fallback page is sent as HTML and varies by Accept', async () => {
     await using app = await start('index.html')
     const { headers } = await app.inject({ url: '/orders/7', headers: html })
     expect(headers['content-type']).toBe('text/html; charset=utf-8')
@@ -366,13 +366,13 @@ describe('static at the top, with a fallback', () => {
     expect(headers).not.toHaveProperty('content-disposition')
   })
 
-  it('static: without a fallback nothing is sent in place of a missing file', async () => {
+  it('static: without a fallback a missing file is 404', async () => {
     await using app = await start()
     expect((await app.inject({ url: '/orders/7', headers: html })).status).toBe(404)
     expect((await app.inject('/.well-known/security.txt')).status).toBe(200)
   })
 
-  it('static: files of the folder win over a <rest:path> route, and nothing else does', async () => {
+  it('static: files of the folder win over a <rest:path> route, but not over other routes', async () => {
     @Controller
     class RestController {
       @Get('/<rest:path>') rest(rest: string) {

@@ -1,4 +1,4 @@
-/** Source: specification, Authentication; decisions, Access to routes. Titles begin with the statement they show. */
+/** Source: specification, Authentication; decisions, Access to routes. Titles begin with the statement that they check. */
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
@@ -69,7 +69,7 @@ describe('Authentication', () => {
     }
   })
 
-  it('Authentication 3: the static key and an RS256 token let in', async () => {
+  it('Authentication 3: the static key and an RS256 token are accepted', async () => {
     expect((await get('/items/private', apiKey)).json()).toEqual({ sub: null, by: 'key' })
     expect((await get('/items/private', token())).json()).toEqual({ sub: 'ada', by: 'token' })
   })
@@ -78,7 +78,7 @@ describe('Authentication', () => {
     { key: undefined, sent: [''] },
     { key: '', sent: ['', ' '] },
     { key: '   ', sent: ['', '   '] },
-  ])('Authentication 3: a static key $key lets nobody in', async ({ key, sent }) => {
+  ])('Authentication 3: a static key $key accepts no request', async ({ key, sent }) => {
     const keyless = await startGated({ env: { ...env, APP_API_KEY: key } })
     for (const bearer of sent) expectUnauthorized(await get('/items/private', bearer, keyless))
     expectUnauthorized(await get('/items/private', undefined, keyless))
@@ -105,7 +105,7 @@ describe('Authentication', () => {
   }
 
   it.each(Object.keys(forged()))(
-    'Authentication 3: %s is answered like any other',
+    'Authentication 3: a token that is %s gets the same 401',
     async (name) => {
       const authorization = forged()[name] ?? ''
       expectUnauthorized(await app.inject({ url: '/items/private', headers: { authorization } }))
@@ -126,7 +126,7 @@ describe('Authentication', () => {
     }
   })
 
-  it('Authentication 4: getToken makes a token that is good here and elsewhere', async () => {
+  it('Authentication 4: getToken makes a token that the application and other verifiers accept', async () => {
     const made = await app.get(Auth).getToken({ sub: 'ada' })
     expect((await get('/items/private', made)).json()).toEqual({ sub: 'ada', by: 'token' })
     expect(jsonwebtoken.verify(made, publicPem, { algorithms: ['RS256'] })).toMatchObject({
@@ -145,7 +145,7 @@ describe('Authentication', () => {
     expect(answer.json()).toEqual({ body: { paid: true }, user: null })
   })
 
-  it('Optional sign-in: an open route whose handler names user reads a token that comes', async () => {
+  it('Optional sign-in: a public route whose handler takes `user` checks a token that is sent', async () => {
     const hook = (given?: string) => app.inject({ url: '/items/webhook', json: {}, token: given })
     expect((await hook()).json()).toEqual({ body: {}, user: null })
     expect((await hook(token())).json()).toMatchObject({ body: {}, user: { sub: 'ada' } })
@@ -153,11 +153,11 @@ describe('Authentication', () => {
     expectUnauthorized(await hook(token({ exp: 1 })))
   })
 
-  it('Optional sign-in: an open route whose handler does not name user looks at no token', async () => {
+  it('Optional sign-in: a public route whose handler does not take `user` ignores tokens', async () => {
     expect((await get('/items', 'bad')).status).toBe(200)
   })
 
-  it('Authentication 5: the nearest decorator counts whole', async () => {
+  it('Authentication 5: the nearest decorator replaces the others completely', async () => {
     const plain = token()
     expectUnauthorized(await get('/closed'))
     expect((await get('/closed', plain)).status).toBe(403)
@@ -225,7 +225,7 @@ describe('Authentication', () => {
   })
 })
 
-/** HEAD has no body to compare; its head must say the same. */
+/** Adds the body that HEAD lacks, so that its status and headers can be compared. */
 function withBody(answer: InjectResponse): InjectResponse {
   expect(answer.body).toBe('')
   return { ...answer, body: '{"error":"Unauthorized"}' }

@@ -69,7 +69,7 @@ describe('basePath', () => {
     '/api/filigree.min.js.map',
     '/api/files/client.md',
     '/api/graphql?query={lamps{id}}',
-  ])('%s is there', async (url) => {
+  ])('%s is found', async (url) => {
     expect((await app.inject(url)).status).toBe(200)
   })
 
@@ -105,11 +105,11 @@ describe('basePath', () => {
     expect(answer.headers.location).toBe(sent)
   })
 
-  it('is before the Location of a reply', async () => {
+  it('is added to the Location of a reply', async () => {
     expect((await app.inject('/api/items/created')).headers.location).toBe('/api/items/7')
   })
 
-  it('is named once by the document', async () => {
+  it('is in the servers of the document only', async () => {
     expect(app.openapi.servers).toEqual([{ url: '/api' }])
     expect(Object.keys(app.openapi.paths ?? {})).toContain('/items/{id}')
     const servers = ['https://shop.example', 'https://shop.example/api/']
@@ -124,14 +124,14 @@ describe('basePath', () => {
     ])
   })
 
-  it('is in the page of the IDE', async () => {
+  it('is in the URLs of the GraphQL IDE', async () => {
     const page = await app.inject({ url: '/api/graphql', headers: { accept: 'text/html' } })
     expect(page.body).toContain('/api/graphql/ide/')
     const start = await app.inject('/api/graphql/ide/initial_options.js')
     expect(start.body).toContain('/api/graphql')
   })
 
-  it('the served client asks below it by itself', async () => {
+  it('the served client sends its requests below it', async () => {
     const { body } = await app.inject('/api/filigree.js')
     const asked: string[] = []
     const fetch = (url: string) => {
@@ -155,7 +155,7 @@ describe('basePath', () => {
     expect(asked).toEqual(['/api/items/7'])
   })
 
-  it('routes say it', () => {
+  it('is in the paths of app.routes', () => {
     expect(app.routes[0]?.path).toBe('/api/items/<id:int>')
   })
 
@@ -166,7 +166,7 @@ describe('basePath', () => {
     },
   )
 
-  it('/ is none', async () => {
+  it('/ is the same as no base path', async () => {
     await using plain = await bootstrap(ItemModule, { ...quiet, basePath: '/' })
     expect((await plain.inject('/items/7')).status).toBe(200)
     expect(plain.openapi.servers).toEqual([{ url: '/' }])

@@ -1,4 +1,4 @@
-/** Source: decisions, Requests. Titles begin with the statement they show; uploads have a file of their own. */
+/** Source: decisions, Requests. Titles begin with the statement that they check. Uploads have their own file. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest, InjectResponse } from '../../src/index.js'
 import { bodyOf, exchange, statusOf } from '../bootstrap/raw-client.js'
@@ -40,7 +40,7 @@ describe('Request body parsing', () => {
     expect([answer.status, answer.json()]).toEqual([200, expected])
   })
 
-  it('Requests, media type: a body without one is handed over as bytes', async () => {
+  it('Requests, media type: a body without a media type is passed as bytes', async () => {
     const answer = await app.inject({ method: 'POST', url: '/any', body: '{}' })
     expect(answer.json()).toEqual({ bytes: '{}' })
   })
@@ -53,7 +53,7 @@ describe('Request body parsing', () => {
     },
   )
 
-  it('Requests, media type: a +json type is JSON whatever stands before the plus', async () => {
+  it('Requests, media type: every type that ends with +json is JSON', async () => {
     const answer = await post(`${form}+json`, '{"name":"Lamp","qty":"3"}', '/item')
     expect([answer.status, answer.json()]).toMatchObject([
       400,
@@ -112,16 +112,16 @@ describe('Requests, urlencoded', () => {
     expectError(await post(form, body), 400, message)
   })
 
-  it('Requests, urlencoded: a foreign charset is 415', async () => {
+  it('Requests, urlencoded: a charset other than UTF-8 is 415', async () => {
     expectError(await post(`${form}; charset=latin1`, 'a=1'), 415, /^Only UTF-8/)
   })
 
-  it('Requests, urlencoded: brackets are letters, nothing is nested', async () => {
+  it('Requests, urlencoded: brackets in names have no meaning', async () => {
     const answer = await post(form, 'a[b]=1&a[__proto__][x]=2')
     expect(answer.json()).toEqual({ body: { 'a[b]': '1', 'a[__proto__][x]': '2' } })
   })
 
-  it('Requests, urlencoded: a form is no list', async () => {
+  it('Requests, urlencoded: a form is 400 where a list is declared', async () => {
     const answer = await app.inject({ url: '/items', form: { name: 'Lamp' } })
     expect([answer.status, answer.json()]).toMatchObject([
       400,
@@ -144,12 +144,12 @@ describe('Requests, empty body', () => {
     expect(answer.json()).toEqual({ nothing: true })
   })
 
-  it.each(empty)('Requests, empty body: %s is 400 where one is declared', async (_, request) => {
+  it.each(empty)('Requests, empty body: %s is 400 where the route declares a body', async (_, request) => {
     const answer = await app.inject({ method: 'POST', url: '/item', ...request })
     expectError(answer, 400, /^A body is required\.$/)
   })
 
-  it('Requests, empty body: chunks without a byte are none', async () => {
+  it('Requests, empty body: a chunked body without bytes is empty', async () => {
     const head = `Host: x\r\nContent-Type: ${json}\r\nTransfer-Encoding: chunked\r\nConnection: close`
     const any = await exchange(app.url, `POST /any HTTP/1.1\r\n${head}\r\n\r\n0\r\n\r\n`)
     expect(any).toContain('"nothing":true')

@@ -1,4 +1,4 @@
-/** An application that shows in its answers what became of a request's body and head. */
+/** An application whose responses show the parsed body and headers of the request. */
 import {
   bootstrap,
   Controller,
@@ -18,7 +18,7 @@ class Item {
   @Field('integer', { optional: true }) qty?: number
 }
 
-/** What a handler got, so that an answer can show it. */
+/** The body as a handler got it, in a form that JSON can show. */
 function seen(body: unknown): object {
   if (body === undefined) return { nothing: true }
   if (body instanceof Uint8Array) return { bytes: Buffer.from(body).toString('latin1') }

@@ -1,4 +1,4 @@
-/** What caches may keep of answers that were made for one caller. Source: decisions, Responses; RFC 9111. */
+/** Cache-Control and Vary of responses for one caller and for all callers. Source: decisions, Responses; RFC 9111. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Controller,
@@ -96,7 +96,7 @@ const rulesOf = ({ headers }: InjectResponse) => ({
 })
 const ofOne = { rule: 'private, no-store', vary: 'Authorization' }
 
-describe('an answer made for a token', () => {
+describe('a response to a token', () => {
   it.each(['/secured', '/secured/text', '/secured/none', '/secured/missing', '/secured/admin'])(
     'is private, no-store from %s',
     async (url) => {
@@ -104,25 +104,25 @@ describe('an answer made for a token', () => {
     },
   )
 
-  it('is so for the static key too', async () => {
+  it('is private for the static key too', async () => {
     expect(rulesOf(await app.inject({ url: '/secured', token: apiKey }))).toEqual(ofOne)
   })
 
-  it('brings its Vary where nobody was let in', async () => {
+  it('has its Vary header if it is a 401', async () => {
     expect(rulesOf(await app.inject('/secured')).vary).toBe('Authorization')
   })
 
   it.each([
-    { said: 'private, max-age=60', sent: 'private, max-age=60' },
-    { said: 'max-age=5, PRIVATE', sent: 'max-age=5, PRIVATE' },
-    { said: 'public, max-age=60', sent: 'private, no-store' },
-    { said: 'max-age=60', sent: 'private, no-store' },
-    { said: 'no-cache', sent: 'private, no-store' },
-    { said: 'private, public', sent: 'private, no-store' },
-    { said: 'private, s-maxage=60', sent: 'private, no-store' },
-    { said: 'private="set-cookie", max-age=60', sent: 'private, no-store' },
-  ])('says $sent where the handler says $said', async ({ said, sent }) => {
-    const headers = { 'x-rule': said }
+    { handlerRule: 'private, max-age=60', sent: 'private, max-age=60' },
+    { handlerRule: 'max-age=5, PRIVATE', sent: 'max-age=5, PRIVATE' },
+    { handlerRule: 'public, max-age=60', sent: 'private, no-store' },
+    { handlerRule: 'max-age=60', sent: 'private, no-store' },
+    { handlerRule: 'no-cache', sent: 'private, no-store' },
+    { handlerRule: 'private, public', sent: 'private, no-store' },
+    { handlerRule: 'private, s-maxage=60', sent: 'private, no-store' },
+    { handlerRule: 'private="set-cookie", max-age=60', sent: 'private, no-store' },
+  ])('is $sent if the handler sets $handlerRule', async ({ handlerRule, sent }) => {
+    const headers = { 'x-rule': handlerRule }
     for (const fresh of [undefined, { iat: now() - 590, exp: now() + 10 }]) {
       const answer = await app.inject({ url: '/secured/rule', headers, token: token(fresh) })
       expect(rulesOf(answer).rule).toBe(sent)
@@ -131,8 +131,8 @@ describe('an answer made for a token', () => {
   })
 })
 
-describe('an answer for everybody', () => {
-  it('says what its handler says', async () => {
+describe('a public response', () => {
+  it('has the Cache-Control of its handler', async () => {
     expect(rulesOf(await app.inject('/open'))).toEqual({ rule: undefined, vary: undefined })
     const shared = { rule: 'public, max-age=60', vary: undefined }
     expect(rulesOf(await app.inject('/public'))).toEqual(shared)
@@ -140,16 +140,16 @@ describe('an answer for everybody', () => {
   })
 })
 
-describe('an answer that hands out a token or a cookie', () => {
+describe('a response with a token or a cookie', () => {
   it.each(['/login', '/theme', '/visit'])('is private, no-store from %s', async (url) => {
     expect(rulesOf(await app.inject({ method: 'POST', url })).rule).toBe('private, no-store')
   })
 })
 
-describe('what CDNs heed in the place of Cache-Control', () => {
+describe('headers that CDNs prefer to Cache-Control', () => {
   const names = ['cdn-cache-control', 'cloudflare-cdn-cache-control', 'surrogate-control']
 
-  it('is left out of an answer for one caller, and of no other', async () => {
+  it('are removed from a response for one caller, and from no other response', async () => {
     const open = await app.inject('/cdn')
     expect(names.map((name) => open.headers[name] === undefined)).toEqual([false, false, false])
     const personal = await app.inject('/cdn?visit=1')
@@ -159,8 +159,8 @@ describe('what CDNs heed in the place of Cache-Control', () => {
   })
 })
 
-describe('an answer made for a session', () => {
-  it('is private where there is one, and varies where there is none', async () => {
+describe('a response that read the session', () => {
+  it('is private with a session, and varies by cookie without one', async () => {
     const { headers } = await app.inject({ method: 'POST', url: '/visit' })
     const cookie = headers['set-cookie']?.split(';', 1)[0] ?? ''
     expect(rulesOf(await app.inject('/visitor'))).toEqual({
@@ -173,7 +173,7 @@ describe('an answer made for a session', () => {
     })
   })
 
-  it('is none where nobody looks at it', async () => {
+  it('is public if the handler does not read the session', async () => {
     const { headers } = await app.inject({ method: 'POST', url: '/visit' })
     const cookie = headers['set-cookie']?.split(';', 1)[0] ?? ''
     expect(rulesOf(await app.inject({ url: '/request', headers: { cookie } }))).toEqual({
@@ -184,7 +184,7 @@ describe('an answer made for a session', () => {
 })
 
 describe('GraphQL', () => {
-  it('lets everybody keep what is for everybody', async () => {
+  it('marks public results as public', async () => {
     const { maxAge } = graphql
     const rule = maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache'
     expect(rulesOf(await app.inject('/graphql?query={hello}'))).toEqual({
@@ -193,7 +193,7 @@ describe('GraphQL', () => {
     })
   })
 
-  it('keeps an answer with a session private', async () => {
+  it('marks a result with a session as private', async () => {
     const first = await app.inject('/graphql?query={visits}')
     expect(first.headers['set-cookie']).toMatch(/^app_session=/)
     expect(rulesOf(first).rule).toBe('private, no-store')
@@ -206,7 +206,7 @@ describe('GraphQL', () => {
     })
   })
 
-  it('keeps an answer to a token private', async () => {
+  it('marks a result for a token as private', async () => {
     const { headers } = await app.inject({ url: '/graphql?query={hello}', token: token() })
     expect(headers['cache-control']).toBe('private, no-store')
   })

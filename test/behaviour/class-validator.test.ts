@@ -1,4 +1,4 @@
-/** Source: public API, 1: classes described by class-validator. Titles begin with the statement. */
+/** Source: public API, 1: classes described by class-validator. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   ArrayMaxSize,
@@ -27,7 +27,7 @@ import {
 } from '../../src/index.js'
 import { faultsOf } from './answers.js'
 
-/** A rule of the application's own, which answers by a promise. */
+/** A custom asynchronous rule. */
 function IsFree() {
   return (target: object, propertyName: string): void => {
     registerDecorator({
@@ -55,7 +55,7 @@ class Signup {
   @IsOptional() @IsString({ each: true }) @ArrayMaxSize(2) roles?: string[]
 }
 
-/** Both beside each other. */
+/** Described by both `@Field` and class-validator. */
 class Both {
   @Field('string') @IsEmail() mail!: string
   @Field('integer', { min: 1 }) @Max(5) stars!: number
@@ -94,13 +94,13 @@ const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject
 describe('class-validator', () => {
   const signup = { mail: 'a@b.example', age: 30, name: 'Ada', address: { city: 'Rome' } }
 
-  it('class-validator: a class described by it alone is checked and built', async () => {
+  it('class-validator: a class without @Field is validated and instantiated', async () => {
     const answer = await post('/signup', { ...signup, plan: null, roles: ['x'] })
     expect([answer.status, answer.json()]).toEqual([200, { isSignup: true, isAddress: true }])
     expect(seen).toEqual({ ...signup, plan: null, roles: ['x'] })
   })
 
-  it('class-validator: its messages, with the name of the constraint as code', async () => {
+  it('class-validator: field errors have its messages and the constraint name as code', async () => {
     const answer = await post('/signup', {
       mail: 'x',
       age: 17.5,
@@ -132,11 +132,11 @@ describe('class-validator', () => {
     expect(faults).toContainEqual({ path: 'name', code: 'isFree', message: 'name is taken' })
   })
 
-  it.each([null, [], 'text', [signup]])('class-validator: %j is no object', async (body) => {
+  it.each([null, [], 'text', [signup]])('class-validator: %j is refused, because it is not an object', async (body) => {
     expect(faultsOf(await post('/signup', body))).toMatchObject([{ path: '', code: 'type' }])
   })
 
-  it('class-validator: beside @Field both hold', async () => {
+  it('class-validator: its rules and those of @Field apply together', async () => {
     expect((await post('/both', { mail: 'a@b.example', stars: 5 })).status).toBe(200)
     expect(faultsOf(await post('/both', { mail: 'x', stars: 6 }))).toMatchObject([
       { path: 'mail', code: 'isEmail' },
@@ -166,7 +166,7 @@ describe('Rules about a Date', () => {
   @Module({ controllers: [Visits] })
   class VisitModule {}
 
-  it('get a Date that is made of ISO 8601 text, in JSON and in forms', async () => {
+  it('get a Date made from ISO 8601 text, in JSON and in forms', async () => {
     const app = await bootstrap(VisitModule, { listen: false, logger: false, env: {} })
     try {
       const at = '2026-11-20T12:00:00+02:00'

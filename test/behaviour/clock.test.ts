@@ -1,4 +1,4 @@
-/** The time of an application is its Clock's: tests move it without touching the system's. */
+/** The application takes its time from its Clock, so tests move it without changing the system time. */
 import { describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap, Clock, Controller, Get, Module, Post, NoAuth, Secured } from 'filigree'
 import type { Session } from 'filigree'
@@ -53,7 +53,7 @@ async function start(): Promise<{
 }
 
 describe('Clock', () => {
-  it('ends tokens', async () => {
+  it('expires tokens', async () => {
     const { app, clock } = await start()
     const token = await app.get(Auth).getToken({ sub: '7' }, { expiresIn: '1h' })
     expect((await app.inject({ url: '/own', token })).status).toBe(200)
@@ -62,7 +62,7 @@ describe('Clock', () => {
     await app.close()
   })
 
-  it('ends windows of limits', async () => {
+  it('ends the windows of rate limits', async () => {
     const { app, clock } = await start()
     expect((await app.inject('/rare')).status).toBe(200)
     const refused = await app.inject('/rare')
@@ -73,7 +73,7 @@ describe('Clock', () => {
     await app.close()
   })
 
-  it('ends sessions', async () => {
+  it('expires sessions', async () => {
     const { app, clock } = await start()
     const visit = (cookie?: string) =>
       app.inject({
@@ -88,7 +88,7 @@ describe('Clock', () => {
     await app.close()
   })
 
-  it('ends kept answers', async () => {
+  it('expires cached responses', async () => {
     const { app, clock } = await start()
     const first = (await app.inject('/kept')).json()
     expect((await app.inject('/kept')).json()).toEqual(first)
@@ -97,7 +97,7 @@ describe('Clock', () => {
     await app.close()
   })
 
-  it('is the one that a provider asks', async () => {
+  it('is the instance that providers get', async () => {
     const { app, clock } = await start()
     expect(app.get(Clock)).toBe(clock)
     await app.close()

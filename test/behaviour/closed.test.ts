@@ -1,4 +1,4 @@
-/** Source: decisions, Access to routes. Titles begin with the statement they show. */
+/** Source: decisions, Access to routes. Titles begin with the statement that they check. */
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -65,7 +65,7 @@ async function start(
   })
 }
 
-/** A database with its tables: in production none are made. */
+/** Creates a database with its tables, because production creates none. @returns its URL */
 async function prepared(): Promise<string> {
   const database = `sqlite:${join(folder, `${++count}.db`)}`
   await start({ database })
@@ -93,7 +93,7 @@ describe('Closed', () => {
     '/metrics',
   ]
 
-  it('Closed: documentation, document, IDE and metrics are closed too', async () => {
+  it('Closed: documentation, OpenAPI document, IDE and metrics need a token too', async () => {
     await start({ auth: { closed: true } })
     const token = await app.get(Auth).getToken({ sub: 'ann' })
     for (const url of ['/pages', ...doors]) {
@@ -105,20 +105,20 @@ describe('Closed', () => {
     expect(await status('/health/live')).toBe(200)
   })
 
-  it('Closed: each may say otherwise', async () => {
+  it('Closed: each of them can be made public', async () => {
     const docs = { secured: false }
     await start({ auth: { closed: true }, docs, graphql: { ide: true } }, { secured: false })
     for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
     expect((await app.inject({ url: '/graphql', headers: html })).body).toContain('<html')
   })
 
-  it('Closed: without it they stay as they were', async () => {
+  it('Closed: without the option they are public', async () => {
     await start({})
     for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
     expect(lines.filter(({ message }) => message.startsWith('Everybody may'))).toEqual([])
   })
 
-  it('Closed: the start in production says in one line what is open', async () => {
+  it('Closed: the start in production lists in one line what is public', async () => {
     const database = await prepared()
     await start(
       { static: { '/assets': 'test' }, auth: { keys: false }, database },
@@ -141,11 +141,11 @@ describe('Closed', () => {
       'POST /mcp',
     ])
       expect(said).toContain(one)
-    // Routes for modules alone, such as the tools of records.
+    // Routes that only modules use, such as the tools of records.
     expect(said).not.toContain('~')
   })
 
-  it('Closed: with everything closed the line names what still is open', async () => {
+  it('Closed: the line lists what is public in spite of the option', async () => {
     const database = await prepared()
     const cors = { origins: ['https://shop.example'] }
     await start(

@@ -1,4 +1,4 @@
-/** Source: decisions, Validation and fields. Fields of queries and forms. Titles begin with the statement. */
+/** Source: decisions, Validation and fields. Fields of queries and forms. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Validation of text', () => {
-  it('Conversion: a query is converted by kind', async () => {
+  it('Conversion: a query is converted to the kinds of its fields', async () => {
     const url = '/search?limit=20&full=1&near=-.5&since=2026-11-20T10:00Z&tag=a&tag=b&q=a+b'
     expect((await app.inject(url)).json()).toEqual({
       isSearch: true,
@@ -117,19 +117,19 @@ describe('Validation of text', () => {
   })
 
   it.each(['{"__proto__":{"a":1}}', '[{"constructor":{"prototype":1}}]', '[', 'NaN'])(
-    'Conversion: %j in a form is no value for a json field',
+    'Conversion: %j in a form is refused for a json field',
     async (data) => {
       const answer = await app.inject({ url: '/note', form: { name: 'x', data } })
       expect(faultsOf(answer)).toMatchObject([{ path: 'data', code: 'type' }])
     },
   )
 
-  it('Conversion: "" in a form is no value of an optional json field', async () => {
+  it('Conversion: "" in a form leaves out an optional json field', async () => {
     const answer = await app.inject({ url: '/note', form: { name: 'x', data: '' } })
     expect(answer.status).toBe(200)
   })
 
-  it('Conversion: a form is converted like a query, nested classes written as JSON', async () => {
+  it('Conversion: a form is converted like a query, and nested classes are JSON', async () => {
     const form = { customer: 'Ada', price: '9.50', gift: 'true', lines: '{"sku":"ab","qty":2}' }
     expect((await app.inject({ url: '/orders', form })).json()).toEqual({
       isOrder: true,

@@ -86,7 +86,7 @@ const page = { 'sec-fetch-site': 'same-origin' }
 const old = (): string => token({ iat: now() - 590, exp: now() + 10, jti: 'old' })
 
 describe('the cookie of a sign-in', () => {
-  it('is HttpOnly, Lax, for this host alone and, over https, Secure', async () => {
+  it('is HttpOnly, Lax, only for this host and, over https, Secure', async () => {
     const { headers } = await ask('/login', { method: 'POST' })
     const token = headers.get('freshtoken') ?? ''
     expect(headers.get('set-cookie')).toMatch(
@@ -96,7 +96,7 @@ describe('the cookie of a sign-in', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  it('has neither prefix nor Secure over http', async () => {
+  it('has no prefix and no Secure over http', async () => {
     const { headers } = await ask('/login', { method: 'POST', base: 'http://shop.example' })
     expect(headers.get('set-cookie')).toMatch(
       /^app_token=[\w.-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -115,14 +115,14 @@ describe('the cookie of a sign-in', () => {
 })
 
 describe('a read by cookie', () => {
-  it('is let in, its answer private and dependent on the cookie', async () => {
+  it('is accepted, and its response is private and varies by cookie', async () => {
     const answer = await ask('/me', { headers: { cookie: secure(token()) } })
     expect(await answer.json()).toEqual({ sub: 'ada', by: 'token' })
     expect(answer.headers.get('cache-control')).toBe('private, no-store')
     expect(answer.headers.get('vary')).toBe('Authorization, Cookie')
   })
 
-  it('needs no page of ours: links lead here too', async () => {
+  it('is accepted from links of other sites', async () => {
     const headers = { cookie: secure(token()), 'sec-fetch-site': 'cross-site' }
     expect((await ask('/me', { headers })).status).toBe(200)
   })
@@ -137,28 +137,28 @@ describe('a read by cookie', () => {
     { cookie: 'nonsense', text: () => secure('nonsense') },
     { cookie: 'an empty one', text: () => secure('') },
     {
-      cookie: 'a blank before the prefix that is no space',
+      cookie: 'a no-break space before the prefix',
       text: () => `\u00a0${secure(token())}`,
     },
     { cookie: 'the prefix in another case', text: () => secure(token()).replace('H', 'h') },
-    { cookie: 'another name that ends alike', text: () => `x${secure(token())}` },
+    { cookie: 'another name with the same end', text: () => `x${secure(token())}` },
   ])('is 401 with $cookie', async ({ text }) => {
     expect((await ask('/me', { headers: { cookie: text() } })).status).toBe(401)
   })
 
-  it('does not take the name with prefix over http', async () => {
+  it('ignores the name with prefix over http', async () => {
     const headers = { cookie: secure(token()) }
     expect((await ask('/me', { base: 'http://shop.example', headers })).status).toBe(401)
   })
 
-  it('clears a cookie that is no good any more', async () => {
+  it('clears a cookie whose token has expired', async () => {
     const expired = token({ exp: now() - 60 })
     const { headers, status } = await ask('/me', { headers: { cookie: secure(expired) } })
     expect(status).toBe(401)
     expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0; Path=\/;/)
   })
 
-  it('counts for nothing beside Authorization', async () => {
+  it('ignores the cookie if there is an Authorization header', async () => {
     const headers = { cookie: secure(token()), authorization: 'Bearer nonsense' }
     const answer = await ask('/me', { headers })
     expect(answer.status).toBe(401)
@@ -169,14 +169,14 @@ describe('a read by cookie', () => {
 })
 
 describe('rotation', () => {
-  it('goes on in the cookie for who came by cookie', async () => {
+  it('sends the next token in the cookie if the token came in the cookie', async () => {
     const { headers } = await ask('/me', { headers: { cookie: secure(old()) } })
     expect(headers.get('freshtoken')).toBeNull()
     const fresh = /^__Host-app_token=([\w.-]+);/.exec(headers.get('set-cookie') ?? '')?.[1]
     expect((await ask('/me', { headers: { cookie: secure(fresh ?? '') } })).status).toBe(200)
   })
 
-  it('goes on in FreshToken for who came by header', async () => {
+  it('sends the next token in FreshToken if the token came in the header', async () => {
     const headers = { cookie: secure(token()), authorization: `Bearer ${old()}` }
     const answer = await ask('/me', { headers })
     expect(answer.headers.get('freshtoken')).toEqual(expect.any(String))
@@ -184,11 +184,11 @@ describe('rotation', () => {
   })
 })
 
-describe('rotation and pages of others', () => {
+describe('rotation and pages of other sites', () => {
   const write = (headers: Record<string, string>) =>
     ask('/notes', { method: 'POST', json: {}, headers })
 
-  it('a write of theirs gets no next token, and clears none', async () => {
+  it('a write from another site gets no next token and clears no cookie', async () => {
     for (const cookie of [secure(old()), secure(token({ exp: now() - 60 })), secure('nonsense')]) {
       const { status, headers } = await write({ cookie, 'sec-fetch-site': 'cross-site' })
       expect([status, headers.get('set-cookie'), headers.get('freshtoken')]).toEqual([
@@ -199,19 +199,19 @@ describe('rotation and pages of others', () => {
     }
   })
 
-  it('a write of ours gets it in the cookie alone', async () => {
+  it('a write from the own site gets the next token only in the cookie', async () => {
     const { status, headers } = await write({ ...page, cookie: secure(old()) })
     expect([status, headers.get('freshtoken')]).toEqual([200, null])
     expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=ey/)
   })
 
-  it('two cookies, of which one was planted, are 401 and leave both', async () => {
+  it('two cookies, one of them planted, are 401 and neither is cleared', async () => {
     const cookie = `${secure(token())}; ${secure(token({ sub: 'eve' }))}`
     const { status, headers } = await write({ ...page, cookie })
     expect([status, headers.get('set-cookie')]).toEqual([401, null])
   })
 
-  it('what was under way when somebody signed out brings no token that is good', async () => {
+  it('requests that run during a sign-out get no valid token', async () => {
     const cookie = secure(token({ iat: now() - 590, exp: now() + 10, jti: 'leaves' }))
     const [reads, out] = await Promise.all([
       Promise.all([1, 2, 3].map(() => ask('/me', { headers: { cookie } }))),
@@ -230,13 +230,13 @@ describe('a write by cookie', () => {
     ask('/notes', { method: 'POST', json: { n: 1 }, headers: { ...headers, cookie } })
 
   it.each([
-    { from: 'a page of ours', headers: page },
-    { from: 'our origin, where no browser says more', headers: { origin } },
+    { from: 'a page of the same origin', headers: page },
+    { from: 'the same Origin without Sec-Fetch-Site', headers: { origin } },
     {
-      from: 'a page of ours, whatever the origin says',
+      from: 'a page of the same origin with any Origin header',
       headers: { ...page, origin: 'https://x.example' },
     },
-  ])('is let in from $from', async ({ headers }) => {
+  ])('is accepted from $from', async ({ headers }) => {
     expect(await (await write(headers)).json()).toEqual({ body: { n: 1 }, sub: 'ada' })
   })
 
@@ -260,7 +260,7 @@ describe('a write by cookie', () => {
     expect(await answer.json()).toEqual({ error: 'Forbidden' })
   })
 
-  it('is refused before its body', async () => {
+  it('is refused before its body is read', async () => {
     await using listening = await startGated({
       listen: true,
       port: 0,
@@ -275,14 +275,14 @@ describe('a write by cookie', () => {
     expect(statusOf(answer)).toBe(403)
   })
 
-  it('is asked for nothing where Authorization lets it in, or nobody has to be', async () => {
+  it('is not checked with an Authorization header or on a public route', async () => {
     const headers = { authorization: `Bearer ${token()}`, cookie: secure(token()) }
     expect((await ask('/notes', { method: 'POST', json: {}, headers })).status).toBe(200)
     const hook = await ask('/hook', { method: 'POST', headers: { cookie: secure(token()) } })
     expect(await hook.json()).toEqual({ user: null })
   })
 
-  it('that ends its token clears the cookie', async () => {
+  it('that revokes its token clears the cookie', async () => {
     const cookie = secure(token({ jti: 'signed-out' }))
     const answer = await ask('/logout', { method: 'POST', headers: { ...page, cookie } })
     expect(answer.status).toBe(200)
@@ -290,7 +290,7 @@ describe('a write by cookie', () => {
     expect((await ask('/me', { headers: { cookie } })).status).toBe(401)
   })
 
-  it('is heeded behind a proxy that ends TLS', async () => {
+  it('is accepted behind a proxy that ends TLS', async () => {
     await using behind = await startGated({ trustProxy: true, auth: { cookie: true } })
     const headers = {
       host: 'shop.example',
@@ -306,7 +306,7 @@ describe('GraphQL by cookie', () => {
   const post = (query: string, headers: Record<string, string>) =>
     ask('/graphql', { method: 'POST', json: { query }, headers })
 
-  it('reads by GET and by POST from a page of ours', async () => {
+  it('reads by GET, and by POST from a page of the same origin', async () => {
     const headers = { cookie: secure(token()) }
     expect(await (await ask('/graphql?query={me}', { headers })).json()).toEqual({
       data: { me: 'ada' },
@@ -316,7 +316,7 @@ describe('GraphQL by cookie', () => {
     })
   })
 
-  it('writes from a page of ours alone', async () => {
+  it('writes only from a page of the same origin', async () => {
     const headers = { cookie: secure(token()) }
     const good = await post('mutation { sign }', { ...headers, ...page })
     expect(await good.json()).toEqual({ data: { sign: 'ada' } })
@@ -326,8 +326,8 @@ describe('GraphQL by cookie', () => {
   })
 })
 
-describe('beside formToken', () => {
-  it('a write with both is judged by the cookie', async () => {
+describe('with formToken', () => {
+  it('a write with both is checked like one with the cookie', async () => {
     await using both = await startGated({ auth: { cookie: true, formToken: true } })
     const form = { formToken: token({ sub: 'bob' }) }
     const ask = (headers: Record<string, string>) => both.inject({ url: '/items', form, headers })
@@ -338,8 +338,8 @@ describe('beside formToken', () => {
   })
 })
 
-describe('cookie sign-in behind a proxy that nobody has named', () => {
-  it('goes by the public address: Secure, this host alone, and writes from its pages', async () => {
+describe('cookie sign-in behind a proxy that is not configured', () => {
+  it('uses the public URL: Secure, only for this host, and writes only from its pages', async () => {
     const more = { publicUrl: 'https://desk.example', listen: false, logger: false, env: {} }
     await using own = await bootstrap(AppModule, { ...more, auth: { cookie: true } })
     const login = await own.inject({ method: 'POST', url: '/login' })
@@ -349,7 +349,7 @@ describe('cookie sign-in behind a proxy that nobody has named', () => {
     const status = async (headers: object, method = 'GET', url = '/me'): Promise<number> =>
       (await own.inject({ method, url, headers: { ...headers } })).status
     expect(await status({ cookie: pair })).toBe(200)
-    // What another host below the same domain can set is none.
+    // A cookie without the prefix could be set by another host of the same domain.
     expect(await status({ cookie: pair.replace('__Host-', '') })).toBe(401)
     const origins = ['https://desk.example', 'https://evil.example', 'null']
     const statuses = origins.map((origin) => status({ cookie: pair, origin }, 'POST', '/logout'))
@@ -374,15 +374,15 @@ describe('a sign-in from another site', () => {
     { 'sec-fetch-site': 'none' },
     { 'sec-fetch-site': 'same-site', origin: 'http://www.desk.example' },
     { origin: 'http://desk.example' },
-  ])('is none with %j', async (headers) => {
+  ])('is not detected with %j', async (headers) => {
     expect(await signIn(app, headers)).toEqual([200, true])
   })
 
-  it('is let in where the reply says so', async () => {
+  it('is accepted if the reply allows it', async () => {
     expect(await signIn(app, { 'sec-fetch-site': 'cross-site' }, '/link')).toEqual([200, true])
   })
 
-  it('is let in from an origin that CORS allows with credentials', async () => {
+  it('is accepted from an origin that CORS allows with credentials', async () => {
     const options = { listen: false, logger: false, env, auth: { cookie: true } } as const
     const origins = [shop]
     for (const [credentials, result] of [
@@ -404,7 +404,7 @@ describe('a sign-in from another site', () => {
     }
   })
 
-  it('is as before where no cookie carries the token', async () => {
+  it('is accepted if tokens are not sent in cookies', async () => {
     const options = { listen: false, logger: false, env } as const
     await using plain = await bootstrap(AppModule, options)
     expect(await signIn(plain, { 'sec-fetch-site': 'cross-site' })).toEqual([200, false])

@@ -1,4 +1,4 @@
-/** Which headers pages of other origins may send and read. Source: decisions, CORS and cookies. */
+/** The headers that pages of other origins may send and read. Source: decisions, CORS and cookies. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -90,7 +90,7 @@ describe('request headers that a pre-flight allows', () => {
     ['last-event-id', `${own}, Last-Event-ID`],
     ['authorization,if-none-match,if-match', `${own}, If-Match, If-None-Match`],
     ['idempotency-key', own],
-  ])('asked for %s without modules: %s', async (asked, list) => {
+  ])('requested %s without modules: %s', async (asked, list) => {
     await using app = await start()
     expect(await allowed(app, asked)).toBe(list)
   })
@@ -100,16 +100,16 @@ describe('request headers that a pre-flight allows', () => {
     ['tracing', [tracing()], 'traceparent, tracestate'],
     ['mcp', [mcp()], 'Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name'],
     ['a package', [audit()], 'X-Audit-Key'],
-  ])('are those of %s too', async (_, imports, more) => {
+  ])('include the headers of %s', async (_, imports, more) => {
     await using app = await start(imports)
     expect(await allowed(app, undefined)).toBe(`${own}, ${more}`)
     expect(await allowed(app, 'if-match')).toBe(`${own}, ${more}, If-Match`)
-    // Responses keep the list of the specification.
+    // Other responses have the list of the specification.
     const plain = await app.inject({ url: '/plain', headers: { origin } })
     expect(plain.headers['access-control-allow-headers']).toBe(own)
   })
 
-  it('are the header of versions too', async () => {
+  it('include the header of versions', async () => {
     await using app = await start([], { versions: { by: 'header', header: 'X-Shop-Version' } })
     expect(await allowed(app, undefined)).toBe(`${own}, X-Shop-Version`)
   })
@@ -126,12 +126,12 @@ describe('response headers that scripts may read', () => {
     ['/file', 'FreshToken, Content-Disposition, ETag'],
     ['/busy', 'FreshToken, Retry-After'],
     ['/own', 'FreshToken'],
-  ])('are those that the response of %s has: %s', async (url, list) => {
+  ])('name the headers of the response from %s: %s', async (url, list) => {
     await using app = await start()
     expect(await exposed(app, url)).toBe(list)
   })
 
-  it('are the limits of throttle', async () => {
+  it('include the headers of throttle', async () => {
     await using app = await start([throttle({ limit: '1/h' })])
     expect(await exposed(app, '/plain')).toBe('FreshToken, RateLimit-Policy, RateLimit')
     const names = String(await exposed(app, '/plain'))
@@ -140,13 +140,13 @@ describe('response headers that scripts may read', () => {
     expect(names).toEqual(['FreshToken', 'RateLimit', 'RateLimit-Policy', 'Retry-After'])
   })
 
-  it('are those of a package, and none of them twice', async () => {
+  it('include the headers of a package, each once', async () => {
     await using app = await start([audit()], { cors: { exposedHeaders: ['ETag'] } })
     expect(await exposed(app, '/own')).toBe('FreshToken, ETag, X-Audit')
     expect(await exposed(app, '/file')).toBe('FreshToken, ETag, Content-Disposition')
   })
 
-  it('are the tag of a row and the total of a list', async () => {
+  it('include the entity tag of a row and the total count of a list', async () => {
     @RecordClass({ version: true })
     class Note {
       @Field('id') id!: number
@@ -167,7 +167,7 @@ describe('response headers that scripts may read', () => {
 })
 
 describe('cors: false', () => {
-  it('sends no CORS header, with any response', async () => {
+  it('sends no CORS headers', async () => {
     await using app = await start([idempotent()], { cors: false })
     for (const url of ['/plain', '/file', '/events', '/busy', '/nothing']) {
       const { headers } = await app.inject({ url, headers: { origin } })
@@ -175,7 +175,7 @@ describe('cors: false', () => {
     }
   })
 
-  it('answers OPTIONS of a known path with 204 and Allow, of another with 404', async () => {
+  it('OPTIONS is 204 with Allow for a known path, and 404 for an unknown one', async () => {
     await using app = await start([], { cors: false })
     const headers = { origin, 'access-control-request-method': 'GET' }
     const known = await app.inject({ method: 'OPTIONS', url: '/plain', headers })

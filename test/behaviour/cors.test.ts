@@ -1,4 +1,4 @@
-/** Source: specification, Authentication 8; decisions, CORS and cookies. Titles begin with the statement they show. */
+/** Source: specification, Authentication 8; decisions, CORS and cookies. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { give, startAnswers } from './answer-application.js'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('CORS on every response', () => {
-  // A response with headers of the framework that pages cannot read otherwise names these too.
+  // Responses also expose those of their headers that pages cannot read by default.
   const named: Readonly<Record<string, string>> = {
     '/file/a.txt 200': 'FreshToken, ETag',
     '/file/a.txt 206': 'FreshToken, ETag, Content-Range',
@@ -57,7 +57,7 @@ describe('CORS on every response', () => {
     ['the documentation', 200, { url: '/swagger/openapi.json' }],
   ]
 
-  it.each(kinds)('Authentication 8: %s (%d) carries the headers', async (_, status, request) => {
+  it.each(kinds)('Authentication 8: %s (%d) has the CORS headers', async (_, status, request) => {
     give({ a: 1 })
     const answer = await app.inject(request)
     const exposed = named[`${request.url} ${status}`] ?? 'FreshToken'
@@ -65,7 +65,7 @@ describe('CORS on every response', () => {
     expect([answer.status, answer.headers]).toEqual([status, expect.objectContaining(headers)])
   })
 
-  it('Authentication 8: a 304 carries the headers', async () => {
+  it('Authentication 8: a 304 has the CORS headers', async () => {
     const { headers } = await app.inject('/file/a.txt')
     const condition = { 'if-none-match': headers.etag! }
     const answer = await app.inject({ url: '/file/a.txt', headers: condition })
@@ -73,7 +73,7 @@ describe('CORS on every response', () => {
     expect([answer.status, answer.headers]).toEqual([304, expect.objectContaining(exposed)])
   })
 
-  it('OPTIONS: a malformed path is 400, and its pre-flight 204 as on every path', async () => {
+  it('OPTIONS: a malformed path is 400, and its preflight is 204', async () => {
     const plain = await app.inject({ method: 'OPTIONS', url: '/file/%ZZ' })
     expect([plain.status, plain.headers]).toEqual([400, expect.objectContaining(cors)])
     const headers = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
@@ -83,7 +83,7 @@ describe('CORS on every response', () => {
     }
   })
 
-  it('CORS, an allow-list: listed origins are named, others are not, and Vary says so', async () => {
+  it('CORS, an allow-list: only listed origins are allowed, and Vary has Origin', async () => {
     const origins = ['https://shop.example']
     await using listed = await startAnswers({ listen: false, cors: { origins } })
     for (const [url, status] of [

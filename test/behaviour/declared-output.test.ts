@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -56,7 +56,7 @@ describe('Declared output', () => {
   const stored = { ...order, id: 7, secret: 's', rowid: 12, gift: false }
   const sent = { id: 7, customer: 'Ada', price: 9.5, lines: order.lines, gift: false }
 
-  it('returns: only declared fields that are not hidden leave, read-only ones among them', async () => {
+  it('returns: only declared fields are sent, with read-only and without hidden ones', async () => {
     given = stored
     expect((await app.inject('/one')).json()).toEqual(sent)
     given = reply({ ...stored, lines: [{ sku: 'ab', qty: 2, cost: 1 }] }, 201)
@@ -73,7 +73,7 @@ describe('Declared output', () => {
     expect((await app.inject('/list')).json()).toEqual([])
   })
 
-  it('returns: Page.of names items and counts', async () => {
+  it('returns: Page.of maps the items and adds the counts', async () => {
     expect((await app.inject('/page')).json()).toEqual({
       items: [{ sku: 'ab', qty: 1 }],
       total: 9,
@@ -98,13 +98,13 @@ describe('Declared output', () => {
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
   })
 
-  it('returns: an error that is returned is no data', async () => {
+  it('returns: a returned HttpError is sent as an error', async () => {
     given = new HttpError(409, 'Taken.')
     const answer = await app.inject('/one')
     expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
   })
 
-  it('returns: an object that holds itself is a masked 500', async () => {
+  it('returns: a circular object is a masked 500', async () => {
     const line: Record<string, unknown> = { sku: 'ab' }
     line.qty = line
     given = line

@@ -135,7 +135,7 @@ async function start() {
 }
 
 describe('interceptors with enter', () => {
-  it('stand in the order of all others, each at its place, and act once', async () => {
+  it('run at their positions in the order of all interceptors, each once', async () => {
     const app = await start()
     const answer = await app.inject({ url: '/order', json: { a: 1 } })
     expect(answer.json()).toEqual({ ok: true, body: { a: 1 }, around: true })
@@ -152,7 +152,7 @@ describe('interceptors with enter', () => {
     ])
   })
 
-  it('refuse by what they throw, at once or later, and their headers reach every answer', async () => {
+  it('refuse by throwing, synchronously or not, and their headers are in every response', async () => {
     const app = await start()
     const refused = await app.inject('/refused')
     expect([refused.status, refused.headers['x-why']]).toEqual([418, 'tea'])
@@ -164,7 +164,7 @@ describe('interceptors with enter', () => {
     expect([missing.status, missing.headers['x-entered']]).toEqual([404, 'gate'])
   })
 
-  it('are made of decorators too, and keep values with the request', async () => {
+  it('can be made by decorators, and store values with the request', async () => {
     const app = await start()
     const known = await app.inject('/known')
     expect(known.json()).toEqual({ who: 'ann at /known', other: 2 })
@@ -173,7 +173,7 @@ describe('interceptors with enter', () => {
     expect((await app.inject('/current')).headers['x-current']).toBe('true')
   })
 
-  it('stop the start where they are none', async () => {
+  it('stop the start if they have no method `enter` or `intercept`', async () => {
     class Neither {
       static before = 'gate' as const
     }

@@ -1,4 +1,4 @@
-/** `bootstrap(AppModule, { errors: { form, class } })`: one place for the body and the status of errors. */
+/** `bootstrap(AppModule, { errors: { form, class } })` sets the body and the status of all errors. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { IsIn, MinLength } from 'class-validator'
 import type { OpenAPIObject, ResponseObject } from 'openapi3-ts/oas31'
@@ -119,7 +119,7 @@ describe('errors.form', () => {
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  it('makes the errors before the handler, of paths without a route, and of the program, which stay masked', async () => {
+  it('formats errors before the handler, errors of unknown paths, and masked errors', async () => {
     const refused = await app.inject({ method: 'POST', url: '/orders' })
     expect([refused.status, refused.json()]).toEqual([
       401,
@@ -138,7 +138,7 @@ describe('errors.form', () => {
     ])
   })
 
-  it('keeps the headers of an error, also for clients that ask for problem details', async () => {
+  it('does not change the headers of an error, also if the client accepts problem details', async () => {
     const answer = await app.inject({
       url: '/orders/late',
       headers: { accept: 'application/problem+json' },
@@ -150,7 +150,7 @@ describe('errors.form', () => {
     expect(answer.json()).toMatchObject({ errors: { SERVICE_UNAVAILABLE: ['Later'] } })
   })
 
-  it('leaves the routes of packages and GraphQL as their clients know them', async () => {
+  it('does not change errors of packages and of GraphQL', async () => {
     expect(await get('/part')).toEqual([409, { error: 'Taken' }])
     const answer = await app.inject('/graphql?query={two}')
     expect(answer.json()).toMatchObject({
@@ -161,8 +161,8 @@ describe('errors.form', () => {
   it.each([
     ['throws', () => JSON.parse('{')],
     ['returns nothing', () => undefined],
-    ['returns a status that is no error', () => ({ status: 200, body: {} })],
-    ['returns what is not JSON', () => ({ body: () => 1 })],
+    ['returns a status below 400', () => ({ status: 200, body: {} })],
+    ['returns a body that is not JSON', () => ({ body: () => 1 })],
   ])('that %s is a masked 500, and logged', async (_, broken) => {
     const lines: unknown[] = []
     const error = (...line: unknown[]): void => void lines.push(line)
@@ -183,7 +183,7 @@ describe('the document', () => {
   const at = ({ paths }: OpenAPIObject, path: string, method: 'get' | 'post') =>
     (paths?.[path]?.[method]?.responses ?? {}) as Record<string, ResponseObject>
 
-  it('has the class of the errors and their statuses', async () => {
+  it('has the error class and the statuses', async () => {
     const document = await documentOf(app)
     const responses = at(document, '/orders', 'post')
     expect(Object.keys(responses).filter((status) => status >= '4')).toEqual([
@@ -204,7 +204,7 @@ describe('the document', () => {
     })
   })
 
-  it('has the standard form for packages', async () => {
+  it('has the standard error body for packages', async () => {
     const document = await documentOf(app)
     expect(at(document, '/part', 'get').default).toEqual({
       $ref: '#/components/responses/Failure',
@@ -212,7 +212,7 @@ describe('the document', () => {
     expect(document.components?.schemas?.ErrorBody).toBeDefined()
   })
 
-  it('says nothing about the body without a class', async () => {
+  it('has an empty schema for error bodies without a class', async () => {
     const other = await start({ form })
     try {
       const { components } = await documentOf(other)

@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { HttpError, type Application, type InjectRequest } from '../../src/index.js'
 import { ask, jsonType, startAnswers } from './answer-application.js'
@@ -17,13 +17,13 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('Errors', () => {
-  it('Errors: a thrown HttpError is its status, its message and its headers', async () => {
+  it('Errors: a thrown HttpError sets the status, the message and the headers', async () => {
     const answer = await app.inject('/taken')
     expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
     expect(answer.headers).toMatchObject({ 'content-type': jsonType, 'retry-after': '5' })
   })
 
-  it('Errors: one that is returned is the same', async () => {
+  it('Errors: a returned HttpError does the same', async () => {
     const answer = await ask(app, new HttpError(404, 'Record not found'))
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Record not found' }])
   })
@@ -37,7 +37,7 @@ describe('Errors', () => {
       'an error with a status',
       Object.assign(new Error('secret'), { status: 404, statusCode: 404 }),
     ],
-  ])('Errors: %s that is thrown is a masked 500', async (_, thrown) => {
+  ])('Errors: throwing %s is a masked 500', async (_, thrown) => {
     const answer = await ask(app, () => {
       throw thrown
     })
@@ -45,7 +45,7 @@ describe('Errors', () => {
     expect(JSON.stringify([answer.headers, answer.body])).not.toContain('secret')
   })
 
-  it.each(['/crash', '/reject'])('Errors: the cause of %s is logged with the id', async (url) => {
+  it.each(['/crash', '/reject'])('Errors: the cause of %s is logged with the request id', async (url) => {
     logged.length = 0
     const answer = await app.inject(url)
     expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
@@ -66,7 +66,7 @@ describe('Errors', () => {
     ['<script>', false],
     ['', false],
     ['id\u007f', false],
-  ])('Errors: the incoming X-Request-Id %j is kept: %p', async (id, kept) => {
+  ])('Errors: the incoming X-Request-Id %j is used: %p', async (id, kept) => {
     const answer = await app.inject({ url: '/crash', headers: { 'x-request-id': id } })
     const sent = answer.headers['x-request-id']
     expect(sent === id).toBe(kept)
@@ -108,7 +108,7 @@ describe('Errors', () => {
     },
   )
 
-  it('Errors, problem+json: errors are in it too', async () => {
+  it('Errors, problem+json: the body has the field errors', async () => {
     const headers = { accept: 'application/json;q=0.5, application/problem+json' }
     const answer = await app.inject({ url: '/item', json: { id: 'x' }, headers })
     expect(answer.json()).toMatchObject({

@@ -1,4 +1,4 @@
-/** Headers that no answer lacks, whatever made it. Source: decisions, Responses; RFC 9110; Fetch standard. */
+/** Headers that every response has. Source: decisions, Responses; RFC 9110; Fetch standard. */
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -127,7 +127,7 @@ describe('nosniff', () => {
     expect(answer.headers['x-content-type-options']).toBe('nosniff')
   })
 
-  it('is on a file that is still the same', async () => {
+  it('is on a 304 of a file', async () => {
     const { headers } = await app.inject('/file')
     const again = { url: '/file', headers: { 'if-none-match': headers.etag ?? '' } }
     expect(await app.inject(again)).toMatchObject({
@@ -136,7 +136,7 @@ describe('nosniff', () => {
     })
   })
 
-  it('is on answers to what is no request', async () => {
+  it('is on the response to a malformed request', async () => {
     const answer = await exchange(app.url, 'nonsense\r\n\r\n', (text) => text.includes('}'))
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
     expect(answer).toContain('X-Content-Type-Options: nosniff')
@@ -144,7 +144,7 @@ describe('nosniff', () => {
 })
 
 describe('handle', () => {
-  it('sets Secure on cookies of a request that came by https, and on no other', async () => {
+  it('sets Secure on cookies only if the request came by https', async () => {
     const ask = (url: string) => app.handle(new Request(url, { method: 'POST' }))
     const secure = await ask('https://shop.example/visit')
     const plain = await ask('http://shop.example/visit')

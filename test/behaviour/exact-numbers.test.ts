@@ -1,4 +1,4 @@
-/** Numbers that JSON readers round are kept exactly or rejected, wherever JSON comes in. Source: decisions, Validation and fields. */
+/** JSON numbers that JavaScript would round are rejected, wherever JSON is read. Source: decisions, Validation and fields. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
@@ -84,7 +84,7 @@ afterAll(() => app.close())
 const post = (url: string, body: string, type = 'application/json') =>
   app.inject({ method: 'POST', url, body, headers: { 'content-type': type } })
 
-/** A file with one cell, checked or written. */
+/** Imports a CSV file with one cell. @returns 400 if the import reports errors, otherwise the status */
 const importCell = async (cell: string, check: string): Promise<number> => {
   const response = await app.inject({
     ...{ method: 'POST', url: `/admin/api/csv/items${check}`, token },
@@ -94,7 +94,7 @@ const importCell = async (cell: string, check: string): Promise<number> => {
   return faults.length > 0 ? 400 : response.status
 }
 
-/** A message on a WebSocket. @returns 400 where the server closes the connection because of it */
+/** Sends a message on a WebSocket. @returns 400 if the server closes the connection because of it */
 const sendMessage = async (message: string): Promise<number> => {
   const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   await once(socket, 'open')
@@ -174,16 +174,16 @@ const exact = [
 ]
 
 describe.each(doors)('a number in %s', (_name, send) => {
-  it.each(inexact)('is rejected where it would change: %s', async (number) => {
+  it.each(inexact)('is rejected if it would be rounded: %s', async (number) => {
     expect(await send(number)).toBe(400)
   })
 
-  it.each(exact)('is taken where it is exact: %s', async (number) => {
+  it.each(exact)('is accepted if it is exact: %s', async (number) => {
     expect([200, 201]).toContain(await send(number))
   })
 })
 
-it('names the number, shortened', async () => {
+it('the error shows the number, shortened', async () => {
   const answer = await post('/plain', `[${'9'.repeat(300)}]`)
   const { error } = answer.json() as { error: string }
   expect(error).toBe(
@@ -191,7 +191,7 @@ it('names the number, shortened', async () => {
   )
 })
 
-it('leaves digits in texts alone', async () => {
+it('digits in strings are not changed', async () => {
   const text = String.raw`{"a":"9007199254740993","b":"\"1e999","9007199254740993":"\\"}`
   const answer = await post('/plain', text)
   expect(answer.json()).toEqual({ body: JSON.parse(text) as unknown })

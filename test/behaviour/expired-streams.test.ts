@@ -1,4 +1,4 @@
-/** Streams of tokens that run out, or whose sign-in gets too old. Source: decisions, Access to routes. */
+/** Streams end when their token expires or its sign-in gets too old. Source: decisions, Access to routes. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -35,7 +35,7 @@ class Secret {
   @Field('string') word!: string
 }
 
-/** Says one thing, then nothing until it is told to. */
+/** Yields `begun`, and `more` once a function in `sayMore` is called. */
 let sayMore: (() => void)[] = []
 async function* silence(): AsyncGenerator<string> {
   yield 'begun'
@@ -64,7 +64,7 @@ class Streams {
   @Get('/file') @Secured({ fresh: '10m' }) file() {
     return reply(silence())
   }
-  /** The same for all who may ask, so that they share it. */
+  /** The same for all callers, so that they share one live query. */
   @Get('/live') @Live @Secured({ fresh: '10m' }) live() {
     return { say: 'the same' }
   }
@@ -103,7 +103,7 @@ afterEach(() => {
 })
 afterAll(() => app.close())
 
-/** An open answer: all that comes of it, and whether it has ended. */
+/** An open response: the text received so far, and whether it has ended. */
 class Followed {
   text = ''
   isOver = false
@@ -116,13 +116,13 @@ class Followed {
       for await (const chunk of response.body ?? [])
         this.text += decoder.decode(chunk, { stream: true })
     } catch {
-      // Left.
+      // The test has closed the connection.
     }
     this.isOver = true
   }
   async until(isSo: (text: string) => boolean): Promise<void> {
     while (!isSo(this.text)) {
-      if (this.isOver || isLeaving) throw new Error(`It was not told. It ended with: ${this.text}`)
+      if (this.isOver || isLeaving) throw new Error(`The expected text did not come. The stream ended with: ${this.text}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
@@ -147,7 +147,7 @@ const tokenFor = (expiresIn: string): Promise<string> =>
   app.get(Auth).getToken({ sub: '7' }, { expiresIn })
 const begun = (text: string): boolean => text.includes('begun')
 
-it('streams end when their token runs out, without waiting for an event; files go on', async () => {
+it('streams end when their token expires, without waiting for an event, and files do not end', async () => {
   const token = await tokenFor('5m')
   const paths = [
     '/events',
@@ -163,7 +163,7 @@ it('streams end when their token runs out, without waiting for an event; files g
   ])
   await Promise.all([...ending, whole, operators, longer].map((one) => one.until(begun)))
   await clock.advance('306s')
-  // An open route that did not look at the token is open still.
+  // The public route did not read the token, so its stream is still open.
   for (const place of [0, 1, 3]) await ending[place]?.end()
   expect(ending[2]?.isOver).toBe(false)
   for (const one of [whole, operators, longer]) expect(one.isOver).toBe(false)
@@ -184,7 +184,7 @@ it('streams of routes with `fresh` end with 403 when the sign-in gets too old', 
   await plain?.until(begun)
   await live?.until((text) => text.includes('the same'))
   await clock.advance('5m')
-  // Somebody who shares the live answer, and has signed in later.
+  // Another subscriber of the same live query, with a later sign-in.
   const other = await follow('/live', await tokenFor('1h'))
   await other.until((text) => text.includes('the same'))
   await clock.advance('6m')
@@ -196,7 +196,7 @@ it('streams of routes with `fresh` end with 403 when the sign-in gets too old', 
   expect(again.status).toBe(403)
 })
 
-it('streams of records with `fresh` end then too, and tell no later change', async () => {
+it('streams of records with `fresh` end too, and send no later change', async () => {
   const token = await tokenFor('1h')
   const secrets = app.get(Database).records(Secret)
   const asked = subscription('/graphql', 'subscription { secretChanged { event secret { word } } }')
@@ -214,7 +214,7 @@ it('streams of records with `fresh` end then too, and tell no later change', asy
   for (const one of [changes, rows, query]) expect(one.text).not.toContain('late')
 })
 
-it('a socket ends a subscription whose sign-in is too old, and closes when its token runs out', async () => {
+it('a WebSocket ends a subscription whose sign-in is too old, and closes when its token expires', async () => {
   const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   leaving.push(() => {
     socket.terminate()

@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
@@ -27,7 +27,7 @@ describe('Responses, file', () => {
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   })
 
-  it('Responses, file: a Range is 206, one that cannot be met 416', async () => {
+  it('Responses, file: a Range is 206, and one outside the file is 416', async () => {
     const part = await app.inject({ url: '/file/a.txt', headers: { range: 'bytes=2-4' } })
     expect([part.status, part.body, part.headers['content-range']]).toEqual([
       206,
@@ -42,7 +42,7 @@ describe('Responses, file', () => {
     ])
   })
 
-  it('Responses, file: 304 for what the client has', async () => {
+  it('Responses, file: an unchanged file is 304', async () => {
     const { headers } = await app.inject('/file/a.txt')
     const known: Record<string, string>[] = [
       { 'if-none-match': headers.etag! },
@@ -85,7 +85,7 @@ describe('Responses, file', () => {
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
   })
 
-  it('Responses, file: dots that a URL parser would fold are not followed over a socket', async () => {
+  it('Responses, file: dot segments in a raw request do not lead out of the folder', async () => {
     const answer = await exchange(
       app.url,
       'GET /file/../../../../etc/hosts HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',

@@ -1,4 +1,4 @@
-/** What is often forgotten in a declaration stops the start, with a message that names the remedy. */
+/** Common omissions in declarations stop the start with a message that names the fix. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -50,7 +50,7 @@ describe('the start', () => {
     await expect(bootstrap(Unrouted, quiet)).rejects.toThrow("Call its registerRoute('/graphql')")
   })
 
-  it('names fromOrm where a type is a record that was not taken', async () => {
+  it('names fromOrm if an unknown type is a record', async () => {
     const graphql = new GraphQL()
     graphql.schema.addQuery('one', { type: 'Product', resolve: () => null })
     graphql.registerRoute('/graphql')
@@ -61,7 +61,7 @@ describe('the start', () => {
     )
   })
 
-  it('refuses a value where a list is expected, each in the same report', async () => {
+  it('refuses a value where a list is expected, all in one report', async () => {
     const forgotten: unknown = {
       controllers: ProductController,
       records: Product,
@@ -81,7 +81,7 @@ describe('the start', () => {
     await expect(started).rejects.toThrow('bootstrap.use is not a list.  Write use: [Product].')
   })
 
-  it('refuses a package that is not called', async () => {
+  it('refuses a package function that was not called', async () => {
     const audit = createModule(({ keep }: { keep: string }) => ({
       providers: [{ provide: 'keep', use: keep }],
     }))
@@ -92,7 +92,7 @@ describe('the start', () => {
     )
   })
 
-  it('refuses a check that gives no list, and an applies without a plain answer', async () => {
+  it('refuses a check that returns no list, and an applies that returns no boolean', async () => {
     const Odd = createDecorator('Odd', () => ({ check: () => 'no' as never }))
     const Nothing = createDecorator('Nothing', () => ({ check: () => undefined as never }))
     class Late implements Interceptor {

@@ -17,13 +17,13 @@ describe('formToken', () => {
     json: { name: 'Lamp', formToken: value },
   })
 
-  it('is taken out of the body and lets nobody in by default', async () => {
+  it('is removed from the body and is no credential by default', async () => {
     expectUnauthorized(await app.inject(write(apiKey)))
     const answer = await app.inject({ ...write('anything'), token: apiKey })
     expect(answer.json()).toEqual({ body: { name: 'Lamp' } })
   })
 
-  it('lets in where the application says so', async () => {
+  it('is a credential if the application allows it', async () => {
     const taking = await startGated({ auth: { formToken: true } })
     const answer = await taking.inject(write(token()))
     expect(answer.json()).toEqual({ body: { name: 'Lamp' } })

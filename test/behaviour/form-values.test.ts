@@ -1,4 +1,4 @@
-/** What forms send for declared fields. Source: decisions, Requests; "Validation and fields". */
+/** How values of forms become declared fields. Source: decisions, Requests; "Validation and fields". */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -127,7 +127,7 @@ describe('a part with a file name', () => {
     [['meta', json({ title: 5 })], 'meta.title', 'type'],
     [['meta', json([])], 'meta', 'type'],
     [['meta', new Blob(['x'], { type: 'text/plain' })], 'meta', 'type'],
-  ])('is checked as the field: %j', async (part, path, code) => {
+  ])('is validated like the field: %j', async (part, path, code) => {
     const [status, body] = await post('/class', part)
     expect([status, body]).toEqual([
       400,
@@ -135,20 +135,20 @@ describe('a part with a file name', () => {
     ])
   })
 
-  it('is 400 where its JSON is malformed or its text is not UTF-8', async () => {
+  it('is 400 if its JSON is malformed or its text is not UTF-8', async () => {
     const broken: Part = ['meta', new Blob(['{'], { type: 'application/json' })]
     expect((await post('/class', broken))[0]).toBe(400)
     const latin: Part = ['note', new Blob([Uint8Array.of(255)])]
     expect((await post('/class', meta, latin))[0]).toBe(400)
   })
 
-  it('is a file of the handler for any other name', async () => {
+  it('is passed as a file if no field has its name', async () => {
     const file: Part = ['photo', new Blob(['x']), 'a.txt']
     const body = { meta: { title: 'Lamp', year: 7 } }
     expect(await post('/both', meta, file)).toEqual([200, { body, files: ['photo'] }])
   })
 
-  it.each(['/class', '/any'])('is refused where no handler takes it: %s', async (url) => {
+  it.each(['/class', '/any'])('is refused if the handler takes no files: %s', async (url) => {
     const [status, body] = await post(url, ...(url === '/any' ? [] : [meta]), [
       'photo',
       new Blob(['x']),
@@ -158,7 +158,7 @@ describe('a part with a file name', () => {
     expect([status, body]).toEqual([400, expect.objectContaining({ errors })])
   })
 
-  it('is dropped with unknownKeys: drop, and where a file input was left alone', async () => {
+  it('is dropped with unknownKeys: drop, and if it comes from an empty file input', async () => {
     const body = { meta: { title: 'Lamp', year: 7 } }
     expect(await post('/drop', meta, ['photo', new Blob(['x']), 'a.txt'])).toEqual([200, body])
     for (const name of ['photo', 'picture']) {
@@ -174,7 +174,7 @@ describe('a part with a file name', () => {
   })
 })
 
-describe('a form of HTML', () => {
+describe('an HTML form', () => {
   const empty: readonly (readonly [string, string])[] = [
     ['name', 'Ann'],
     ...['note', 'mail', 'color', 'count', 'price', 'day', 'size', 'sizes', 'agreed'].map(
@@ -210,7 +210,7 @@ describe('a form of HTML', () => {
     expect(await send(type, sizes)).toEqual([200, { name: 'Ann', sizes: [4], size: 3 }])
   })
 
-  it('leaves required fields, JSON and queries as strict as they are', async () => {
+  it('does not make required fields, JSON and queries less strict', async () => {
     expect((await post('/required', ['count', '']))[0]).toBe(400)
     const inject = (json: object) => app.inject({ method: 'POST', url: '/form', json })
     expect((await inject({ name: 'Ann', count: '' })).status).toBe(400)
@@ -218,7 +218,7 @@ describe('a form of HTML', () => {
   })
 })
 
-it('removes the folders of uploads that a killed process left', async () => {
+it('removes the upload folders of a killed process', async () => {
   const form = new FormData()
   form.append('file', new Blob(['x']), 'a.txt')
   const answer = await app.handle(new Request('http://x/path', { method: 'POST', body: form }))

@@ -1,4 +1,4 @@
-/** Source: decisions, Access to routes. */
+/** `@Secured({ fresh, amr })`: routes and records that require a recent or strong sign-in. Source: decisions, Access to routes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -50,7 +50,7 @@ class MoneyController {
 @Controller('/payments', { crud: Payment })
 class PaymentController {}
 
-/** A controller adds to the record's rule, and takes nothing away. */
+/** Its decorator is required in addition to the rule of the record. */
 @Controller('/secrets', { crud: Secret })
 @Secured({ fresh: '10m' })
 class SecretController {}
@@ -89,7 +89,7 @@ async function ask(query: string, token?: string): Promise<unknown> {
   return (await app.inject({ ...options, ...(token === undefined ? {} : { token }) })).json()
 }
 
-it('lets in callers whose sign-in is recent, by auth_time, which rotation does not change', async () => {
+it('accepts callers with a recent sign-in by auth_time, which rotation does not change', async () => {
   const token = await tokenOf()
   expect(await statusOf('/money/fresh')).toBe(401)
   expect(await statusOf('/money/fresh', token)).toBe(200)
@@ -98,14 +98,14 @@ it('lets in callers whose sign-in is recent, by auth_time, which rotation does n
   await clock.advance('4s')
   expect(await statusOf('/money/fresh', token)).toBe(403)
   expect(refusals.at(-1)).toBe('the sign-in is older than 600 s')
-  // The next token of the same sign-in is as old.
+  // The next token of the same sign-in has the same age.
   const claims = await app.get(Auth).verify(token)
   expect(await statusOf('/money/fresh', await tokenOf(claims ?? {}))).toBe(403)
   expect(await statusOf('/money/fresh', await tokenOf())).toBe(200)
   expect(await statusOf('/money/fresh', apiKey)).toBe(200)
 })
 
-it('asks for roles, freshness and means together', async () => {
+it('requires roles, freshness and means of sign-in together', async () => {
   const roles = ['admin']
   expect(await statusOf('/money/both', await tokenOf({ roles, amr: ['mfa'] }))).toBe(200)
   expect(await statusOf('/money/both', await tokenOf({ amr: ['mfa'] }))).toBe(403)
@@ -117,7 +117,7 @@ it('asks for roles, freshness and means together', async () => {
   expect(await statusOf('/money/both', apiKey)).toBe(200)
 })
 
-it('holds for fields and records by crud and GraphQL, and a controller only adds', async () => {
+it('applies to fields and records in crud and GraphQL, in addition to the controller', async () => {
   const created = await app.inject({
     ...{ method: 'POST', url: '/payments', token: apiKey },
     json: { to: 'Ann', note: 'rent' },
@@ -144,7 +144,7 @@ it('holds for fields and records by crud and GraphQL, and a controller only adds
     errors: [{ extensions: { code: 'FORBIDDEN' } }],
   })
   expect(await statusOf('/payments?note.eq=rent', token)).toBe(403)
-  // The record does not ask for freshness: only the controller does.
+  // Only the controller requires freshness, not the record.
   expect(await statusOf('/secrets', strong)).toBe(403)
   expect(await ask('{ secrets { id } }', strong)).toMatchObject({ data: { secrets: [] } })
   expect(await ask('{ secrets { id } }', token)).toMatchObject({
@@ -152,7 +152,7 @@ it('holds for fields and records by crud and GraphQL, and a controller only adds
   })
 })
 
-it('stands in the document and in the schema', async () => {
+it('is described in the OpenAPI document and in the GraphQL schema', async () => {
   const { paths } = (await app.inject('/swagger/openapi.json')).json() as {
     paths: {
       [path: string]: { get: { description?: string; security: object[]; responses: object } }

@@ -1,4 +1,4 @@
-/** Source: specification, Authentication 7; decisions, Tokens. Titles begin with the statement. */
+/** Source: specification, Authentication 7; decisions, Tokens. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import type { Application, InjectResponse } from 'filigree'
@@ -32,14 +32,14 @@ describe('FreshToken', () => {
     expect(login.headers['access-control-expose-headers']).toContain('FreshToken')
   })
 
-  it('Authentication 7: a failed login brings none, and its own message', async () => {
+  it('Authentication 7: a failed login gets its own message and no token', async () => {
     const answer = await app.inject({ url: '/login', json: { password: 'byron' } })
     expect(answer.status).toBe(401)
     expect(answer.json()).toEqual({ error: 'Wrong name or password' })
     expect(answer.headers.freshtoken).toBeUndefined()
   })
 
-  it('rotation: comes once the token is past half its life, with all its claims', async () => {
+  it('rotation: starts in the second half of the token lifetime, with all claims', async () => {
     const young = token({ iat: now() - 100, exp: now() + 500 })
     expect((await get('/items/private', young)).headers.freshtoken).toBeUndefined()
     const old = token({ iat: now() - 400, exp: now() + 200, roles: ['admin'], shop: 3 })
@@ -54,20 +54,20 @@ describe('FreshToken', () => {
     expect((await get('/items/private', old)).headers.freshtoken).toBeUndefined()
   })
 
-  it('rotation: comes with error answers of secured routes too', async () => {
+  it('rotation: error responses of secured routes have the next token too', async () => {
     const missing = await get('/items/broken', token(), always)
     expect([missing.status, missing.headers.freshtoken]).toEqual([404, expect.any(String)])
     const forbidden = await get('/items/admin', token(), always)
     expect([forbidden.status, forbidden.headers.freshtoken]).toEqual([403, expect.any(String)])
   })
 
-  it('rotation: never answers the static key, the anonymous, or a public route', async () => {
+  it('rotation: the static key, anonymous requests and public routes get no token', async () => {
     expect((await get('/items/private', apiKey, always)).headers.freshtoken).toBeUndefined()
     expect((await get('/items/private', undefined, always)).headers.freshtoken).toBeUndefined()
     expect((await get('/items', token(), always)).headers.freshtoken).toBeUndefined()
   })
 
-  it('revocation: a logged-out token is refused from then on, and brings no fresh one', async () => {
+  it('revocation: a token is refused after the logout, and gets no next token', async () => {
     const login = await always.inject({ url: '/login', json: { password: 'lovelace' } })
     const { freshtoken: mine = '' } = login.headers
     const { freshtoken: rotated = '' } = (await get('/items/private', mine, always)).headers

@@ -1,4 +1,4 @@
-/** An application with a gate: routes of every kind of access, a login, and tokens another library makes for it. */
+/** An application with routes of every kind of access, a login, and tokens signed by another library. */
 import jsonwebtoken from 'jsonwebtoken'
 import {
   Auth,
@@ -25,7 +25,7 @@ export const apiKey = 'operator-0123456789abcdef'
 export const { privatePem, publicPem } = makePair()
 export const env = { APP_API_KEY: apiKey, APP_PRIVATE_KEY: privatePem }
 
-/** The handlers of writes that ran. */
+/** The names of the write handlers that ran. */
 export const ran: string[] = []
 
 @Controller('/items')
@@ -103,13 +103,13 @@ class LoginController {
 @Module({ controllers: [ItemController, ClosedController, LoginController] })
 class AppModule {}
 
-/** Does not listen unless the options say so. */
+/** Starts the application, by default without listening. */
 export function startGated(options: BootstrapOptions = {}): Promise<Application> {
   return bootstrap(AppModule, { listen: false, logger: false, env, ...options })
 }
 
 export const now = (): number => Math.floor(Date.now() / 1000)
 
-/** A token by another library, signed with our key; good for ten minutes unless the claims say otherwise. */
+/** A token made by another library and signed with the application's key. It is valid for ten minutes unless the claims set `exp`. */
 export const token = (claims: object = {}): string =>
   jsonwebtoken.sign({ sub: 'ada', exp: now() + 600, ...claims }, privatePem, { algorithm: 'RS256' })

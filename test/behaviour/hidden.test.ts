@@ -1,4 +1,4 @@
-/** Source: public API, Records: `hidden` is in no output. Titles begin with the statement. */
+/** Source: public API, Records: `hidden` is in no output. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -26,13 +26,13 @@ class User {
   @Field(() => Address) address!: Address
 }
 
-/** The moment of its deletion is its only hidden field. */
+/** Its only hidden field is the time of the deletion, which softDelete adds. */
 @Record({ softDelete: true })
 class Lamp {
   @Field('id') id!: number
 }
 
-/** No record, and named by no route. */
+/** Not a record, and not declared by a route. */
 class Guest {
   @Field('string') name = 'Ada'
   @Field('string', { hidden: true }) hash = 'secret'
@@ -107,15 +107,15 @@ describe('Hidden', () => {
   const user = { id: 1, name: 'Ada', address: { city: 'London' } }
   const guest = { name: 'Ada', since: 1843 }
 
-  it('hidden: properties of a record stay, whatever the route says about its answer', async () => {
+  it('hidden: properties of a record are not sent if the route declares no output', async () => {
     expect(await json('/user')).toEqual(user)
   })
 
-  it('hidden: inside other objects and lists too', async () => {
+  it('hidden: they are not sent inside other objects and lists', async () => {
     expect(await json('/users')).toEqual({ users: [user] })
   })
 
-  it('hidden: of classes that are no records; a subclass may show them, or say its JSON itself', async () => {
+  it('hidden: properties of other classes are not sent, unless a subclass shows them or has toJSON', async () => {
     expect(await json('/guests')).toEqual([
       guest,
       { ...guest, hash: 'secret' },
@@ -124,15 +124,15 @@ describe('Hidden', () => {
     expect(await json('/reply')).toEqual(guest)
   })
 
-  it('hidden: what softDelete adds', async () => {
+  it('hidden: the field that softDelete adds is not sent', async () => {
     expect(await json('/lamps')).toEqual([{ id: 1 }])
   })
 
-  it('hidden: in events too', async () => {
+  it('hidden: they are not sent in events', async () => {
     expect((await app.inject('/events')).body).toContain('data: {"name":"Ada","since":1843}\n')
   })
 
-  it('hidden: the program and the database have them', async () => {
+  it('hidden: repositories return them', async () => {
     const found = await app.get(Database).records(User).find(1)
     expect([found?.hash, found?.address.door]).toEqual(['secret', '7b'])
     expect(Object.keys(found ?? {})).toContain('hash')

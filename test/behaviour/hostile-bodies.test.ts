@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Bodies that are large, deep or oddly named. Titles begin with the statement. */
+/** Source: decisions, Responses. Bodies that are large, deep or oddly named. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -47,7 +47,7 @@ afterAll(() => app.close())
 const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject({ url, json })
 
 describe('Hostile bodies', () => {
-  it('Errors: at most 50 are told', async () => {
+  it('Errors: at most 50 are reported', async () => {
     const wrong = Array.from({ length: 1000 }, () => ({ sku: 1, qty: 'x' }))
     const faults = faultsOf(await post('/orders', { ...order, lines: wrong }))
     expect(faults).toHaveLength(50)
@@ -62,7 +62,7 @@ describe('Hostile bodies', () => {
     ])
   })
 
-  it('JSON: a tree of 32 classes fits into 64 levels, one level more is 400', async () => {
+  it('JSON: a tree of 32 classes fits into 64 levels, and one more level is 400', async () => {
     const tree = (levels: number): object =>
       levels === 1 ? { name: 'x' } : { name: 'x', children: [tree(levels - 1)] }
     expect((await post('/tree', tree(32))).status).toBe(200)
@@ -83,13 +83,13 @@ describe('Hostile bodies', () => {
     ],
     ['300,000 lines', { ...order, lines: Array.from({ length: 300_000 }, () => 1) }],
     ['a megabyte of digits', { ...order, due: '9'.repeat(900_000) }],
-  ])('Validation: %s is 400, soon, and is not sent back whole', async (_, body) => {
+  ])('Validation: %s is 400, and is not repeated in the response', async (_, body) => {
     const answer = await post('/orders', body)
     expect(faultsOf(answer).length).toBeGreaterThan(0)
     expect(answer.body.length).toBeLessThan(20_000)
   })
 
-  it('Validation: a json field keeps what it is given, whatever its keys are called', async () => {
+  it('Validation: a json field keeps its value, also with names of built-in methods', async () => {
     const data = { toString: 1, valueOf: { constructor: 'x' }, list: [null, { a: -0 }] }
     const answer = await post('/tree', { name: 'x', data })
     expect(answer.json()).toEqual({ name: 'x', data: { ...data, list: [null, { a: 0 }] } })

@@ -1,4 +1,4 @@
-/** Source: public API, 2. Titles begin with the statement. */
+/** Source: public API, 2. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -95,12 +95,12 @@ describe('inject', () => {
     expect(answer.json()).toEqual({ files: {}, ...expected })
   })
 
-  it('inject: the method may be written in any case', async () => {
+  it('inject: the method is accepted in upper and lower case', async () => {
     const answer = await app.inject({ method: 'post', url: '/echo', text: 'x' })
     expect(answer.json()).toMatchObject({ body: 'x' })
   })
 
-  it('inject: a FormData is sent as it is', async () => {
+  it('inject: a FormData is sent unchanged', async () => {
     const multipart = new FormData()
     multipart.append('a', '1')
     multipart.append('f', new File(['x'], '1.txt'))
@@ -109,7 +109,7 @@ describe('inject', () => {
     expect(answer.json()).toMatchObject({ body: { a: '1' }, files: { f: ['1.txt', '2.txt'] } })
   })
 
-  it('inject: a text alone is a GET; token is the Authorization', async () => {
+  it('inject: a string is a GET of that URL, and token sets Authorization', async () => {
     expect((await app.inject('/echo')).json()).toEqual({
       method: 'GET',
       headers: { host: 'localhost' },
@@ -120,7 +120,7 @@ describe('inject', () => {
     expect(open.json()).toEqual({ open: true })
   })
 
-  it('inject: the answer has bytes, text and headers by lower-case name', async () => {
+  it('inject: the response has bytes, text and headers by lower-case name', async () => {
     const bytes = await app.inject('/bytes')
     expect([...bytes.bytes]).toEqual([0, 255, 1])
     expect(() => bytes.json()).toThrow(SyntaxError)

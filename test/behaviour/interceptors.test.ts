@@ -30,7 +30,7 @@ const quiet: BootstrapOptions = { listen: false, logger: false, env: { APP_API_K
 
 let trail: string[] = []
 
-/** An interceptor that writes its name on the way in and out. */
+/** Makes an interceptor that records its name before and after the handler. */
 function tracer(name: string, before?: InterceptorPosition) {
   return class implements Interceptor {
     static before = before
@@ -104,7 +104,7 @@ describe('the order', () => {
     trail = []
   })
 
-  it('place beats level; within a place application, modules, class, method, as written', async () => {
+  it('is by position, then application, modules, class, method, then as written', async () => {
     expect((await app.inject('/feature')).json()).toEqual({ ok: true })
     expect(trail.filter((name) => !name.startsWith('/'))).toEqual([
       'boot-gate',
@@ -135,7 +135,7 @@ describe('the order', () => {
     ])
   })
 
-  it("a module's use covers its routes and those of the modules it imports, no others", async () => {
+  it("a module's `use` covers its routes and the routes of modules that it imports", async () => {
     await app.inject('/home')
     expect(trail.filter((name) => !name.startsWith('/'))).toEqual([
       'boot-gate',
@@ -148,7 +148,7 @@ describe('the order', () => {
 })
 
 describe('instances', () => {
-  it('made once, with onStart, onStop and override; not listed as providers', async () => {
+  it('are created once, with onStart, onStop and override, without being listed as providers', async () => {
     const seen: string[] = []
     class Clock {
       readonly now = 7
@@ -201,7 +201,7 @@ describe('instances', () => {
     expect((await replaced.inject('/counted/b')).json()).toBe(2)
   })
 
-  it('applies is asked once a route, at the start', async () => {
+  it('applies is called once for each route at the start', async () => {
     const asked: string[] = []
     class Picky implements Interceptor {
       applies(route: RouteInfo) {
@@ -233,7 +233,7 @@ describe('instances', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('what cannot stand around a route is a fault at the start', async () => {
+  it('an invalid interceptor stops the start', async () => {
     class NoMethod {}
     class Misplaced implements Interceptor {
       static before = 'route'
@@ -260,7 +260,7 @@ describe('instances', () => {
 
 let handled = 0
 
-/** Marks every answer with what it has seen of it. */
+/** Adds headers with the parts of the response that it could read. */
 class Witness implements Interceptor {
   static before = 'gate' as const
   async intercept(request: HttpRequest, next: Next) {
@@ -355,7 +355,7 @@ class AnswerController {
   }
   @Use(Dropping) @Get('/dropped') async dropped() {
     await Promise.resolve()
-    throw new Error('nobody waits for it')
+    throw new Error('no caller awaits this error')
   }
   @Use(Rescuing) @Get('/rescued') rescued() {
     throw new Error('inside')
@@ -393,7 +393,7 @@ class AnswerController {
 @Module({ controllers: [AnswerController] })
 class AnswerModule {}
 
-describe('answers', () => {
+describe('responses', () => {
   let app: Application
 
   beforeAll(async () => {
@@ -417,7 +417,7 @@ describe('answers', () => {
     ['/filigree.js', '200 /filigree.js', 'text/javascript; charset=utf-8'],
     ['/docs/client.md', '200 /docs/<path:path>', 'text/markdown; charset=utf-8'],
     ['/answers/file', '200 /answers/file', 'application/json; charset=utf-8'],
-  ])('before the gate %s is seen as it is', async (url, seen, type) => {
+  ])('before the gate sees the final response of %s', async (url, seen, type) => {
     const answer = await app.inject(url)
     expect(answer.headers.seen).toBe(seen)
     expect(answer.headers['seen-type']).toBe(type)
@@ -425,7 +425,7 @@ describe('answers', () => {
     expect(answer.headers['access-control-allow-origin']).toBe('*')
   })
 
-  it('405 and 401 are seen, OPTIONS answers as ever', async () => {
+  it('before the gate sees 405 and 401, but not OPTIONS', async () => {
     expect((await app.inject({ method: 'PUT', url: '/answers/value' })).headers.seen).toBe(
       '405 none',
     )
@@ -435,7 +435,7 @@ describe('answers', () => {
     expect([options.status, options.headers.seen]).toEqual([204, undefined])
   })
 
-  it("a fresh token and the session's cookie are seen, and sent once", async () => {
+  it('before the gate sees the fresh token and the session cookie, which are sent once', async () => {
     const token = await app.get(Auth).getToken({ sub: '7' })
     const secured = await app.inject({ url: '/answers/secured', json: { a: 1 }, token })
     expect(secured.json()).toEqual({ body: { a: 1 } })
@@ -446,18 +446,18 @@ describe('answers', () => {
     expect(session.headers['set-cookie']?.split('\n')).toHaveLength(1)
   })
 
-  it('the handler runs once, whatever is done with next', async () => {
+  it('the handler runs once, even if next is called twice or not awaited', async () => {
     handled = 0
     expect((await app.inject('/answers/twice')).json()).toEqual([{ handled: 1 }, { handled: 1 }])
     const dropped = await app.inject('/answers/dropped')
     expect([dropped.status, dropped.body, dropped.headers['x-own']]).toEqual([299, 'instead', '1'])
   })
 
-  it('before the handler next throws what was thrown inside', async () => {
+  it('next rejects with the error of the handler', async () => {
     expect((await app.inject('/answers/rescued')).json()).toEqual({ rescued: 'inside' })
   })
 
-  it('headers that cannot be sent are a masked 500 with CORS', async () => {
+  it('invalid headers are a masked 500 with CORS', async () => {
     const answer = await app.inject('/answers/unsendable')
     expect(answer.status).toBe(500)
     expect(answer.json()).toEqual({ error: 'Internal server error' })
@@ -465,14 +465,14 @@ describe('answers', () => {
     expect(answer.headers.seen).toBe('500 /answers/unsendable')
   })
 
-  it("the route's timeout covers interceptors, and who stands outside sees the 503", async () => {
+  it("the route's timeout covers interceptors, and outer interceptors see the 503", async () => {
     const slow = await app.inject('/answers/slow')
     expect([slow.status, slow.headers.seen]).toEqual([503, '503 /answers/slow'])
     const hanging = await app.inject('/answers/hanging')
     expect([hanging.status, hanging.headers.seen]).toEqual([503, '503 /answers/hanging'])
   })
 
-  it('streams pass as they come, and one that is replaced is let go', async () => {
+  it('streams pass unchanged, and a replaced stream is closed', async () => {
     const stream = await app.inject('/answers/stream')
     expect([stream.body, stream.headers.seen]).toEqual(['ab', '200 /answers/stream'])
     const gone = new Promise<void>((resolve) => {
@@ -482,11 +482,11 @@ describe('answers', () => {
     await gone
   })
 
-  it('currentRequest is there in a handler behind an interceptor that waited', async () => {
+  it('currentRequest is set in a handler after an asynchronous interceptor', async () => {
     expect((await app.inject('/answers/current')).json()).toEqual({ path: '/answers/current' })
   })
 
-  it('HEAD has the head of GET, and no body', async () => {
+  it('HEAD has the headers of GET and no body', async () => {
     const head = await app.inject({ method: 'HEAD', url: '/answers/value' })
     expect([head.status, head.body, head.headers['content-length']]).toEqual([200, '', '7'])
   })

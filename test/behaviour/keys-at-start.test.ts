@@ -3,14 +3,14 @@ import { describe, expect, it } from '@jest/globals'
 import { apiKey, startGated } from './gated-application.js'
 
 describe('keys', () => {
-  it('production without keys is refused, and told how to make them', async () => {
+  it('production without keys is refused with a message that shows how to make them', async () => {
     const production = startGated({ env: { NODE_ENV: 'production', APP_API_KEY: apiKey } })
     await expect(production).rejects.toThrow(
       /Production has no keys to check tokens with\. +Make a key with `openssl genpkey/,
     )
   })
 
-  it('a malformed key is refused at bootstrap, with all other faults', async () => {
+  it('a malformed key is refused at bootstrap together with all other problems', async () => {
     const faulty = startGated({
       env: { APP_PRIVATE_KEY: 'nonsense', APP_API_KEY: 'two words' },
       auth: { rotate: 'sometimes' as never },

@@ -1,8 +1,8 @@
 /**
- * "Every object of options of every decorator and function of the face refuses unknown keys at the start or at the call,
- * with did-you-mean." One table lists every export, with a way to hand it options; each of them is sent every name that
- * it says it knows, misspelt. Each type of options that the declarations export must be among them. The browser's client is left to
- * TypeScript.
+ * "Every options object of every exported decorator and function refuses unknown keys at the start or at the call,
+ * with did-you-mean." One table lists every export with a way to pass options to it. The test then misspells every name
+ * that an export accepts. Every exported options type must be in the table. The browser client is checked by
+ * TypeScript only.
  */
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -58,9 +58,9 @@ const {
   oneTime,
 } = face
 
-/** Options with names that are known to nobody, in any place that takes options. */
+/** Options with unknown names. `never`, so that every parameter accepts them. */
 type Odd = never
-/** Hands the options to what is named; it throws, or what it returns rejects. */
+/** Passes the options to an export, which throws or returns a promise that rejects. */
 type Send = (odd: Odd) => unknown
 
 @Record()
@@ -82,7 +82,7 @@ function start(options: face.ModuleOptions, given: face.BootstrapOptions = {}): 
   return bootstrap(moduleOf(options), { ...quiet, database: 'sqlite::memory:', ...given })
 }
 
-/** Starts an application with one method of a controller, decorated so. */
+/** Starts an application with one decorated controller method. */
 function startRoute(...decorators: face.AnyDecorator[]): Promise<unknown> {
   class Odd {
     read(): object {
@@ -95,7 +95,7 @@ function startRoute(...decorators: face.AnyDecorator[]): Promise<unknown> {
   return start({ controllers: [Odd] })
 }
 
-/** Starts an application with a record that has one more property, decorated so. */
+/** Starts an application with a record that has one decorated property. */
 function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions = {}) {
   class Odd {}
   Field('id')(Odd.prototype, 'id')
@@ -104,7 +104,7 @@ function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions =
   return start({ records: [Odd, Shelf] })
 }
 
-/** Starts an application with a job, decorated so. */
+/** Starts an application with a decorated job. */
 function startJob(decorator: face.AnyDecorator): Promise<unknown> {
   class Odd {
     run(): void {
@@ -117,7 +117,7 @@ function startJob(decorator: face.AnyDecorator): Promise<unknown> {
 
 const adminOptions = { path: '/admin', roles: 'a', records: [Shelf], login: { path: '/login' } }
 
-/** Starts an admin page of a record that is decorated so. */
+/** Starts an admin page of a decorated record. */
 function startAdmin(...decorators: unknown[]): Promise<unknown> {
   class Odd {
     close(): void {
@@ -159,7 +159,7 @@ function startSchema(declare: (graphql: face.GraphQL) => unknown): Promise<unkno
 const resolve = (): number => 1
 const one = { type: 'Int' } as const
 
-/** What has to be there, and the odd names. */
+/** The required options together with the unknown ones. */
 function from(needed: object, odd: Odd): never {
   return { ...needed, ...(odd as object) } as never
 }
@@ -169,12 +169,12 @@ const shelves = () => testApp.records(Shelf)
 const auth = () => testApp.get(Auth)
 const database = () => testApp.get(Database)
 
-/** Places that take options, by export; `''` is the export itself. */
+/** The functions that take options, by export. `''` is the export itself. */
 type Places<Exports> = Readonly<globalThis.Record<keyof Exports, Taking>>
 
 type Taking = readonly (readonly [place: string, send: Send])[]
 
-/** Where options are taken, by the export that leads there; a list without entries takes none. */
+/** The main entry. An empty list means that the export takes no options. */
 const index: Places<typeof face> = {
   AfterCommit: [],
   AfterWrite: [],
@@ -271,7 +271,7 @@ const index: Places<typeof face> = {
       (odd) => startRecord(Field('string'), { indexes: [from({ fields: ['id'] }, odd)] }),
     ],
   ],
-  // What a call of a route brings is the caller's.
+  // Its options belong to the called route.
   Routes: [],
   Resolve: [
     ['', (odd) => startResolve(odd)],
@@ -436,12 +436,12 @@ const oidc: Places<typeof oidcModule> = {
 }
 const mail: Places<typeof mailModule> = {
   MailJobs: [],
-  // Its mails are no options, and "cbc" is as near to cc as to bcc: test/modules/mail has it.
+  // Mails are not options, and "cbc" is equally close to cc and bcc. See test/modules/mail.
   Mailer: [],
   mail: [['', (odd) => start({ imports: [jobsModule.jobs(), mailModule.mail(odd)] })]],
 }
 const mcp: Places<typeof mcpModule> = {
-  // Blocks are the protocol's own.
+  // Content blocks are defined by the protocol.
   content: [],
   mcp: [['', (odd) => start({ imports: [mcpModule.mcp(odd)] })]],
   Tool: [['', (odd) => startRoute(Get('/'), mcpModule.Tool(odd))]],
@@ -534,11 +534,11 @@ describe('misspelt options', () => {
 
   afterAll(() => testApp.close())
 
-  it.each(all)('%s has no export that is not in the table', (_entry, exports, places) => {
+  it.each(all)('every export of %s is in the table', (_entry, exports, places) => {
     expect(Object.keys(places).sort()).toEqual(Object.keys(exports).sort())
   })
 
-  it('are tried of every type of options that the declarations export', async () => {
+  it('are tested for every exported options type', async () => {
     const tried = new Set<string>()
     for (const [, send] of cases) tried.add(textOf(knownNames(await messageOf(send, ['zzzzzzzz']))))
     const untried = readOptionTypes().filter(
@@ -547,7 +547,7 @@ describe('misspelt options', () => {
     expect(untried).toEqual([])
   })
 
-  it.each(cases)('of %s are refused, each with its right name', async (_place, send) => {
+  it.each(cases)('of %s are refused, with the right name suggested', async (_place, send) => {
     const refusal = await messageOf(send, ['zzzzzzzz'])
     expect(refusal).toContain('"zzzzzzzz"')
     const known = knownNames(refusal)
@@ -555,7 +555,7 @@ describe('misspelt options', () => {
     for (const misspell of misspellings) {
       const odd = known.map(misspell)
       const told = await messageOf(send, odd)
-      // A call stops at the first of them, a start reports all.
+      // A call reports the first unknown option, a start reports all.
       const isCall = !told.startsWith('Filigree cannot start')
       for (const [number, name] of known.entries()) {
         const said = isCall ? await messageOf(send, [odd[number] ?? '']) : told
@@ -565,7 +565,7 @@ describe('misspelt options', () => {
     }
   })
 
-  it('are not the only thing that would be silent: @Use of nothing and without a call are refused', () => {
+  it('@Use without arguments and without a call is refused too', () => {
     expect(() => Use()).toThrow('@Use() names no interceptor.')
     expect(() => {
       class Bare {
@@ -576,7 +576,7 @@ describe('misspelt options', () => {
   })
 })
 
-/** The names that a refusal says are known. */
+/** The valid names that a refusal lists. */
 function knownNames(refusal: string): string[] {
   const [, list = ''] = /(?:Options|Rules): ([^.]*)\./.exec(refusal) ?? []
   return list.split(', ').filter((name) => name !== '')
@@ -591,7 +591,7 @@ interface OptionType {
   readonly properties: readonly string[]
 }
 
-/** The exported types of options, with the types of options that their properties have. */
+/** The exported options types, including the options types of their properties. */
 function readOptionTypes(): OptionType[] {
   const source = fileURLToPath(new URL('../../src/', import.meta.url))
   const entries = [
@@ -630,24 +630,24 @@ function readOptionTypes(): OptionType[] {
   return [...found.values()]
 }
 
-/** Types whose names a refusal lists otherwise, or that no call checks: the reason. */
+/** Options types that are not tested by name, with the reason. */
 const otherwise: Readonly<globalThis.Record<string, string>> = {
-  AggregateOptions: '`view` is the framework’s own, and refused with the others',
-  ApplicationGraphQLOptions: '`database` and `log` are known as those of `new GraphQL()`',
-  CountOptions: '`view` is the framework’s own, and refused with the others',
+  AggregateOptions: '`view` is internal, and refused like an unknown option',
+  ApplicationGraphQLOptions: '`database` and `log` are options of `new GraphQL()`',
+  CountOptions: '`view` is internal, and refused like an unknown option',
   FindOptions: 'the part of FindOneOptions that lists have too',
-  ListOptions: '`view` and `related` are the framework’s own, and refused with the others',
-  SampleOptions: 'takes every option of the protocol',
-  TestOptions: '`listen`, `host`, `port` and `workers` are known as those of `bootstrap`',
+  ListOptions: '`view` and `related` are internal, and refused like unknown options',
+  SampleOptions: 'accepts every option of the protocol',
+  TestOptions: '`listen`, `host`, `port` and `workers` are options of `bootstrap`',
 }
 
-/** Two letters swapped, one too many. */
+/** Swaps the first two letters, or adds one letter. */
 const misspellings: readonly ((name: string) => string)[] = [
   (name) => (name[0] === name[1] ? `${name}e` : `${name[1]}${name[0]}${name.slice(2)}`),
   (name) => `${name}x`,
 ]
 
-/** What it is refused with. */
+/** @returns the message of the refusal */
 async function messageOf(send: Send, names: readonly string[]): Promise<string> {
   try {
     const done: unknown = await send(Object.fromEntries(names.map((name) => [name, 1])) as Odd)
@@ -655,5 +655,5 @@ async function messageOf(send: Send, names: readonly string[]): Promise<string> 
   } catch (error) {
     if (error instanceof Error) return error.message
   }
-  return 'It was taken.'
+  return 'The options were accepted.'
 }

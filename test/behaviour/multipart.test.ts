@@ -1,4 +1,4 @@
-/** Source: decisions, Requests. Titles begin with the statement they show. */
+/** Source: decisions, Requests. Titles begin with the statement that they check. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
@@ -12,7 +12,7 @@ beforeAll(async () => {
   app = await startUploads()
 })
 afterAll(() => app.close())
-// Whatever the answer was: no temporary file stays.
+// After every request no temporary file is left.
 afterEach(async () => {
   expect(await untilNoFolders()).toEqual([])
 })
@@ -21,7 +21,7 @@ const many = <Part>(count: number, part: Part): Part[] => Array.from({ length: c
 const mebi = 1024 * 1024
 
 describe('Requests, multipart', () => {
-  it('Requests, multipart: one value is a scalar, a repeated one a list; files stand apart', async () => {
+  it('Requests, multipart: a repeated field is a list, and files are separate from fields', async () => {
     const answer = await app.inject({
       url: '/form',
       multipart: toForm([
@@ -46,19 +46,19 @@ describe('Requests, multipart', () => {
     })
   })
 
-  it('Requests, multipart: a form without files makes no folder', async () => {
+  it('Requests, multipart: a form without files creates no folder', async () => {
     const answer = await app.inject({ url: '/form', multipart: { a: '1' } })
     expect(answer.json()).toEqual({ body: { a: '1' }, files: {}, folders: 0 })
   })
 
-  it('Requests, multipart: a file is there as bytes and as a stream', async () => {
+  it('Requests, multipart: a file can be read as bytes and as a stream', async () => {
     expect((await post(app, photo, '/content')).json()).toEqual({
       bytes: 'pixels',
       streamed: 'pixels',
     })
   })
 
-  it('Requests, multipart: text is converted and checked where a class is declared', async () => {
+  it('Requests, multipart: fields are converted and validated if a class is declared', async () => {
     const multipart = toForm([
       ['title', 'Sea'],
       ['year', '1888'],
@@ -110,7 +110,7 @@ describe('Requests, multipart', () => {
     expectError(await post(app, photo, '/form', contentType), 400, /no valid boundary/)
   })
 
-  it('Requests, multipart: another multipart type is bytes', async () => {
+  it('Requests, multipart: other multipart types are passed as bytes', async () => {
     const answer = await post(app, photo, '/form', 'multipart/mixed; boundary=b')
     expect(answer.json()).toMatchObject({ files: {}, folders: 0 })
     expectError(await post(app, photo, '/picture', 'multipart/mixed; boundary=b'), 415, /^Send /)
@@ -132,7 +132,7 @@ describe('Requests, Limits of multipart', () => {
     multipart: { photo: new Uint8Array(bytes) },
   })
 
-  it('Requests, Limits: a file of 10 MiB is stored, a byte more is 413', async () => {
+  it('Requests, Limits: a file of 10 MiB is stored, and one more byte is 413', async () => {
     expect((await app.inject(fileOf(10 * mebi))).json()).toMatchObject({
       files: { photo: { size: 10 * mebi } },
     })
@@ -140,7 +140,7 @@ describe('Requests, Limits of multipart', () => {
     expectError(over, 413, /^A file is larger than 10485760 bytes\.$/)
   })
 
-  it("Requests, Limits: a route's limit lifts the file limit too", async () => {
+  it("Requests, Limits: a route's limit raises the file limit too", async () => {
     const large = await app.inject({ ...fileOf(12 * mebi), url: '/large' })
     expect(large.json()).toEqual({ size: 12 * mebi })
     const over = await app.inject({ ...fileOf(12 * mebi + 1), url: '/large' })
@@ -180,7 +180,7 @@ describe('Requests, Limits of multipart', () => {
     expect((await post(app, multipartOf('b', ...parts))).status).toBe(200)
   })
 
-  it('Requests, Limits: each can be set for the application', async () => {
+  it('Requests, Limits: the application can set each of them', async () => {
     const limits = { file: '1kb', multipart: '4kb', files: 1, fields: 1, partHeader: 200 }
     await using strict = await startUploads({ listen: false, limits })
     const statusOf = async (...parts: { head: string; body: string }[]) => {
@@ -196,7 +196,7 @@ describe('Requests, Limits of multipart', () => {
     expect(await statusOf(file('f', 'a'.repeat(200)))).toBe(431)
   })
 
-  it('Requests, Limits: a file limit over that of multipart lifts it, unless both are set', async () => {
+  it('Requests, Limits: a file limit above the multipart limit raises it, unless both are set', async () => {
     await using lifted = await startUploads({ listen: false, limits: { file: '22mb' } })
     const answer = await lifted.inject(fileOf(22 * mebi))
     expect(answer.json()).toMatchObject({ files: { photo: { size: 22 * mebi } } })
@@ -206,7 +206,7 @@ describe('Requests, Limits of multipart', () => {
   })
 
   it.each(['announced', 'in chunks'])(
-    'Requests, Limits: the client of an upload over it, %s, reads the 413',
+    'Requests, Limits: the client can read the 413 for a large upload, %s',
     async (how) => {
       const start = `--b\r\n${headOf('f', 'a')}\r\n\r\n`
       const bytes = Buffer.concat([Buffer.from(start), Buffer.alloc(11 * mebi)])

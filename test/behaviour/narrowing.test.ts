@@ -1,4 +1,4 @@
-/** The record's rule beside what its doors say: routes, their document, endpoints of GraphQL, warnings of the start. */
+/** Decorators of controllers and GraphQL endpoints restrict a record further, and never open it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -67,7 +67,7 @@ staffed.registerRoute('/everybody', { noAuth: true })
 })
 class Office {}
 
-describe('rights only narrow', () => {
+describe('access rules of controllers and endpoints', () => {
   let app: Application
   let database: Database
   const warnings: string[] = []
@@ -108,17 +108,17 @@ describe('rights only narrow', () => {
 
   it.each([
     ['@Secured does not open a write for admins', '/notices', { text: 'a' }, [401, 403, 201, 403]],
-    ['@NoAuth does not either', '/open-notices', { text: 'a' }, [401, 403, 201, 403]],
+    ['@NoAuth does not open it either', '/open-notices', { text: 'a' }, [401, 403, 201, 403]],
     [
-      '@NoAuth opens what the record says nothing of',
+      '@NoAuth opens operations without a rule of the record',
       '/open-notices',
       undefined,
       [200, 200, 200, 200],
     ],
-    ['@Secured closes a record that everybody reads', '/notices', undefined, [401, 200, 200, 200]],
-    ['two lists of roles are both asked', '/vaults', undefined, [401, 403, 403, 403, 200, 200]],
-    ['for a write, too', '/vaults', { word: 'a' }, [401, 403, 403, 403, 201, 201]],
-    ['@NoAuth of a record opens nothing', '/wishes', undefined, [401, 403, 403, 200, 200, 403]],
+    ['@Secured restricts a public record', '/notices', undefined, [401, 200, 200, 200]],
+    ['both lists of roles are required', '/vaults', undefined, [401, 403, 403, 403, 200, 200]],
+    ['both lists of roles are required for a write too', '/vaults', { word: 'a' }, [401, 403, 403, 403, 201, 201]],
+    ['@NoAuth of a record does not open a secured controller', '/wishes', undefined, [401, 403, 403, 200, 200, 403]],
   ])('%s', async (_what, url, json, wanted) => {
     const callers = [undefined, '', 'admin', 'staff', 'staff admin', 'night audit']
     const got: number[] = []
@@ -126,7 +126,7 @@ describe('rights only narrow', () => {
     expect(got).toEqual(wanted)
   })
 
-  it('an endpoint that asks for a role adds it to the rules of records', async () => {
+  it('the role of an endpoint is required in addition to the rules of records', async () => {
     const create = { query: 'mutation { createNotice(input: { text: "a" }) { id } }' }
     const vaults = { query: '{ vaults { id } }' }
     const wishes = { query: '{ wishs { id } }' }
@@ -139,18 +139,18 @@ describe('rights only narrow', () => {
     expect(await ask('staff', '/staff', wishes)).toBe(200)
   })
 
-  it('a query of your own that is noAuth stays open there', async () => {
+  it('a custom query with noAuth stays public there', async () => {
     expect(await ask(undefined, '/staff', { query: '{ hello }' })).toBe(200)
   })
 
-  it('an endpoint that is noAuth opens no record', async () => {
+  it('an endpoint with noAuth opens no record', async () => {
     const create = { query: 'mutation { createNotice(input: { text: "a" }) { id } }' }
     expect(await ask(undefined, '/everybody', create)).toBe(401)
     expect(await ask('staff', '/everybody', create)).toBe(403)
     expect(await ask(undefined, '/everybody', { query: '{ vaults { id } }' })).toBe(401)
   })
 
-  it('the document names what is enforced', async () => {
+  it('the OpenAPI document lists all required roles', async () => {
     const { paths = {} } = JSON.parse(
       (await app.inject('/swagger/openapi.json')).body,
     ) as OpenApiDocument
@@ -167,14 +167,14 @@ describe('rights only narrow', () => {
     ])
   })
 
-  it('the list of routes names all roles', () => {
+  it('app.routes lists all required roles', () => {
     const vaults = app.routes.filter(({ path }) => path === '/vaults')
     expect(vaults.map(({ roles }) => roles)).toEqual(
       vaults.map(() => ['staff', 'night', 'admin', 'audit']),
     )
   })
 
-  it('the start warns of @NoAuth that lets nobody in', () => {
+  it('the start warns of a @NoAuth without effect', () => {
     expect(warnings.filter((line) => line.includes('NoAuth'))).toEqual([
       'OpenNotices is @NoAuth, but Notice lets in only those whom its own rule admits, so these stay closed: ' +
         'POST /open-notices, PATCH /open-notices/<id:int>, PUT /open-notices/<id:int>, DELETE /open-notices/<id:int>. ' +

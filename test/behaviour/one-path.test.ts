@@ -1,4 +1,4 @@
-/** Source: decisions, Routing. Titles begin with the statement they show. */
+/** Source: decisions, Routing. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import {
 } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
 
-/** As applications write one: a door in front of all that begins with a prefix. */
+/** Refuses all paths below some prefixes, as applications do. */
 class Door implements Interceptor {
   static readonly before = 'gate'
   async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
@@ -98,7 +98,7 @@ describe('One path', () => {
     '/api/files/private%2Fa.txt',
     '/api/files/private%2fa.txt',
     'http://other/api/%70rivate',
-  ])('One path: %s meets what asks for its prefix', async (url) => {
+  ])('One path: %s is recognized by its prefix', async (url) => {
     const head = `GET ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
     const answer = await exchange(app.url, head)
     expect(answer).toMatch(/^HTTP\/1\.1 403 /)
@@ -117,7 +117,7 @@ describe('One path', () => {
     '/api/files/x/../private/a.txt',
     '/api/files/x%2f..%2fprivate/a.txt',
     '/api/PRIVATE',
-  ])('One path: %s is no way to the route either', async (url) => {
+  ])('One path: %s is 404', async (url) => {
     const head = `GET ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
     const answer = await exchange(app.url, head)
     expect(answer).toMatch(/^HTTP\/1\.1 404 /)
@@ -133,28 +133,28 @@ describe('One path', () => {
     ['/api/open/%3a%40%24', ':@$', '/api/open/:@$'],
     ['/api/open/%2e%2e', '..', '/api/open/..'],
     ['/api/open/x/', 'x', '/api/open/x'],
-  ])('One path: %s is one segment, and the path says which', async (url, name, path) => {
+  ])('One path: %s is one segment, and request.path is normalized', async (url, name, path) => {
     expect((await app.inject(`${url}?q=%70`)).json()).toEqual({ name, path, url: `${url}?q=%70` })
   })
 
-  it('One path: signs that a segment may write plainly are read alike', async () => {
+  it('One path: characters that need no encoding are equal to their encoded form', async () => {
     for (const url of ['/api/a:b@c/x', '/api/a%3ab%40c/x', '/api/%61:b%40c/x/']) {
       expect((await app.inject(url)).json()).toEqual({ name: 'x', path: '/api/a:b@c/x' })
     }
   })
 
-  it('One path: what takes the rest has its slashes in the path too', async () => {
+  it('One path: a <rest:path> parameter keeps its slashes in request.path', async () => {
     const answer = await app.inject('/api/tail/a%2Fb/c%2e')
     expect(answer.json()).toEqual({ rest: 'a/b/c.', path: '/api/tail/a/b/c.' })
   })
 
-  it('One path: a malformed path is shown as sent, and 400', async () => {
+  it('One path: a malformed path is 400 before any interceptor', async () => {
     seen.length = 0
     expect((await app.inject('/api/%70rivate/%zz')).status).toBe(400)
     expect(seen).toEqual([])
   })
 
-  it('One path: the page of the documentation and folders still know their last slash', async () => {
+  it('One path: folders are redirected to their path with a slash', async () => {
     writeFileSync(join(root, 'index.html'), 'page')
     expect((await app.inject('/api/files/')).status).toBe(200)
     mkdirSync(join(root, 'sub'))

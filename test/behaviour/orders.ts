@@ -1,4 +1,4 @@
-/** An order as clients send it: the classes of one, and a good one. */
+/** The classes of an order as clients send it, and a valid order. */
 import { Field } from '../../src/index.js'
 
 export class Line {

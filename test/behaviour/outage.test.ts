@@ -1,4 +1,4 @@
-/** The database is gone, and comes back. Source: decisions, Records: transactions. */
+/** The database stops and starts again. Source: decisions, Records: transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -120,7 +120,7 @@ const text = 'The database is not available at the moment.'
 let server: OwnPostgres
 let app: Application
 let auth: Auth
-/** Verified and remembered before the database goes. */
+/** A token that was verified and cached before the database stops. */
 let known: string
 let cookie: string
 
@@ -167,7 +167,7 @@ const graphql = (query: string, asked: Asked = {}): Promise<InjectResponse> =>
 
 const freshToken = (): Promise<string> => auth.getToken({ sub: 'ada', roles: ['admin'] })
 
-/** Every door, and what it answers while the database is there. */
+/** Requests that need the database, with their status while it runs. */
 const doors: readonly (readonly [name: string, well: number, go: () => Promise<InjectResponse>])[] =
   [
     ['a list', 200, () => ask('/books')],
@@ -187,19 +187,19 @@ const doors: readonly (readonly [name: string, well: number, go: () => Promise<I
       () => ask('/sign-out-everywhere', { token: apiKey, json: { sub: 'nobody' } }),
     ],
     ['a sign-out', 200, async () => ask('/sign-out', { token: await freshToken(), json: {} })],
-    ['a token that is not remembered', 200, async () => ask('/me', { token: await freshToken() })],
+    ['a token that is not cached', 200, async () => ask('/me', { token: await freshToken() })],
     [
-      'such a token on an open route',
+      'an uncached token on a public route',
       200,
       async () => ask('/perhaps', { token: await freshToken() }),
     ],
     [
-      'such a token in GraphQL',
+      'an uncached token in GraphQL',
       200,
       async () => graphql('{ __typename }', { token: await freshToken() }),
     ],
-    ['a session that is there', 200, () => ask('/visited', { cookie })],
-    ['a session that begins', 200, () => ask('/visits')],
+    ['an existing session', 200, () => ask('/visited', { cookie })],
+    ['a new session', 200, () => ask('/visits')],
     ['a statement of the application', 200, () => ask('/raw')],
     ['a transaction of the query builder', 200, () => ask('/raw-transaction')],
     ['a transaction', 200, () => ask('/transaction')],
@@ -207,7 +207,7 @@ const doors: readonly (readonly [name: string, well: number, go: () => Promise<I
     ['a query', 200, () => graphql('{ books { title } }')],
     ['a query of two fields', 200, () => graphql('{ a: books { title } book(id: 1) { id } }')],
     [
-      'a query whose document is read anew',
+      'a query whose document is not cached',
       200,
       () => graphql(`{ books(limit: ${Math.ceil(Math.random() * 90)}) { id title } }`),
     ],
@@ -238,7 +238,7 @@ const doors: readonly (readonly [name: string, well: number, go: () => Promise<I
     ],
   ]
 
-describe('a database that is gone', () => {
+describe('a stopped database', () => {
   beforeEach(async () => {
     known = await freshToken()
     expect((await ask('/me', { token: known })).status).toBe(200)
@@ -246,7 +246,7 @@ describe('a database that is gone', () => {
     cookie = visit.headers['set-cookie']?.split(';')[0] ?? ''
   })
 
-  it('is 503 with Retry-After by every door, and comes back by itself', async () => {
+  it('makes every request that needs it 503 with Retry-After, until it runs again', async () => {
     const statuses = async (): Promise<unknown> => {
       const seen: { [name: string]: number } = {}
       for (const [name, , go] of doors) seen[name] = (await go()).status
@@ -276,7 +276,7 @@ describe('a database that is gone', () => {
     expect(await statuses()).toEqual(well)
   })
 
-  it('says so in the entry too, and keeps the static key and what needs no database', async () => {
+  it('is reported in the GraphQL entry, and requests without database still work', async () => {
     await server.stop()
     try {
       const answer = await graphql('{ books { title } }')
@@ -295,10 +295,10 @@ describe('a database that is gone', () => {
     }
   })
 
-  it('leaves a session as it was, to be ended when it is back', async () => {
+  it('does not end a session, which can be ended once it runs again', async () => {
     await server.stop()
     try {
-      // With a cookie the session has to be read first.
+      // A request with a cookie has to read the session first.
       const answer = await ask('/leave', { method: 'POST', cookie })
       expect([answer.status, answer.headers['set-cookie']]).toEqual([503, undefined])
     } finally {
@@ -309,7 +309,7 @@ describe('a database that is gone', () => {
     expect((await ask('/visited', { cookie })).status).toBe(401)
   })
 
-  it('is no subscription', async () => {
+  it('makes a subscription 503', async () => {
     await server.stop()
     try {
       const answer = await graphql('subscription { bookChanged { id } }', {

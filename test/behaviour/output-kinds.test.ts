@@ -1,4 +1,4 @@
-/** What a handler returns is sent in the form of the field's kind. Source: decisions, Validation and fields. */
+/** Values that handlers return are sent in the format of the field's kind. Source: decisions, Validation and fields. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -18,7 +18,7 @@ import type { KindName } from '../../src/fields/kinds/table.js'
 const moment = '2026-11-20T10:00:00.000Z'
 const uuid = '0190d1a2-0000-7000-8000-00000000abcd'
 
-/** Kind, its rules, what a program returns, what is sent. */
+/** The kind, its rules, a returned value, and the value that is sent. */
 const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
   ['bigint', {}, 10n, '10'],
   ['bigint', {}, -9223372036854775808n, '-9223372036854775808'],
@@ -100,21 +100,21 @@ describe('a value that a handler returns', () => {
 
   const get = async (url: string): Promise<unknown> => (await app.inject(url)).json()
 
-  it('is sent in the form of its kind', async () => {
+  it('is sent in the format of its kind', async () => {
     expect(await get('/plain')).toEqual(column(3))
   })
-  it('is sent so in a list of objects', async () => {
+  it('is sent in that format in a list of objects', async () => {
     expect(await get('/listed')).toEqual([column(3)])
   })
-  it('is sent so in lists of values', async () => {
+  it('is sent in that format in lists of values', async () => {
     expect(await get('/lists')).toEqual(lists(3))
   })
-  it('is sent so in nested classes', async () => {
+  it('is sent in that format in nested classes', async () => {
     expect(await get('/nested')).toEqual({ one: column(3), many: [column(3)] })
   })
 })
 
-it('is not sent inexactly', async () => {
+it('an integer that would be rounded is 500', async () => {
   class Large {
     @Field('integer') value!: number
   }
@@ -137,7 +137,7 @@ class Inner {
   @Field('bigint') big!: string
 }
 
-describe.each(await startBothEngines())('a record that a resolver made, on %s', (_engine, open) => {
+describe.each(await startBothEngines())('a record that a resolver returns, on %s', (_engine, open) => {
   @Record({ table: 'output_item' })
   @NoAuth
   class Item {
@@ -168,7 +168,7 @@ describe.each(await startBothEngines())('a record that a resolver made, on %s', 
   }
   const fields = 'id count size big price day at mark days inner'
 
-  it('sends each field in the form of its kind', async () => {
+  it('is sent in the format of its kinds', async () => {
     const graphql = new GraphQL()
     graphql.registerRoute('/graphql')
     graphql.schema.fromOrm(Item)

@@ -68,7 +68,7 @@ class RateController {
 @Module({ controllers: [RateController] })
 class RateModule {}
 
-/** @returns the report of an application with one route that the decorator stands at */
+/** @returns the report of the failed start of an application whose route has the decorator */
 async function reportOf(decorator: AnyDecorator, verb: (path?: string) => AnyDecorator = Get) {
   @Controller('/faulty')
   class FaultyController {
@@ -89,8 +89,8 @@ function specified(specification: unknown): AnyDecorator {
   return createDecorator('Odd', () => specification as DecoratorSpecification)()
 }
 
-describe('decorators of one’s own', () => {
-  it('intercept is called once a route; on a class it acts for each, outside the method’s own', async () => {
+describe('custom decorators', () => {
+  it('intercept is called once for each route, and on a class it runs outside the one on the method', async () => {
     await using app = await bootstrap(RateModule, quiet)
     expect(built).toEqual(['/rates 5', '/rates/own 5', '/rates/own 60', '/rates/plain 5'])
     expect((await app.inject('/rates')).json()).toEqual({ calls: 1 })
@@ -99,13 +99,13 @@ describe('decorators of one’s own', () => {
     expect((await app.inject('/rates')).headers.bare).toBe('1')
   })
 
-  it('document changes the operation of its route, the method’s first', async () => {
+  it('document changes the operation of its route, first on the method, then on the class', async () => {
     await using app = await bootstrap(RateModule, quiet)
     expect(app.openapi.paths?.['/rates']?.get?.description).toBe('Kept for 5 s.')
     expect(app.openapi.paths?.['/rates/own']?.get?.description).toBe('Kept for 60 s. Kept for 5 s.')
   })
 
-  it('notes.get gives the arguments, [] where there are none, undefined where it is not', async () => {
+  it('route.metadata.get returns the arguments, [] without arguments, and undefined without the decorator', async () => {
     const seen: unknown[] = []
     const Reading = createDecorator('Reading', () => ({
       check: (route) => {
@@ -157,19 +157,19 @@ describe('decorators of one’s own', () => {
       '@Odd on FaultyController.act: check throws: no clock.',
     ],
     ['an unknown member', { intercepts: () => undefined }, 'intercepts'],
-    ['a wrong place', { before: 'route', intercept: () => () => 1 }, 'before is "route"'],
+    ['an unknown position', { before: 'route', intercept: () => () => 1 }, 'before is "route"'],
     [
       'an intercept that does not return a function',
       { intercept: () => 7 },
       'intercept does not return a function',
     ],
     ['no specification', undefined, 'it has no specification'],
-  ])('%s is a fault at the start', async (_what, specification, expected) => {
+  ])('%s stops the start', async (_what, specification, expected) => {
     expect(await reportOf(specified(specification))).toContain(expected)
   })
 })
 
-/** As people write them: a function in the place of the method. */
+/** A decorator that replaces the method by a wrapper, as applications write them. */
 function wrapWith(wrap: (method: (...args: never[]) => unknown) => unknown): AnyDecorator {
   return ((_target: object, _member: string, descriptor: PropertyDescriptor) => {
     descriptor.value = wrap(descriptor.value as (...args: never[]) => unknown)
@@ -199,7 +199,7 @@ const wrappers: readonly [string, (method: Method) => unknown][] = [
 
 describe('a function that wraps a method', () => {
   it.each(wrappers)(
-    '%s keep the names of the arguments, above and below the verb',
+    'with %s it keeps the names of the arguments, above and below the verb',
     async (_name, wrap) => {
       const Wrapped = wrapWith(wrap as never)
       @Controller('/wrapped')
@@ -236,7 +236,7 @@ describe('a function that wraps a method', () => {
         },
     ],
     [
-      'names of its own',
+      'other argument names',
       (method) =>
         function (this: unknown, first: unknown) {
           return method.call(this, first)
@@ -259,7 +259,7 @@ describe('a function that wraps a method', () => {
     )
   })
 
-  it('bundled code that renamed id to id2 is told of args', async () => {
+  it('a parameter renamed by a bundler is refused, and the message names args', async () => {
     @Controller('/bundled')
     class BundledController {
       @Get('/<id:int>') show(id2: number) {

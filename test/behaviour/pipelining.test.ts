@@ -1,4 +1,4 @@
-/** Pipelined requests: one of a connection at a time. Source: decisions, Security limits. RFC 9112 §9.3.2. */
+/** Pipelined requests: each connection handles one request at a time. Source: decisions, Security limits. RFC 9112 §9.3.2. */
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -25,7 +25,7 @@ class PipelineController {
     return { name }
   }
 
-  /** Ends when the test says so. */
+  /** Returns when the test resolves its entry in `waiting`. */
   @Get('/wait/<name>')
   async wait(name: string): Promise<object> {
     started.push(name)
@@ -38,7 +38,7 @@ class PipelineController {
     return { name }
   }
 
-  /** Its head is written with the first chunk, long after the handler is done. */
+  /** Its head is written with the first chunk, after the handler has returned. */
   @Get('/stream')
   stream(): AsyncGenerator<string> {
     return (async function* chunks() {
@@ -95,7 +95,7 @@ function open(): Socket {
   return connect(Number(new URL(app.url).port), '127.0.0.1')
 }
 
-/** Sends the text. @returns everything that comes until the connection ends, or until `isEnough` */
+/** Sends the text. @returns everything received until the connection ends or `isEnough` returns true */
 async function exchange(text: string, isEnough = (_all: string) => false): Promise<string> {
   const socket = open()
   socket.write(text)
@@ -134,7 +134,7 @@ describe('pipelined requests', () => {
     expect(mostRunning).toBe(1)
   })
 
-  it('keep their bodies, with a length and in chunks', async () => {
+  it('can have bodies, with a length and in chunks', async () => {
     const head = 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
     const all = await exchange(
       get('/now/a') +
@@ -146,7 +146,7 @@ describe('pipelined requests', () => {
     expect(all).toMatch(/"a"[^]*\{"body":\{"a":1\}\}[^]*\{"body":\{"b":2\}\}[^]*"c"/)
   })
 
-  it('arrive byte by byte, or cut anywhere', async () => {
+  it('can arrive in pieces of any size', async () => {
     const text = get('/now/a') + get('/now/b') + get('/now/c', 'Connection: close')
     for (const size of [1, 7, 41, 60]) {
       const socket = open()
@@ -166,26 +166,26 @@ describe('pipelined requests', () => {
     }
   })
 
-  it('wait behind a response that is larger than the buffers of the connection', async () => {
+  it('wait for a response that is larger than the buffers of the connection', async () => {
     const all = await exchange(get('/large') + get('/now/b', 'Connection: close'))
     expect(all.length).toBeGreaterThan(3_000_000)
     expect(names(all)).toEqual(['b'])
   })
 
-  it('are answered for at most 64 that wait, then the connection is closed', async () => {
+  it('close the connection if more than 64 are waiting', async () => {
     const all = await exchange(get('/now/x').repeat(1000))
     expect(statuses(all)).toHaveLength(65)
     expect(all.match(/Connection: close/g)).toHaveLength(1)
     expect(started).toHaveLength(65)
   })
 
-  it('are one per turn of the event loop, also where their handlers are done at once', async () => {
+  it('run one per turn of the event loop, also with synchronous handlers', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(300) })
     const post = `POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     expect(statuses(await exchange(post.repeat(200)))).toHaveLength(65)
   })
 
-  it('may go on without end, where never more than 64 wait', async () => {
+  it('can go on without end if at most 64 are waiting', async () => {
     const socket = open()
     let answered = 0
     let sent = 10
@@ -208,12 +208,12 @@ describe('pipelined requests', () => {
 
   it.each([
     [
-      'bytes behind Connection: close',
+      'bytes after Connection: close',
       get('/wait/a', 'Connection: close') + 'x'.repeat(50_000),
       [200],
     ],
     [
-      'requests behind Connection: close',
+      'requests after Connection: close',
       get('/wait/a', 'Connection: close') + get('/now/b').repeat(900),
       [200],
     ],
@@ -229,7 +229,7 @@ describe('pipelined requests', () => {
     ],
     ['a CONNECT', `${get('/wait/a')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`, [200]],
     [
-      'a wish for another protocol',
+      'a request to upgrade the protocol',
       get('/wait/a') +
         get('/now/b', 'Connection: Upgrade', 'Upgrade: h2c') +
         get('/now/c', 'Connection: close'),
@@ -242,7 +242,7 @@ describe('pipelined requests', () => {
     expect(statuses(await exchange(text))).toEqual(expected)
   })
 
-  it('are dropped when their client leaves', async () => {
+  it('are dropped when the client disconnects', async () => {
     const first = new Promise<void>(
       (resolve) =>
         (onStart = () => {
@@ -259,7 +259,7 @@ describe('pipelined requests', () => {
         }),
     )
     socket.destroy()
-    // Another client's request begins after the connection's end was noticed.
+    // The request of another client starts after the server has noticed the disconnect.
     const other = open()
     other.write(get('/wait/other'))
     await left
@@ -272,7 +272,7 @@ describe('pipelined requests', () => {
 })
 
 describe('an application that closes', () => {
-  it('ends the connections of requests whose heads are written from then on', async () => {
+  it('closes the connections of responses that start after the close', async () => {
     const begun = new Promise<void>(
       (resolve) =>
         (onStart = () => {

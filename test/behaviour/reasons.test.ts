@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,
@@ -140,7 +140,7 @@ describe('Reasons', () => {
     [403, 'a guard', () => ({ url: '/guarded', token: user }), /guard of the route answered false/],
     [
       403,
-      'a write by cookie from elsewhere',
+      'a write by cookie from another site',
       () => ({
         method: 'POST',
         url: '/write',
@@ -162,7 +162,7 @@ describe('Reasons', () => {
       () => ({ method: 'POST', url: '/tasks', token: user, json: { name: 'a', owner: 'ann' } }),
       /name/,
     ],
-    [409, 'of one’s own', () => ({ url: '/own' }), /^the lamp hangs elsewhere$/],
+    [409, 'a custom reason', () => ({ url: '/own' }), /^the lamp hangs elsewhere$/],
     [
       412,
       'an old version',
@@ -201,7 +201,7 @@ describe('Reasons', () => {
     ],
     [429, 'a limit', () => ({ url: '/rare' }), /GET \/rare.* by ip.* is used up/],
   ])(
-    'Reasons: %i for %s is one line at debug, and the client is not told',
+    'Reasons: %i for %s is one debug line, and the response does not show the reason',
     async (status, _what, ask, reason) => {
       const request = ask()
       const headers = { 'x-request-id': 'r-1', ...request.headers }
@@ -216,12 +216,12 @@ describe('Reasons', () => {
     },
   )
 
-  it('Reasons: a route’s time that is over is an error with the handler', async () => {
+  it('Reasons: a timeout is an error line that names the handler', async () => {
     expect((await app.inject({ url: '/late' })).status).toBe(503)
     expect(lines).toMatchObject([{ level: 'error', path: '/late', route: 'Pages.late' }])
   })
 
-  it('Reasons: a refused GraphQL operation is one line, whatever the number of its fields', async () => {
+  it('Reasons: a refused GraphQL operation is one line for all of its fields', async () => {
     const many = Array.from(
       { length: 40 },
       (_, index) => `a${index}: createTask(input: { name: "x${index}", owner: "ann" }) { id }`,
@@ -236,7 +236,7 @@ describe('Reasons', () => {
 describe('a GraphQL field that is refused', () => {
   const query = '{ tasks { id pay } }'
 
-  it('is told with the request, of live answers too', async () => {
+  it('is logged with the request id, also in live queries', async () => {
     const json = 'application/json'
     for (const accept of [json, 'text/event-stream']) {
       lines.length = 0
@@ -247,13 +247,13 @@ describe('a GraphQL field that is refused', () => {
       const reader = (await app.handle(asked)).body!.getReader()
       await reader.read()
       await reader.cancel()
-      // A live answer says it of each run.
+      // A live query logs it for each run.
       const told = lines.map(({ message, requestId }) => `${message} ${String(requestId)}`)
       expect([...new Set(told)]).toEqual(['GraphQL fields refused r-3'])
     }
   })
 
-  it('is told with the request for which the program asked', async () => {
+  it('is logged with the id of the request that a handler passes to execute', async () => {
     lines.length = 0
     await app.inject({ url: '/program', token: user, headers: { 'x-request-id': 'r-4' } })
     expect(lines).toMatchObject([{ message: 'GraphQL fields refused', requestId: 'r-4' }])
@@ -261,7 +261,7 @@ describe('a GraphQL field that is refused', () => {
 })
 
 describe('a GraphQL request that fails', () => {
-  it('is one line in the log, whatever the number of its fields', async () => {
+  it('is one line in the log for all of its fields', async () => {
     const graphql = new GraphQL()
     graphql.schema.addQuery('fail', {
       type: 'String',

@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { HttpError, redirect, reply, type Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
@@ -59,7 +59,7 @@ describe('Responses, reply', () => {
         throw new HttpError(409, 'Taken.', { headers: { 'X-A': 'a\r\nX-Evil: 1' } })
       },
     ],
-  ])('Responses, CR or LF: in %s it is refused', async (_, make) => {
+  ])('Responses, CR or LF: %s with CR or LF is refused', async (_, make) => {
     give(make)
     const answer = await exchange(
       app.url,

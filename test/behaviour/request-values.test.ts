@@ -99,7 +99,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('requestValue', () => {
-  it('is known by the object, not by its name', async () => {
+  it('is identified by the object, not by its name', async () => {
     const headers = { 'x-tenant': 'acme' }
     expect((await app.inject({ url: '/values/other', headers })).json()).toEqual({
       mine: { name: 'acme' },
@@ -108,8 +108,8 @@ describe('requestValue', () => {
   })
 })
 
-describe('arguments of one’s own', () => {
-  it('are taken once, last before the handler, and only where a handler names them', async () => {
+describe('custom handler arguments', () => {
+  it('are resolved once, just before the handler, and only if a handler names them', async () => {
     taken.length = 0
     const headers = { 'x-tenant': 'acme' }
     const answer = await app.inject({ url: '/values/tenant/7', headers })
@@ -119,28 +119,28 @@ describe('arguments of one’s own', () => {
     expect(taken).toEqual(['tenant'])
   })
 
-  it('a promise is awaited, an HttpError answered', async () => {
+  it('a promise is awaited, and an HttpError is sent', async () => {
     const paid = await app.inject({ url: '/values/plan?a=1', headers: { 'x-tenant': 'acme' } })
     expect(paid.json()).toEqual({ plan: 'gold', tenant: { name: 'acme' }, query: { a: '1' } })
     const unpaid = await app.inject({ url: '/values/plan', headers: { 'x-tenant': 'unpaid' } })
     expect([unpaid.status, unpaid.json()]).toEqual([402, { error: 'Pay first.' }])
   })
 
-  it('are not in the document', () => {
+  it('are not in the OpenAPI document', () => {
     expect(app.openapi.paths?.['/values/plan']?.get?.parameters).toBeUndefined()
   })
 
   it.each<[string, ModuleOptions['arguments'], ModuleOptions['arguments'], RegExp]>([
     ['a built-in name', { body: () => 1 }, {}, /Outer\.arguments: "body"/],
-    ['rawBody, too', { rawBody: () => 1 }, {}, /Outer\.arguments: "rawBody"/],
+    ['the name rawBody', { rawBody: () => 1 }, {}, /Outer\.arguments: "rawBody"/],
     [
       'a name from two modules',
       { tenant: () => 1 },
       { tenant: () => 2 },
       /"tenant" is an argument of Inner, too/,
     ],
-    ['what is no function', { tenant: 'acme' as never }, {}, /"tenant" is not a function/],
-  ])('%s is a fault', async (_what, outer, inner, expected) => {
+    ['a value that is not a function', { tenant: 'acme' as never }, {}, /"tenant" is not a function/],
+  ])('%s stops the start', async (_what, outer, inner, expected) => {
     @Module({ arguments: inner })
     class Inner {}
     @Module({ imports: [Inner], arguments: outer })
@@ -150,7 +150,7 @@ describe('arguments of one’s own', () => {
 })
 
 describe('rawBody', () => {
-  it('has the exact bytes beside the value', async () => {
+  it('has the exact bytes in addition to the parsed body', async () => {
     const body = '{ "a" :  1 }'
     const headers = { 'content-type': 'application/json' }
     const answer = await app.inject({ url: '/values/raw', body, headers })
@@ -160,7 +160,7 @@ describe('rawBody', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/cloudevents'])(
-    'has those of %s',
+    'has the bytes of %s',
     async (type) => {
       const answer = await app.inject({
         url: '/values/raw',
@@ -171,7 +171,7 @@ describe('rawBody', () => {
     },
   )
 
-  it('is empty where no body came, 415 for multipart, 413 over the limit', async () => {
+  it('is empty without a body, 415 for multipart, and 413 over the limit', async () => {
     const empty = await app.inject({ method: 'POST', url: '/values/raw' })
     expect(empty.json()).toEqual({ raw: '', isBuffer: true, body: null })
     const form = await app.inject({ url: '/values/raw', multipart: { a: '1' } })

@@ -1,4 +1,4 @@
-/** Source: decisions, Requests. Titles begin with the statement they show. */
+/** Source: decisions, Requests. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
@@ -29,7 +29,7 @@ describe('Requests, Head', () => {
     },
   )
 
-  it('Requests, Head: Content-Encoding identity says nothing', async () => {
+  it('Requests, Head: Content-Encoding identity is accepted', async () => {
     const headers = { 'content-type': json, 'content-encoding': 'Identity' }
     const answer = await app.inject({ method: 'POST', url: '/any', headers, body: '{}' })
     expect(answer.json()).toEqual({ body: {} })
@@ -48,7 +48,7 @@ describe('Requests, Head', () => {
   )
 
   it.each(['gzip, chunked', 'GZIP,chunked'])(
-    'Requests, Head: Transfer-Encoding %s is not read as if it were chunked alone',
+    'Requests, Head: Transfer-Encoding %s is 501, only chunked is read',
     async (coding) => {
       const head = `POST /any HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${json}`
       const body = '2\r\n{}\r\n0\r\n\r\n'
@@ -60,7 +60,7 @@ describe('Requests, Head', () => {
   )
 
   it.each(['', 'a', 'a:', 'a_b.example:8080', '127.0.0.1:1', '[::1]:80', 'xn--4ca', 'a%20b'])(
-    'Requests, Head: Host %s is one',
+    'Requests, Head: Host %s is accepted',
     async (host) => {
       expect((await app.inject({ url: '/any', headers: { host } })).status).toBe(200)
     },
@@ -71,7 +71,7 @@ describe('Requests, Head', () => {
     expect(answer.json()).toMatchObject({ custom: 'Ja' })
   })
 
-  it('Requests, cookies: they are decoded, and the first of a name counts', async () => {
+  it('Requests, cookies: they are decoded, and the first one with a name is used', async () => {
     const cookie = 'a=1; b=%C3%A4; a=2; c=%ZZ; d="q"; e; __proto__=x; =y'
     const answer = await app.inject({ url: '/who', headers: { cookie } })
     expect(answer.status).toBe(200)
@@ -80,7 +80,7 @@ describe('Requests, Head', () => {
 })
 
 describe('Requests, GET and DELETE bodies', () => {
-  it.each(['GET', 'HEAD'])('Requests, GET/HEAD bodies: that of %s is ignored', async (method) => {
+  it.each(['GET', 'HEAD'])('Requests, GET/HEAD bodies: the body of %s is ignored', async (method) => {
     const malformed = `${method} /any HTTP/1.1\r\nHost: x\r\nContent-Type: ${json}\r\nContent-Length: 3\r\n\r\n{"a`
     const next = 'GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
     const answer = await exchange(app.url, malformed + next)
@@ -101,8 +101,8 @@ describe('Requests, formToken', () => {
     ['JSON object', { json: { a: 1, formToken: 't' } }, { formToken: 't', body: { a: 1 } }],
     ['form', { form: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
     ['multipart', { multipart: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
-    ['object, as no text', { json: { formToken: { x: 1 } } }, { formToken: null, body: {} }],
-  ])('Requests, formToken: it is taken out of: %s', async (_, request, expected) => {
+    ['object, where it is not a string', { json: { formToken: { x: 1 } } }, { formToken: null, body: {} }],
+  ])('Requests, formToken: it is removed from: %s', async (_, request, expected) => {
     const answer = await app.inject({ url: '/token', method: 'POST', ...request })
     expect(answer.json()).toEqual(expected)
   })
@@ -116,12 +116,12 @@ describe('Requests, formToken', () => {
     expect(answer.json()).toEqual({ formToken: null, body: request.json ?? request.text })
   })
 
-  it('Requests, formToken: it is gone before validation', async () => {
+  it('Requests, formToken: it is removed before validation', async () => {
     const answer = await app.inject({ url: '/item', json: { name: 'Lamp', formToken: 't' } })
     expect(answer.json()).toEqual({ isItem: true, body: { name: 'Lamp' } })
   })
 
-  it('Requests, formToken: it is no credential, unless the application says so', async () => {
+  it('Requests, formToken: it is a credential only if the application allows it', async () => {
     const request = { url: '/secret', json: { formToken: apiKey } }
     expectError(await app.inject(request), 401, /^Unauthorized$/)
     await using open = await startBodies({ listen: false, auth: { formToken: true } })
@@ -132,12 +132,12 @@ describe('Requests, formToken', () => {
 describe('Requests, request.ip', () => {
   const headers = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1', 'x-forwarded-proto': 'https' }
 
-  it('Requests, request.ip: X-Forwarded-For is not believed', async () => {
+  it('Requests, request.ip: X-Forwarded-For is ignored', async () => {
     const answer = await app.inject({ url: '/who', headers })
     expect(answer.json()).toMatchObject({ ip: '127.0.0.1', secure: false })
   })
 
-  it('Requests, request.ip: with trustProxy it is followed', async () => {
+  it('Requests, request.ip: X-Forwarded-For is used with trustProxy', async () => {
     await using trusting = await startBodies({ listen: false, trustProxy: true })
     const forwarded = await trusting.inject({ url: '/who', headers })
     expect(forwarded.json()).toMatchObject({ ip: '203.0.113.9', secure: true })

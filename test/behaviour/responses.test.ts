@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { html, reply, type Application } from '../../src/index.js'
@@ -49,7 +49,7 @@ describe('Responses, values', () => {
     },
   )
 
-  it('Responses, html: it is sent as text/html', async () => {
+  it('Responses, html: the page is sent as text/html', async () => {
     const answer = await ask(app, html('<h1>Grüße</h1>', 202))
     expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
       202,
@@ -68,14 +68,14 @@ describe('Responses, values', () => {
   })
 
   it.each([undefined, null])(
-    'Responses, %p: 404 where the route declares returns',
+    'Responses, %p: 404 if the route declares returns',
     async (value) => {
       const answer = await ask(app, value, { url: '/declared' })
       expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
     },
   )
 
-  it("Responses, status: the route's own is taken for plain values, a reply's wins", async () => {
+  it("Responses, status: plain values get the route's status, and a reply overrides it", async () => {
     expect((await ask(app, { a: 1 }, { method: 'POST', url: '/made' })).status).toBe(201)
     const moved = await ask(app, reply({ a: 1 }, 202), { method: 'POST', url: '/made' })
     expect(moved.status).toBe(202)
@@ -117,14 +117,14 @@ describe('Responses, values', () => {
     ])
   })
 
-  it('Responses, stream: a large one arrives whole over a socket', async () => {
+  it('Responses, stream: a large stream arrives completely over a socket', async () => {
     const chunk = Buffer.alloc(65_536, 'x')
     give(() => Readable.from(Array.from({ length: 64 }, () => chunk)))
     const answer = await fetch(`${app.url}/given`)
     expect((await answer.arrayBuffer()).byteLength).toBe(64 * 65_536)
   })
 
-  it('Responses, stream: one that fails before its first byte is a 500, later it is cut off', async () => {
+  it('Responses, stream: a stream that fails before its first byte is a 500, later it is cut off', async () => {
     const early = await ask(app, () =>
       (async function* () {
         await Promise.reject(new Error('secret'))
@@ -177,7 +177,7 @@ describe('HEAD', () => {
     '/taken',
     '/nothing',
     '/crash',
-  ])('HEAD: %s has the status and headers of GET, and no body', async (url) => {
+  ])('HEAD: %s has the status and headers of GET without a body', async (url) => {
     give({ a: 1 })
     const headers = { 'x-request-id': 'same' }
     const get = await app.inject({ url, headers })

@@ -28,7 +28,7 @@ class Letter {
   @Field('string') text!: string
 }
 
-/** Says one thing, then nothing. */
+/** Yields `begun` and then never ends. */
 async function* silence(): AsyncGenerator<string> {
   yield 'begun'
   await new Promise(() => undefined)
@@ -95,9 +95,9 @@ const start = (database: string): Promise<Application> =>
     env,
   })
 
-/** An open answer that the server has begun. */
+/** A response that has started. */
 interface Open {
-  /** All that comes of it; resolved when it ends. */
+  /** The complete text, resolved when the response ends. */
   readonly whole: Promise<string>
   readonly leave: () => void
 }
@@ -146,8 +146,8 @@ const engines: readonly (readonly [string, () => Promise<string>])[] = [
   ['PostgreSQL', () => server.createDatabase()],
 ]
 
-describe.each(engines)('the streams of a token that is called back, on %s', (_name, address) => {
-  it.each(ways)('by %s end in its application and in others', async (_way, callBack) => {
+describe.each(engines)('the streams of a revoked token, on %s', (_name, address) => {
+  it.each(ways)('after %s end in every application of the database', async (_way, callBack) => {
     const database = await address()
     apps = [await start(database), await start(database)]
     const [here, there] = apps as [Application, Application]
@@ -179,18 +179,18 @@ describe.each(engines)('the streams of a token that is called back, on %s', (_na
       id: 1,
     })
     for (const { leave } of staying) leave()
-    // Remembered there until then; who connects again is not let in once more.
+    // The tokens were cached until then. New connections are refused.
     for (const { url } of apps) {
       expect((await fetch(`${url}/events`, bearer(token))).status).toBe(401)
     }
   })
 
-  it('end where it was called back before they began', async () => {
+  it('end if the token was revoked before they started', async () => {
     const database = await address()
     apps = [await start(database), await start(database)]
     const [here, there] = apps as [Application, Application]
     const token = await here.get(Auth).getToken({ sub: 'ada' })
-    // Remembered there, for some seconds.
+    // The second application caches the token for some seconds.
     const claims = (await there.get(Auth).verify(token)) ?? {}
     await here.get(Auth).revoke(claims.jti ?? '')
     expect(await (await follow(there, '/text', token)).whole).toMatch(/^(begun)?$/)
@@ -198,7 +198,7 @@ describe.each(engines)('the streams of a token that is called back, on %s', (_na
 })
 
 describe('without a database', () => {
-  it.each(ways)('by %s the streams of a token end', async (_way, callBack) => {
+  it.each(ways)('after %s the streams of a token end', async (_way, callBack) => {
     apps = [await bootstrap(Bare, { port: 0, host: '127.0.0.1', logger: false, env })]
     const [app] = apps as [Application]
     const auth = app.get(Auth)
@@ -208,7 +208,7 @@ describe('without a database', () => {
     for (const { whole } of ending) expect(await whole).toContain('begun')
   })
 
-  it('one that is not renewed has its streams ended', async () => {
+  it('the streams of a token end if it is not renewed', async () => {
     const renew = () => null
     apps = [
       await bootstrap(Bare, {
@@ -221,7 +221,7 @@ describe('without a database', () => {
     ]
     const [app] = apps as [Application]
     const token = await app.get(Auth).getToken({ sub: 'ada' })
-    // The stream's own answer asks for the next token first, and learns that there is none.
+    // The response of the stream needs the next token, and there is none.
     expect(await (await follow(app, '/text', token)).whole).toMatch(/^(begun)?$/)
     expect((await fetch(`${app.url}/text`, bearer(token))).status).toBe(401)
   })

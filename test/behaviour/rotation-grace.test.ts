@@ -1,4 +1,4 @@
-/** `auth: { rotation }`: a token that was replaced. Source: decisions, Tokens. */
+/** `auth: { rotation }`: what a replaced token can still do. Source: decisions, Tokens. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -54,11 +54,11 @@ const statusOf = async (app: Application, token: string): Promise<number> =>
 const signIn = (): Promise<string> => apps[0].get(Auth).getToken({ sub: '7' })
 const half = 1801
 
-describe.each(engines)('a token that was replaced, on %s', (engine) => {
+describe.each(engines)('a replaced token, on %s', (engine) => {
   describe("with { grace: '30s', reuse: 'end' }", () => {
     beforeEach(() => start(engine, { renew, rotation: { grace: '30s', reuse: 'end' } }))
 
-    it('is followed by one successor for fifty at once in two processes', async () => {
+    it('gets one successor for fifty concurrent requests in two processes', async () => {
       const token = await signIn()
       advance(half)
       const answers = await Promise.all(
@@ -73,7 +73,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
       for (const app of apps) expect(await statusOf(app, next)).toBe(200)
     })
 
-    it('counts within the grace as often as it comes, with the same successor, and then ends the sign-in', async () => {
+    it('works during the grace time with the same successor, and ends the sign-in after it', async () => {
       const token = await signIn()
       advance(half)
       const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
@@ -92,7 +92,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
       for (const app of apps) expect(await statusOf(app, next)).toBe(401)
     })
 
-    it('is revoked within the grace too, and its successor with it', async () => {
+    it('can be revoked during the grace time, together with its successor', async () => {
       const token = await signIn()
       advance(half)
       const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
@@ -102,7 +102,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
         expect([await statusOf(app, token), await statusOf(app, next)]).toEqual([401, 401])
     })
 
-    it('is known where the clock is behind, and its grace does not depend on clocks', async () => {
+    it('is recognized by a process with a lagging clock', async () => {
       const token = await signIn()
       clocks[0].by += half * 1000
       clocks[1].by += (half - 4) * 1000
@@ -111,7 +111,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
       expect(asked).toBe(1)
     })
 
-    it('was none where the transaction that looked is rolled back', async () => {
+    it('is not replaced if the transaction of the exchange is rolled back', async () => {
       const token = await signIn()
       const database = apps[0].get(Database)
       const auth = apps[0].get(Auth)
@@ -125,7 +125,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     })
   })
 
-  it('has one successor, by rotation or by an exchange, whichever comes first', async () => {
+  it('has one successor, made by a rotation or by an exchange', async () => {
     await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
     const auth = apps[0].get(Auth)
     const make = (): object => ({ made: true })
@@ -149,7 +149,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(made === null).not.toBe(next.freshtoken === undefined)
   })
 
-  it('ends once for all who use it late at the same time, and its successor cannot go on', async () => {
+  it('that is used too late by many requests is refused everywhere, with its successor', async () => {
     await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
     const token = await signIn()
     advance(half)
@@ -168,7 +168,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(await apps[1].get(Auth).signIns('7')).toEqual([])
   })
 
-  it('is kept, also where it says that it lives longer than any date', async () => {
+  it('is stored even if it expires after the last possible date', async () => {
     await start(engine, { rotation: { grace: '30s' } })
     const token = await apps[0].get(Auth).getToken({ sub: '7', exp: 1e300 })
     const exchanged = (): Promise<unknown> => apps[1].get(Auth).exchange(token, {}, () => 1)
@@ -176,7 +176,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(await apps[0].get(Auth).signIns('7')).toHaveLength(1)
   })
 
-  it('without reuse: end is refused alone', async () => {
+  it('without reuse: end is refused, but its successor is not', async () => {
     await start(engine, { rotation: { grace: '30s' } })
     const token = await signIn()
     advance(half)
@@ -187,7 +187,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(await statusOf(apps[0], next)).toBe(200)
   })
 
-  it('without rotation lives until it expires', async () => {
+  it('without the option rotation works until it expires', async () => {
     await start(engine, {})
     const token = await signIn()
     advance(half)
@@ -196,7 +196,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(await statusOf(apps[1], token)).toBe(200)
   })
 
-  it('comes back in the cookie where it came in one', async () => {
+  it('gets its successor in the cookie if it came in the cookie', async () => {
     await start(engine, { cookie: true, rotation: { grace: '30s', reuse: 'end' } })
     const token = await signIn()
     advance(half)
@@ -216,7 +216,7 @@ describe.each(engines)('a token that was replaced, on %s', (engine) => {
     expect(String(late.headers['set-cookie'])).toContain('Max-Age=0')
   })
 
-  it("with rotate: 'always' is followed at each use, and never by itself", async () => {
+  it("with rotate: 'always' gets a new successor after each use", async () => {
     await start(engine, { rotate: 'always', rotation: { grace: '30s', reuse: 'end' } })
     const token = await signIn()
     expect((await ask(apps[0], token)).headers.freshtoken).toBeUndefined()

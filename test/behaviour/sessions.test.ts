@@ -65,14 +65,14 @@ const cookieOf = (answer: InjectResponse): string =>
   answer.headers['set-cookie']?.split(';')[0] ?? ''
 
 describe('Sessions', () => {
-  it('session: an untouched one sets no cookie', async () => {
+  it('session: an unchanged session sets no cookie', async () => {
     expect((await get('/plain')).headers['set-cookie']).toBeUndefined()
     const answer = await get('/who')
     expect(answer.headers['set-cookie']).toBeUndefined()
     expect(answer.json()).toEqual({ user: null, views: 0 })
   })
 
-  it('session: a `user` entry may be read from it after a login', async () => {
+  it('session: `user` can be read after a login', async () => {
     const login = await app.inject({ url: '/login', json: { name: 'ada' } })
     expect(login.headers['set-cookie']).toMatch(
       /^app_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -82,7 +82,7 @@ describe('Sessions', () => {
     expect(who.headers['set-cookie']).toBeUndefined()
   })
 
-  it('session: a login moves what was there under a new id', async () => {
+  it('session: a login moves the existing data to a new id', async () => {
     const before = cookieOf(await get('/count'))
     const login = await app.inject({
       url: '/login',
@@ -94,14 +94,14 @@ describe('Sessions', () => {
     expect((await get('/who', before)).json()).toEqual({ user: null, views: 0 })
   })
 
-  it('session: a logout forgets it everywhere', async () => {
+  it('session: a logout removes the session', async () => {
     const cookie = cookieOf(await get('/count'))
     const logout = await app.inject({ method: 'POST', url: '/logout', headers: { cookie } })
     expect(logout.headers['set-cookie']).toMatch(/^app_session=; Max-Age=0; /)
     expect((await get('/who', cookie)).json()).toEqual({ user: null, views: 0 })
   })
 
-  it('session: what a handler changed before it failed is kept', async () => {
+  it('session: changes of a handler that fails are stored', async () => {
     const cookie = cookieOf(await get('/count'))
     expect((await get('/fail', cookie)).status).toBe(409)
     expect((await get('/who', cookie)).json()).toMatchObject({ views: 100 })
@@ -116,7 +116,7 @@ describe('Sessions', () => {
     '%ZZ',
     '"; DROP TABLE sessions',
     '',
-  ])('session: the id %j gives a fresh empty one', async (id) => {
+  ])('session: the invalid id %j gets a new empty session', async (id) => {
     const cookie = `app_session=${id}`
     expect((await get('/who', cookie)).json()).toEqual({ user: null, views: 0 })
     const counted = await get('/count', cookie)
@@ -125,7 +125,7 @@ describe('Sessions', () => {
     expect(cookieOf(counted)).not.toBe(cookie)
   })
 
-  it('session: it is no credential for the gate', async () => {
+  it('session: it is no credential for secured routes', async () => {
     const cookie = cookieOf(await app.inject({ url: '/login', json: { name: 'ada' } }))
     const answer = await app.inject({ method: 'POST', url: '/save', headers: { cookie } })
     expect(answer.status).toBe(401)

@@ -1,4 +1,4 @@
-/** Applications that share a database, as processes do, with clocks of their own; the database's is moved with them. */
+/** Applications that share a database like several processes, each with a clock that tests can move. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import {
 import { makePair } from '../auth/key-pair.js'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 
-/** A process's own clock; the database's is moved on by as much. */
+/** The clock of one process. The time of the database is moved by the same amount. */
 export class OwnClock extends Clock {
   by = 0
   override now(): number {
@@ -31,7 +31,7 @@ class UsesDatabase {
 
 export const engines = ['SQLite', 'PostgreSQL'] as const
 
-/** Of one suite. */
+/** The two applications of a suite, and their database. */
 export class Processes {
   readonly clocks = [new OwnClock(), new OwnClock()] as const
   apps: Application[] = []
@@ -60,7 +60,7 @@ export class Processes {
     for (const clock of this.clocks) clock.by += seconds * 1000
   }
 
-  /** @param engine `memory` for one without a database */
+  /** @param engine `memory` starts one application without a database */
   async start(
     engine: 'memory' | 'SQLite' | 'PostgreSQL',
     controllers: NonNullable<ModuleOptions['controllers']>,

@@ -1,4 +1,4 @@
-/** `auth.signIns`: where somebody is signed in. Source: decisions, Tokens. */
+/** `auth.signIns`: the devices on which a user is signed in. Source: decisions, Tokens. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -46,7 +46,7 @@ const use = async (
   return status
 }
 
-/** Uses it, and waits until that is noted, which no answer waits for. */
+/** Uses the token, and waits until the use is stored, which happens after the response. */
 const useAs = async (
   agent: string,
   token: string,
@@ -64,10 +64,10 @@ const only = async (): Promise<SignInEntry> => {
   return all[0] as SignInEntry
 }
 
-describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) => {
+describe.each(['memory', ...engines] as const)('sign-ins stored in %s', (engine) => {
   beforeEach(() => start(engine))
 
-  it('are there from getToken on, with the agent and address of their last use', async () => {
+  it('exist from getToken on, with the agent and address of the last use', async () => {
     const token = await auth.getToken({ sub: '7' })
     const claims = await auth.verify(token)
     expect(await only()).toEqual({
@@ -95,7 +95,7 @@ describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) 
     expect(later.last.getTime() - last.getTime()).toBeGreaterThanOrEqual(60_000)
   })
 
-  it('stay the same when the token rotates, and go when the last one has run out', async () => {
+  it('stay the same when the token rotates, and end when the last token expires', async () => {
     const token = await auth.getToken({ sub: '7' })
     const { id, since } = await only()
     advance(2000)
@@ -108,7 +108,7 @@ describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) 
     expect(await auth.signIns('7')).toEqual([])
   })
 
-  it('end one by one and all together', async () => {
+  it('can be revoked one by one and all together', async () => {
     const [one = '', two = '', three = ''] = await Promise.all(
       [1, 2, 3].map(() => auth.getToken({ sub: '7' })),
     )
@@ -125,7 +125,7 @@ describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) 
     expect(await auth.signIns('7')).toEqual([])
   })
 
-  it('list the last used one first, and no tokens for other audiences', async () => {
+  it('are ordered by last use, without tokens for other audiences', async () => {
     await auth.getToken({ sub: '7' }, { audience: 'mail' })
     const one = await auth.getToken({ sub: '7', jti: 'one' })
     const two = await auth.getToken({ sub: '7', jti: 'two' })
@@ -136,7 +136,7 @@ describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) 
     expect((await auth.signIns('7')).map(({ id }) => id)).toEqual(['one', 'two'])
   })
 
-  it('keep of a head what fits, and none of what a name may not have', async () => {
+  it('store shortened headers without control characters, and refuse an invalid sub', async () => {
     const token = await auth.getToken({ sub: '7' })
     const agent = `<b>'; drop table x; --\u0085${'a'.repeat(5000)}`
     await useAs(agent, token, {
@@ -153,7 +153,7 @@ describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) 
 describe.each(engines)('sign-ins of several processes, on %s', (engine) => {
   beforeEach(() => start(engine))
 
-  it('are those of all, and end in all within five seconds', async () => {
+  it('are shared by all processes, and end in all within five seconds', async () => {
     const other = processes.second
     const token = await auth.getToken({ sub: '7' })
     await useAs('Phone', token, { by: other })
@@ -164,7 +164,7 @@ describe.each(engines)('sign-ins of several processes, on %s', (engine) => {
     expect(await other.get(Auth).signIns('7')).toEqual([])
   })
 
-  it('belong to the transaction that is open', async () => {
+  it('are part of the open transaction', async () => {
     const database = app.get(Database)
     let token = ''
     await expect(

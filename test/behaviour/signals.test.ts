@@ -1,4 +1,4 @@
-/** `request.signal` and `request.onFinished`, first used when it is late. Source: decisions, Responses; "Times". */
+/** `request.signal` and `request.onFinished` when a handler first uses them after the request has ended. Source: decisions, Responses; "Times". */
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
@@ -69,7 +69,7 @@ function untilTold(): Promise<Told> {
 }
 
 describe('request.signal', () => {
-  it('is aborted, and cleanups run, when they are first used after the client left', async () => {
+  it('is aborted, and cleanups run, if they are first used after the client disconnected', async () => {
     const result = untilTold()
     const working = new Promise<void>((resolve) => (begun = resolve))
     const socket = open(app.url)
@@ -80,7 +80,7 @@ describe('request.signal', () => {
   })
 
   it.each(['/late', '/read-late'])(
-    'is aborted when the time of the route is over: %s',
+    'is aborted when the route times out: %s',
     async (url) => {
       const result = untilTold()
       expect((await app.inject(url)).status).toBe(503)
@@ -90,7 +90,7 @@ describe('request.signal', () => {
     },
   )
 
-  it('is not aborted after a whole response', async () => {
+  it('is not aborted after a complete response', async () => {
     const result = untilTold()
     expect((await fetch(`${app.url}/fine`)).status).toBe(200)
     expect(await result).toMatchObject({ aborted: false, cleaned: true })

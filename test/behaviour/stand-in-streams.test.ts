@@ -1,4 +1,4 @@
-/** `inject` and `handle` deliver every stream whole, no faster than it is read, and end. */
+/** `inject` and `handle` deliver streams completely, no faster than they are read, and close them. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -82,7 +82,7 @@ describe('inject and handle', () => {
   afterAll(() => app.close())
 
   it.each(kinds.flatMap((kind) => shapes.map(([count, size]) => [kind, count, size] as const)))(
-    'deliver a stream by %s of %d pieces of %d bytes whole',
+    'deliver a stream by %s of %d pieces of %d bytes completely',
     async (kind, count = 0, size = 0) => {
       const framing = kind === 'events' ? ':\n\n'.length + count * 'data: \n\n'.length : 0
       const url = `/${kind}/${count}/${size}`
@@ -92,7 +92,7 @@ describe('inject and handle', () => {
     },
   )
 
-  it.each(kinds)('takes from a stream by %s no more than is read, and lets it go', async (kind) => {
+  it.each(kinds)('read a stream by %s only as fast as the client, and close it', async (kind) => {
     given = ended = 0
     const answer = await app.handle(new Request(`http://localhost/${kind}/100000/1000`))
     const reader = answer.body?.getReader()
@@ -104,7 +104,7 @@ describe('inject and handle', () => {
     expect([ended, given < 250]).toEqual([kind === 'web' ? 0 : 1, true])
   })
 
-  it('lets a stream go whose request is aborted', async () => {
+  it('close the stream of an aborted request', async () => {
     given = ended = 0
     const abort = new AbortController()
     const request = new Request('http://localhost/eager/100000/1000', { signal: abort.signal })
@@ -114,7 +114,7 @@ describe('inject and handle', () => {
     expect(ended).toBe(1)
   })
 
-  it('fail where the stream fails in the middle', async () => {
+  it('reject if the stream fails in the middle', async () => {
     await expect(app.inject('/broken')).rejects.toThrow('cut off')
     const answer = await app.handle(new Request('http://localhost/broken'))
     await expect(answer.arrayBuffer()).rejects.toThrow()

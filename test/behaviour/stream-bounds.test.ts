@@ -1,4 +1,4 @@
-/** How many streams may be open, in a process and from an address. Source: docs/configuration.md, "Bounds". */
+/** Limits on open streams, for a process and for an address. Source: docs/configuration.md, "Bounds". */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, events, Get, Module, type Application } from '../../src/index.js'
 
@@ -51,7 +51,7 @@ afterEach(() => app.close())
 
 describe('open streams', () => {
   it.each(['/events', '/endless'])(
-    'by %s: an address has so many, then it is 429',
+    'by %s: more than the limit of an address is 429',
     async (path) => {
       await start({ streamsByAddress: 2 })
       const open = [await ask(path, '192.0.2.1'), await ask(path, '192.0.2.1')]
@@ -69,7 +69,7 @@ describe('open streams', () => {
     },
   )
 
-  it('by instance: there are so many, then it is 503', async () => {
+  it('by instance: more than the limit is 503', async () => {
     await start({ streams: 2 })
     await ask('/events', '192.0.2.1')
     await ask('/events', '192.0.2.2')
@@ -80,14 +80,14 @@ describe('open streams', () => {
     ])
   })
 
-  it('by default one address has 100', async () => {
+  it('by default an address can have 100', async () => {
     await start({})
     for (let count = 0; count < 100; count++) await ask('/events', '2001:db8::1')
     expect((await ask('/events', '2001:db8::2')).status).toBe(429)
     expect((await ask('/events', '2001:db8:0:1::1')).status).toBe(200)
   })
 
-  it('that have ended count no more', async () => {
+  it('that have ended do not count', async () => {
     await start({ streamsByAddress: 1 })
     for (let count = 0; count < 3; count++) {
       expect(await (await ask('/short', '192.0.2.1')).text()).toBe('ab')

@@ -1,4 +1,4 @@
-/** Programs throw whatever they like: the process lives, and answers. Source: decisions, Responses. */
+/** A handler can throw any value: the response is a masked 500, and the process goes on. Source: decisions, Responses. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -30,13 +30,13 @@ const thrown: Readonly<{ [kind: string]: () => unknown }> = {
     const error = new Error('a')
     return Object.assign(error, { cause: error })
   },
-  'an error caused by what it has caused': () => {
+  'an error with a circular cause': () => {
     const error = new Error('a')
     return Object.assign(error, { cause: new Error('b', { cause: error }) })
   },
   'an error whose message throws': () =>
     Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } }),
-  'what cannot be looked at': () => {
+  'a revoked proxy': () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     return proxy
@@ -69,7 +69,7 @@ class ThrowController {
 @Module({ controllers: [ThrowController], records: [Note] })
 class App {}
 
-describe.each(await startBothEngines())('%s: what handlers throw', (_engine, open) => {
+describe.each(await startBothEngines())('%s: a handler that throws', (_engine, open) => {
   let app: Application
   beforeAll(async () => {
     app = await bootstrap(App, { listen: false, logger: false, database: await open() })

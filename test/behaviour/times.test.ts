@@ -1,11 +1,11 @@
-/** Source: decisions, Requests. Titles begin with the statement they show. */
+/** Source: decisions, Requests. Titles begin with the statement that they check. */
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, it, expect } from '@jest/globals'
 import { bootstrap, Controller, Get, Module, type Session } from '../../src/index.js'
 import { expectError } from './answers.js'
 
-/** What a handler waits for, and answers with then. */
+/** The promise that the handler awaits, and the stream that it then returns. */
 let late: Promise<void> = Promise.resolve()
 let stream = Readable.from([])
 
@@ -30,7 +30,7 @@ class LateModule {}
 const quiet = { listen: false, logger: false, env: {} }
 
 describe('Requests, Times', () => {
-  it('Requests, Times: a handler that takes too long is 503, and its late stream is let go', async () => {
+  it('Requests, Times: a handler that takes too long is 503, and the stream that it returns later is closed', async () => {
     let release: () => void = () => undefined
     late = new Promise((resolve) => {
       release = resolve

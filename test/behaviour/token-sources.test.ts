@@ -1,4 +1,4 @@
-/** Where a request has its token: `auth: { scheme }`, `auth: { read }`. Headers cannot be changed instead. */
+/** Where a request can have its token: `auth: { scheme }` and `auth: { read }`. Interceptors cannot change headers. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -116,7 +116,7 @@ describe('request.headers', () => {
 })
 
 describe('auth.scheme', () => {
-  it('names a scheme besides Bearer, in any case', () =>
+  it('is accepted in addition to Bearer, in any case', () =>
     using({ scheme: 'Token' }, async (app) => {
       for (const scheme of ['Token', 'token', 'Bearer'])
         expect(await showMe(app, { authorization: `${scheme} ${token()}` })).toEqual([200, 'ada'])
@@ -125,7 +125,7 @@ describe('auth.scheme', () => {
         expect(await showMe(app, { authorization })).toEqual([401, undefined])
     }))
 
-  it('is 401 for a token that is not good, also on routes that are open', () =>
+  it('is 401 with an invalid token, also on public routes', () =>
     using({ scheme: 'Token' }, async (app) => {
       const json = { query: '{ me }' }
       const send = (authorization: string) =>
@@ -152,7 +152,7 @@ describe('auth.scheme', () => {
 describe('auth.read', () => {
   const read = ({ headers }: HttpRequest) => headers['x-token']
 
-  it('reads the token from where the application says, and Authorization where it finds nothing', () =>
+  it('reads the token, and Authorization is used if it returns none', () =>
     using({ read }, async (app) => {
       expect(await showMe(app, { 'x-token': token() })).toEqual([200, 'ada'])
       expect(await showMe(app, { 'x-token': apiKey })).toEqual([200, undefined])
@@ -168,7 +168,7 @@ describe('auth.read', () => {
       expect(await showMe(app, {})).toEqual([401, undefined])
     }))
 
-  it('is private to its caller for caches', () =>
+  it('makes responses private and varying', () =>
     using({ read }, async (app) => {
       const url = '/graphql?query={me}'
       const mine = await app.inject({ url, headers: { 'x-token': token() } })
@@ -178,7 +178,7 @@ describe('auth.read', () => {
       expect((await app.inject({ url })).headers.vary).toContain('*')
     }))
 
-  it('may be sent by pages of other origins', () =>
+  it('allows its header in preflights of other origins', () =>
     using({ read }, async (app) => {
       const { headers } = await app.inject({
         method: 'OPTIONS',
@@ -191,7 +191,7 @@ describe('auth.read', () => {
   it.each([
     ['header', read, 'x-token'],
     ['query', ({ query }: HttpRequest) => query.token as string | undefined, 'token'],
-  ])('is in the document, as %s', (place, reads, name) =>
+  ])('is in the document, in the %s', (place, reads, name) =>
     using({ read: reads }, async (app) => {
       const { paths, components } = await documentOf(app)
       expect(components?.securitySchemes?.tokenAuth).toMatchObject({

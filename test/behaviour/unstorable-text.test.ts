@@ -1,4 +1,4 @@
-/** Text that no store takes is 400 by every rule, never 5xx. Source: decisions, Validation and fields. */
+/** Text that databases cannot store is 400 with every validation rule, never 5xx. Source: decisions, Validation and fields. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import * as rules from 'class-validator'
 import {
@@ -21,7 +21,7 @@ const texts = [
   'a@\ud800.example',
 ]
 
-/** Rules that take a text, each on a property of its own. */
+/** Rules that accept a text. Each gets its own property. */
 const textRules: readonly (() => PropertyDecorator)[] = [
   () => rules.IsString(),
   () => rules.IsNotEmpty(),
@@ -78,7 +78,7 @@ for (const [index, type] of [...handlers, Listed].entries()) {
 @Module({ controllers: [TextController] })
 class TextModule {}
 
-describe('text with NUL and halves of characters', () => {
+describe('text with NUL or lone surrogates', () => {
   let app: Application
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('text with NUL and halves of characters', () => {
     expect(answer.status).toBe(400)
   })
 
-  it('is another matter than text that is whole', async () => {
+  it('is not confused with complete surrogate pairs', async () => {
     const answer = await app.inject({ url: '/0', json: { value: 'ä😀' } })
     expect(answer.status).toBe(200)
   })

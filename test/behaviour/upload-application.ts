@@ -1,4 +1,4 @@
-/** An application that takes uploads, and the parts of forms to send it. */
+/** An application that accepts uploads, and helpers to send forms to it. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ class Picture {
   @Field('string', { list: true, optional: true }) tags?: string[]
 }
 
-/** Where files are moved to. */
+/** The folder that handlers move files to. */
 export class KeptFiles {
   path = ''
 
@@ -40,7 +40,7 @@ export class KeptFiles {
 
 let entered: () => void = () => undefined
 
-/** When the handler of `/slow` begins its work. It ends once no temporary file is left. */
+/** Resolves when the handler of `/slow` starts. The handler ends once no temporary file is left. */
 export function slowHandlerBegins(): Promise<void> {
   return new Promise((resolve) => {
     entered = resolve
@@ -126,7 +126,7 @@ export function startUploads(options: BootstrapOptions = {}): Promise<Applicatio
   return bootstrap(UploadModule, { port: 0, host: '127.0.0.1', logger: false, env: {}, ...options })
 }
 
-/** The media type of what `multipartOf('b', …)` makes. */
+/** The media type of the bodies of `multipartOf('b', …)`. */
 export const formType = 'multipart/form-data; boundary=b'
 
 export function post(

@@ -1,4 +1,4 @@
-/** Source: decisions, Responses. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ beforeAll(async () => {
   app = await startUploads()
 })
 afterAll(() => app.close())
-// Whatever the answer was: no temporary file stays.
+// After every request no temporary file is left.
 afterEach(async () => {
   expect(await untilNoFolders()).toEqual([])
 })
@@ -41,12 +41,12 @@ describe('Uploads', () => {
     ['%0d%0aX-Evil: 1', 'X-Evil: 1'],
     ['..', 'unnamed'],
     [`${'a'.repeat(300)}.png`, `${'a'.repeat(196)}.png`],
-  ])('Uploads, name: %j is told as %j', async (sent, name) => {
+  ])('Uploads, name: %j becomes %j', async (sent, name) => {
     const answer = await post(app, multipartOf('b', file('photo', sent)))
     expect(answer.json()).toMatchObject({ files: { photo: { name } } })
   })
 
-  it('Uploads, moveTo: a folder gets a fresh name with the extension of the type of its bytes', async () => {
+  it('Uploads, moveTo: in a folder the file gets a new name with the extension of its content type', async () => {
     const hostile = multipartOf('b', file('photo', '../../evil.html', 'pixels'))
     const answer = await post(app, hostile, '/keep/folder')
     const { path, same } = answer.json() as { path: string; same: boolean }
@@ -55,39 +55,39 @@ describe('Uploads', () => {
     expect(await readFile(path, 'utf8')).toBe('pixels')
   })
 
-  it('Uploads, moveTo: any other target is the very path, which stays after the response', async () => {
+  it('Uploads, moveTo: any other target is the exact path, and the file stays after the response', async () => {
     const answer = await post(app, photo, '/keep/kept.bin')
     expect(answer.json()).toEqual({ path: join(folder(), 'kept.bin'), same: true })
     expect(await readdir(folder())).toContain('kept.bin')
     expect(await readFile(join(folder(), 'kept.bin'), 'utf8')).toBe('pixels')
   })
 
-  it('Uploads: an input that was left alone is no file', async () => {
+  it('Uploads: an empty file input is left out', async () => {
     const answer = await post(app, multipartOf('b', file('photo', '', '')))
     expect(answer.json()).toMatchObject({ files: {} })
   })
 
-  it('Uploads: they are removed when the handler fails', async () => {
+  it('Uploads: files are removed when the handler fails', async () => {
     expectError(await post(app, photo, '/broken'), 409, /^1 taken\.$/)
   })
 
-  it('Uploads: a handler that does not ask for them leaves them unread', async () => {
+  it('Uploads: a handler without files leaves the body unread', async () => {
     expect((await post(app, 'no form at all', '/unread')).json()).toEqual({ unread: true })
   })
 
-  it('Uploads: without a token the body is not looked at', async () => {
+  it('Uploads: a request without a token is refused before the body is read', async () => {
     expectError(await post(app, 'no form at all', '/secret'), 401, /^Unauthorized$/)
   })
 })
 
-describe('Uploads of a client that goes away', () => {
+describe('Uploads of a client that disconnects', () => {
   const head = (url: string, length: number): string =>
     `POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Type: ${formType}\r\nContent-Length: ${length}\r\n\r\n`
 
   it.each([
     ['in the first file', `--b\r\n${headOf('f', 'a')}\r\n\r\nhalf`],
-    ['behind a file', `--b\r\n${headOf('f', 'a')}\r\n\r\nwhole\r\n--b\r\n`],
-  ])('Uploads: aborted %s, no file stays and the process goes on', async (_, bytes) => {
+    ['after a file', `--b\r\n${headOf('f', 'a')}\r\n\r\nwhole\r\n--b\r\n`],
+  ])('Uploads: if the client aborts %s, no file is left and the process goes on', async (_, bytes) => {
     const socket = open(app.url)
     socket.write(head('/form', 9999) + bytes)
     await once(socket, 'connect')
@@ -97,7 +97,7 @@ describe('Uploads of a client that goes away', () => {
     expect((await post(app, photo)).status).toBe(200)
   })
 
-  it('Requests, Times: an upload has its own, however its type is written', async () => {
+  it('Requests, Times: an upload has its own timeout, in any case of its media type', async () => {
     const times = { request: 60_000, upload: 40 }
     await using hurried = await startUploads({ times })
     const text = head('/form', 9999).replace('multipart/form-data', 'Multipart/Form-Data')
@@ -105,7 +105,7 @@ describe('Uploads of a client that goes away', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 [^]*\{"error":"The body did not arrive in time\."\}$/)
   })
 
-  it('Uploads: aborted while the handler works, no file stays', async () => {
+  it('Uploads: if the client aborts while the handler runs, no file is left', async () => {
     const socket = open(app.url)
     const working = slowHandlerBegins()
     socket.write(head('/slow', photo.length) + photo)

@@ -1,4 +1,4 @@
-/** Source: decisions, Validation and fields; public API, 1 and 5. Titles begin with the statement. */
+/** Source: decisions, Validation and fields; public API, 1 and 5. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -93,13 +93,13 @@ afterAll(() => app.close())
 const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject({ url, json })
 
 describe('Validation of a body', () => {
-  it('Validation: checked input arrives as an instance of its class, defaults filled in', async () => {
+  it('Validation: valid input becomes an instance of its class with defaults', async () => {
     const answer = await post('/orders', { ...order, colour: null })
     expect(answer.json()).toEqual({ isOrder: true, isLine: true })
     expect(seen).toEqual({ ...order, colour: null, gift: false })
   })
 
-  it('Validation: every fault is named by path, code and message in one answer', async () => {
+  it('Validation: one response has the path, code and message of every error', async () => {
     const answer = await post('/orders', {
       customer: 'ada lovelace',
       price: -1,
@@ -138,7 +138,7 @@ describe('Validation of a body', () => {
     ['a missing key', { ...order, price: undefined }, 'price', 'required'],
     ['null for a value', { ...order, price: null }, 'price', 'type'],
     ['text for a number', { ...order, price: '9.5' }, 'price', 'type'],
-    ['a number over the most', { ...order, price: 1001 }, 'price', 'max'],
+    ['a number over the maximum', { ...order, price: 1001 }, 'price', 'max'],
     ['an empty list', { ...order, lines: [] }, 'lines', 'minItems'],
     ['an object for a list', { ...order, lines: { 0: {} } }, 'lines', 'type'],
     ['a long list', { ...order, tags: ['a', 'b', 'c', 'd'] }, 'tags', 'maxItems'],
@@ -159,7 +159,7 @@ describe('Validation of a body', () => {
     },
   )
 
-  it('Bodies: unknownKeys drops them, for a route or for all', async () => {
+  it('Bodies: unknownKeys: drop removes them, for a route or for all', async () => {
     const body = { ...order, id: 7, secret: 's', other: 1, lines: [{ sku: 'ab', qty: 2, x: 1 }] }
     const kept = { ...order, gift: false }
     expect((await post('/dropping', body)).status).toBe(200)
@@ -170,7 +170,7 @@ describe('Validation of a body', () => {
     expect(seen).toEqual(kept)
   })
 
-  it('Validation: a list of a class is checked item by item', async () => {
+  it('Validation: a list of a class is validated item by item', async () => {
     expect((await post('/many', [order.lines[0], order.lines[0]])).json()).toEqual({
       count: 2,
       isLine: true,
@@ -183,13 +183,13 @@ describe('Validation of a body', () => {
     expect(faultsOf(await post('/many', order.lines[0]))).toMatchObject([{ path: '' }])
   })
 
-  it('Validation: a class may be named by a thunk', async () => {
+  it('Validation: a class can be given by a function', async () => {
     expect((await post('/thunk', order.lines[0])).json()).toEqual({ isLine: true })
     expect(faultsOf(await post('/thunk', {}))).toHaveLength(2)
   })
 
   it.each(['/thunk/in/list', '/thunk/of/list'])(
-    'Validation: a class may be named by a thunk where a list is meant: %s',
+    'Validation: the class of a list can be given by a function: %s',
     async (url) => {
       expect((await post(url, [order.lines[0]])).json()).toEqual({ isLine: true })
       expect(faultsOf(await post(url, [{}]))).toMatchObject([{ path: '0.sku' }, { path: '0.qty' }])
@@ -197,8 +197,8 @@ describe('Validation of a body', () => {
   )
 })
 
-describe('Classes made of others', () => {
-  it('partial and omit: absent keys are fine, no default is made up, rules hold', async () => {
+describe('Classes derived from others', () => {
+  it('partial and omit: keys are optional and get no default, and rules apply', async () => {
     const change = (json: unknown) => app.inject({ method: 'PATCH', url: '/orders', json })
     expect((await change({ price: 5 })).status).toBe(200)
     expect(seen).toEqual({ price: 5 })
@@ -213,7 +213,7 @@ describe('Classes made of others', () => {
     ])
   })
 
-  it('pick: the named keys and no others', async () => {
+  it('pick: only the named keys are accepted', async () => {
     expect((await post('/contact', { customer: 'Ada' })).json()).toEqual({ customer: 'Ada' })
     expect(faultsOf(await post('/contact', { customer: 'ada', price: 1 }))).toMatchObject([
       { path: 'customer', code: 'pattern' },

@@ -59,7 +59,7 @@ async function start(options: BootstrapOptions = {}) {
 }
 
 describe('versions of an API', () => {
-  it('stand in the path by default; an unversioned path is 404', async () => {
+  it('are in the path by default, and a path without version is 404', async () => {
     const ask = await start()
     expect(await (await ask('/v1/items/7')).json()).toEqual({ id: 7, version: 1 })
     expect(await (await ask('/v2/items/7')).json()).toEqual({ id: 7, version: 2 })
@@ -68,7 +68,7 @@ describe('versions of an API', () => {
     expect(await (await ask('/about')).json()).toEqual({ about: true })
   })
 
-  it('stand behind the prefix of the application', async () => {
+  it('come after the base path of the application', async () => {
     const ask = await start({ basePath: '/api', versions: { by: 'path' } })
     expect((await ask('/api/v2/items/7')).status).toBe(200)
     expect((await ask('/v2/items/7')).status).toBe(404)
@@ -88,7 +88,7 @@ describe('versions of an API', () => {
       { Accept: 'text/html, application/vnd.shop.v2+json;q=0.9' },
       'Accept',
     ],
-  ])('are told by %j', async (versions, one, two, vary) => {
+  ])('are selected by %j', async (versions, one, two, vary) => {
     const ask = await start({ versions })
     const first = await ask('/items/7', one)
     expect(await first.json()).toEqual({ id: 7, version: 1 })
@@ -104,7 +104,7 @@ describe('versions of an API', () => {
     )
   })
 
-  it('have one document each', async () => {
+  it('have one OpenAPI document each', async () => {
     const ask = await start()
     const read = async (query: string) =>
       Object.keys(
@@ -118,7 +118,7 @@ describe('versions of an API', () => {
     expect((await ask('/swagger/openapi.yaml?version=1')).status).toBe(200)
   })
 
-  it('name their header in the document', async () => {
+  it('are a header parameter in the document', async () => {
     await start({ versions: { by: 'header' } })
     expect(app?.openapi.paths?.['/items/{id}']?.get?.parameters).toContainEqual(
       expect.objectContaining({ name: 'X-API-Version', schema: { const: '2' }, required: true }),
@@ -127,7 +127,7 @@ describe('versions of an API', () => {
 })
 
 describe('@Doc({ deprecated })', () => {
-  it('is told on every answer: HEAD, errors and the gate, too', async () => {
+  it('sets headers on every response, including HEAD, errors and 401', async () => {
     const ask = await start()
     const answers = [
       await ask('/v1/items/7'),
@@ -145,7 +145,7 @@ describe('@Doc({ deprecated })', () => {
     expect(app?.openapi.paths?.['/v2/items']?.get?.deprecated).toBe(true)
   })
 
-  it('and versions that say nothing stop the start', async () => {
+  it('with invalid dates or versions stops the start', async () => {
     @Controller('/x', { version: 'v 2' })
     class Faulty {
       @Get('/') @Doc({ deprecated: { since: '2026-02-01', until: '2026-01-01' } }) x() {

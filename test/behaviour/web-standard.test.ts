@@ -1,4 +1,4 @@
-/** Source: public API, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement. */
+/** Source: public API, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -19,7 +19,7 @@ import {
   type UploadedFiles,
 } from '../../src/index.js'
 
-/** What the handlers of these tests wait for and tell. */
+/** State that the handlers share with the tests. */
 let permits = 0
 let waiting: (() => void) | undefined
 let entered: () => void = () => undefined
@@ -28,7 +28,7 @@ let inner: Application
 
 const where = (): string | undefined => currentRequest()?.path
 
-/** Lets whoever waits at the gate go on, or the next who comes. */
+/** Opens the gate for the handler that waits there, or for the next one. */
 function release(): void {
   if (waiting === undefined) permits++
   else waiting()
@@ -158,7 +158,7 @@ describe('handle', () => {
     ],
     ['text', { body: 'hello' }, { body: 'hello', files: [] }],
     ['a form', { body: new URLSearchParams({ a: 'x y' }) }, { body: { a: 'x y' }, files: [] }],
-    ['no body', {}, { files: [] }],
+    ['an empty body', {}, { files: [] }],
   ])('handle: %s is read', async (_, init, expected) => {
     const answer = await get('/echo', { method: 'POST', ...init })
     expect([answer.status, await answer.json()]).toEqual([200, expected])
@@ -199,11 +199,11 @@ describe('handle', () => {
     expect(answer.headers.get('connection')).toBeNull()
   })
 
-  it('handle: the gate stands before it too', async () => {
+  it('handle: authentication applies too', async () => {
     expect((await get('/closed', { method: 'POST', body: '{' })).status).toBe(401)
   })
 
-  it('handle: bodyless answers, redirects, cookies and files are what they are', async () => {
+  it('handle: responses without body, redirects, cookies and files are converted', async () => {
     const nothing = await get('/nothing')
     expect([nothing.status, nothing.body]).toEqual([204, null])
     const away = await get('/away')
@@ -216,14 +216,14 @@ describe('handle', () => {
     expect([known.status, known.body]).toEqual([304, null])
   })
 
-  it('handle: the URL is path and query, its host the Host', async () => {
+  it('handle: request.url has path and query, and Host is the host of the URL', async () => {
     expect(await (await get('/url?a=%20b#part')).json()).toEqual({
       url: '/url?a=%20b',
       host: 'shop.example',
     })
   })
 
-  it('handle: a stream is handed on chunk by chunk', async () => {
+  it('handle: a stream is delivered chunk by chunk', async () => {
     const reader = (await get('/stream')).body!.getReader()
     const text = async (): Promise<string> => Buffer.from((await reader.read()).value!).toString()
     expect(await text()).toBe('one')
@@ -237,7 +237,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: whoever cancels the body lets the generator go', async () => {
+  it('handle: canceling the body closes the generator', async () => {
     const done = new Promise((resolve) => {
       left = resolve
     })
@@ -248,7 +248,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: aborted while the handler works, it rejects and tells request.signal', async () => {
+  it('handle: aborting while the handler runs rejects and aborts request.signal', async () => {
     const abort = new AbortController()
     const working = new Promise<void>((resolve) => {
       entered = resolve
@@ -265,7 +265,7 @@ describe('handle', () => {
     expect((await get('/items')).status).toBe(200)
   })
 
-  it('handle: aborted in the middle of a stream, the body breaks off', async () => {
+  it('handle: aborting in the middle of a stream breaks off the body', async () => {
     const abort = new AbortController()
     const answer = await get('/stream', { signal: abort.signal })
     const reader = answer.body!.getReader()
@@ -279,7 +279,7 @@ describe('handle', () => {
     expect(await done).toBe('generator')
   })
 
-  it('handle: a request that was aborted before rejects, and its handler never runs', async () => {
+  it('handle: an already aborted request rejects, and its handler does not run', async () => {
     let ran = false
     entered = () => {
       ran = true
@@ -289,26 +289,26 @@ describe('handle', () => {
     expect(ran).toBe(false)
   })
 
-  it('handle: it may be handed on without its application', async () => {
+  it('handle: the function works without its application', async () => {
     const { handle } = app
     expect(await (await handle(new Request('http://x/items'))).json()).toEqual([1, 2])
   })
 })
 
 describe('currentRequest', () => {
-  it('currentRequest: before the first wait it is there for everybody', async () => {
+  it('currentRequest: it is set until the first await in every application', async () => {
     expect((await app.inject('/here')).json()).toEqual({ path: '/here' })
     expect(currentRequest()).toBeUndefined()
   })
 
-  it('currentRequest: a request inside of a request does not take it away', async () => {
+  it('currentRequest: a request inside a request does not change it', async () => {
     expect((await app.inject('/nested')).json()).toEqual({
       inner: { path: '/here' },
       after: '/nested',
     })
   })
 
-  it('currentRequest: behind an await it is there where the application asks for it', async () => {
+  it('currentRequest: it is set after an await if the application enables requestContext', async () => {
     expect((await app.inject('/later')).json()).toEqual({ path: null })
     await using following = await bootstrap(WebModule, { ...quiet, requestContext: true })
     const paths = ['/later', '/here', '/later']
@@ -316,7 +316,7 @@ describe('currentRequest', () => {
     expect(answers.map((answer) => answer.json())).toEqual(paths.map((path) => ({ path })))
   })
 
-  it('currentRequest: behind an await it is there where a module asks for it, by whatever name it was imported', async () => {
+  it('currentRequest: it is set after an await if a module enables requestContext, also under another name', async () => {
     const now = currentRequest
     @Injectable()
     class Where {

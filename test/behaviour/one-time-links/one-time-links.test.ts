@@ -23,7 +23,7 @@ class Site {
 })
 class DeskModule {}
 
-describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engine) => {
+describe.each(['SQLite', 'PostgreSQL'])('one-time links on %s', (engine) => {
   let server: PostgresServer | undefined
   let desk: TestApplication
 
@@ -74,7 +74,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
     expect(await statusOf('/join', { token: await mailed(email, '/join'), password })).toBe(201)
   }
 
-  it('an invitation lets in once, and the later one counts', async () => {
+  it('an invitation works once, and a later one replaces it', async () => {
     const admin = await tokenFor('0', ['admin'])
     const email = 'ada@example.com'
     expect(await statusOf('/invitations', { email }, await tokenFor('1'))).toBe(403)
@@ -89,7 +89,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
     expect(await members().list()).toMatchObject([{ email, confirmed: true }])
   })
 
-  it('a reset changes the password, ends all sign-ins, and tells of no address', async () => {
+  it('a reset changes the password, ends all sign-ins, and does not show whether an address exists', async () => {
     await join('ada@example.com')
     const [{ id } = { id: 0 }] = await members().list()
     const devices = [await tokenFor(String(id)), await tokenFor(String(id))]
@@ -105,7 +105,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
     await desk.jobs.run()
     expect([unknown.status, unknown.body]).toEqual([known.status, known.body])
     expect(desk.mail.length).toBe(count)
-    // Neither does what is done before the answer.
+    // The statements before the response are the same too.
     const [one, other] = [
       await statementsFor('ada@example.com'),
       await statementsFor('eve@example.com'),
@@ -122,7 +122,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
     expect(await verifyPassword('another password', member?.password)).toBe(true)
   })
 
-  it('a reset runs out after half an hour', async () => {
+  it('a reset expires after half an hour', async () => {
     await join('ada@example.com')
     await post('/reset/mail', { email: 'ada@example.com' })
     const token = await mailed('ada@example.com', '/reset')
@@ -130,7 +130,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
     expect(await statusOf('/reset', { token, password })).toBe(400)
   })
 
-  it('a new address counts once its mail was read; a token is for its purpose', async () => {
+  it('a new address is stored once it is confirmed, and a token works only for its purpose', async () => {
     await join('ada@example.com')
     const [{ id } = { id: 0 }] = await members().list()
     await post('/email', { email: 'ada@new.example' }, await tokenFor(String(id)))
@@ -143,7 +143,7 @@ describe.each(['SQLite', 'PostgreSQL'])('links that are good once, on %s', (engi
   })
 })
 
-it('stand in the documentation as they are tested', async () => {
+it('the documentation shows the tested code', async () => {
   const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
   const [, code] = /docs: begin\n([^]*)\/\/ docs: end/.exec(await read('./links.ts')) ?? []
   expect(code).toContain('class Links')

@@ -1,4 +1,4 @@
-/** The pattern of docs/authentication.md, "Refresh tokens", as it stands there, on one and on two applications. */
+/** The code of docs/authentication.md, "Refresh tokens", unchanged, in one and in two applications. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
@@ -87,7 +87,7 @@ const ask = async (
   return (await one.inject({ method, url, headers })).status
 }
 
-/** As if what was exchanged until now had been exchanged a minute earlier. */
+/** Moves the exchanges so far one minute into the past. */
 const longAgo = async (): Promise<void> => {
   const { kysely } = app.get(Database)
   await sql`update filigree_replaced_token set at = at - 60000`.execute(kysely)
@@ -107,7 +107,7 @@ describe.each([
       .create({ name: 'ada', password, roles: ['editor'] })
   })
 
-  it('are handed out for a password, which is asked alike for nobody', async () => {
+  it('are handed out for a password, and a wrong name gets the same response as a wrong password', async () => {
     const { access } = await signIn()
     expect(await ask(app, '/me', access)).toBe(200)
     for (const body of [
@@ -119,7 +119,7 @@ describe.each([
     }
   })
 
-  it('open no route, read nothing and write nothing', async () => {
+  it('are refused by every route', async () => {
     const { refreshToken } = await signIn()
     expect(await ask(app, '/me', refreshToken)).toBe(401)
     expect(await ask(app, '/perhaps', refreshToken)).toBe(401)
@@ -128,7 +128,7 @@ describe.each([
     expect(await ask(app, '/graphql?query={__typename}', refreshToken)).toBe(401)
   })
 
-  it('give new pairs, also elsewhere, and roles as they are now', async () => {
+  it('give new pairs in every process, with the current roles', async () => {
     const first = await signIn()
     await app
       .get(Database)
@@ -142,7 +142,7 @@ describe.each([
     expect(toPair(await refresh(app, second.refreshToken)).refreshToken).not.toBe('')
   })
 
-  it('that are used again, because the answer was lost, give the same pair in every process', async () => {
+  it('that are repeated after a lost response give the same pair in every process', async () => {
     const { refreshToken } = await signIn()
     const second = toPair(await refresh(app, refreshToken))
     for (const one of [app, other]) expect(toPair(await refresh(one, refreshToken))).toEqual(second)
@@ -151,7 +151,7 @@ describe.each([
     expect(third.refreshToken).not.toBe(second.refreshToken)
   })
 
-  it('that are used again later end the sign-in, for whoever holds a part of it', async () => {
+  it('that are used again later end the sign-in and revoke all of its tokens', async () => {
     const first = await signIn()
     const another = await signIn()
     const second = toPair(await refresh(app, first.refreshToken))
@@ -164,7 +164,7 @@ describe.each([
     expect((await refresh(other, another.refreshToken)).status).toBe(200)
   })
 
-  it('that are used at once by many give all of them one pair', async () => {
+  it('that are used by many requests at the same time give the same pair', async () => {
     const { refreshToken } = await signIn()
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
@@ -176,7 +176,7 @@ describe.each([
     expect(await ask(app, '/me', pairs[0]?.access ?? '')).toBe(200)
   })
 
-  it('are stored so that the table gives nobody a token', async () => {
+  it('are not readable in the table', async () => {
     const { refreshToken } = await signIn()
     const { access } = toPair(await refresh(app, refreshToken))
     const rows = await app
@@ -188,7 +188,7 @@ describe.each([
     expect(JSON.stringify(rows)).not.toContain(access.slice(0, 30))
   })
 
-  it('end with the sign-out, with revokeAll, and for who is blocked', async () => {
+  it('end with the sign-out, with revokeAll, and for a blocked account', async () => {
     const out = await signIn()
     expect(await ask(app, '/session/end', out.access, 'POST')).toBe(204)
     expect((await refresh(other, out.refreshToken)).status).toBe(401)
@@ -201,7 +201,7 @@ describe.each([
     )
   })
 
-  it('are no other tokens: what opens routes, and what is forged, gives none', async () => {
+  it('are not given for access tokens, forged tokens and tokens of other audiences', async () => {
     const { access } = await signIn()
     const auth = app.get(Auth)
     const elsewhere = await auth.getToken({ sub: '1', once: 'x' }, { audience: 'other' })
@@ -211,7 +211,7 @@ describe.each([
   })
 })
 
-it('stands in the documentation as it is tested', async () => {
+it('the documentation shows the tested code', async () => {
   const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
   const [, code] = /docs: begin\n([^]*)\/\/ docs: end/.exec(await read('./sign-in.ts')) ?? []
   expect(code).toContain('class SignIn')

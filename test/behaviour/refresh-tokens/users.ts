@@ -1,4 +1,4 @@
-/** Who may sign in, with hashed passwords, in the database. */
+/** The accounts that can sign in, with hashed passwords, in the database. */
 import { Database, Field, type Generated, Record } from 'filigree'
 
 @Record({ writes: false })
