@@ -1,4 +1,4 @@
-/** Attacks on who may know what: documents, schemas, messages. */
+/** Attacks that read hidden names in documents, schemas and messages. */
 import { Controller, Field, Module, NoAuth, Post, Record, Secured, type Generated } from 'filigree'
 import { admin } from 'filigree/admin'
 import { jobs } from 'filigree/jobs'
@@ -16,7 +16,7 @@ class Clerk {
   salary!: Generated<number>
 }
 
-/** Only the admin page serves it. */
+/** It is served only by the admin page. */
 @Record({ writes: 'admin' })
 @Secured('admin')
 class Payment {
@@ -60,7 +60,7 @@ async function inOffice<T>(attack: (office: TestApplication) => Promise<T>): Pro
   }
 }
 
-/** Calls a tool without a token, as clients of the older revisions do. */
+/** Calls a tool without a token, like a client of an older MCP revision. */
 async function callTool(office: TestApplication, name: string, given: object): Promise<string> {
   const params = { name, arguments: given }
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
@@ -94,7 +94,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'asks describe of MCP for the fields of a record',
-    before: 'the names of secured fields, filters and figures of them',
+    before: 'the names of secured fields, with filters and aggregates of them',
     run: () =>
       inOffice(async (office) => {
         const text = await callTool(office, 'describe', { record: 'Clerk' })
@@ -104,7 +104,7 @@ export const attacks: readonly Attack[] = [
       }),
   },
   {
-    name: 'misspells a secured field to be told its name',
+    name: 'misspells a secured field to get its name suggested',
     before: 'Did you mean "salary"?',
     run: () =>
       inOffice(async (office) => {
@@ -126,11 +126,11 @@ export const attacks: readonly Attack[] = [
           ),
         ]
         const told = texts.filter((text) => /salary/i.test(text))
-        return { now: `${told.length} of ${texts.length} answers name it`, held: told.length === 0 }
+        return { now: `${told.length} of ${texts.length} responses name it`, held: told.length === 0 }
       }),
   },
   {
-    name: 'sends names of 200,000 characters to get them back',
+    name: 'sends names of 200,000 characters to have them repeated',
     before: 'messages that repeat all of them',
     run: () =>
       inOffice(async (office) => {
@@ -150,7 +150,7 @@ export const attacks: readonly Attack[] = [
           await callTool(office, 'describe', { record: name }),
         ]
         const longest = Math.max(...texts.map(({ length }) => length))
-        return { now: `the longest answer has ${longest} characters`, held: longest < 1500 }
+        return { now: `the longest response has ${longest} characters`, held: longest < 1500 }
       }),
   },
   {

@@ -1,18 +1,18 @@
-/** One attack on an application, as somebody from outside would try it. */
+/** One attack on an application by an outsider. */
 export interface Attack {
-  /** What the attacker does, in words. */
+  /** The action of the attacker. */
   readonly name: string
-  /** What the attack got before it was closed. */
+  /** The result of the attack before it was blocked. */
   readonly before: string
-  /** The attack measures time or memory: `npm run attacks` runs it, the tests do not. */
+  /** Whether the attack measures time or memory. Only `npm run attacks` runs it, not the tests. */
   readonly measures?: boolean
   /** Starts the application, attacks it, stops it. */
   run(): Promise<AttackResult>
 }
 
 export interface AttackResult {
-  /** What the attacker gets now, with figures where there are any. */
+  /** The result of the attack now, with measured values if there are any. */
   readonly now: string
-  /** Whether the application held. */
+  /** Whether the application blocked the attack. */
   readonly held: boolean
 }

@@ -55,7 +55,7 @@ function start(): Promise<Application> {
 
 const bytes = 1024 * 1024 - 100
 
-/** As often as it fits into 1 MiB. */
+/** Repeats the part up to 1 MiB. */
 function fill(part: string): string {
   return part.repeat(Math.floor(bytes / part.length))
 }
@@ -160,7 +160,7 @@ const requests: readonly Sent[] = [
   },
 ]
 
-/** Processor time of the whole process for one request, in milliseconds: the least of three. */
+/** Measures the processor time of one request in milliseconds, as the minimum of three runs. */
 async function measure({ url, type, body }: Sent): Promise<AttackResult> {
   const app = await start()
   const payload = body()

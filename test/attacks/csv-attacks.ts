@@ -1,4 +1,4 @@
-/** Attacks on everybody else by an administrator's CSV file. */
+/** Attacks on other clients by a CSV file that an administrator imports. */
 import { admin } from 'filigree/admin'
 import {
   Auth,
@@ -54,7 +54,7 @@ class Desk {
 class DeskModule {}
 
 interface Victim {
-  /** The longest that one request of the victim took, in milliseconds. */
+  /** The duration of the victim's slowest request in milliseconds. */
   readonly longest: number
   readonly status: number
 }

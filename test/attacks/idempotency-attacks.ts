@@ -1,4 +1,4 @@
-/** An `Idempotency-Key` of somebody else, or of another tenant of one's own, gives no stored response. */
+/** The `Idempotency-Key` of another user or of another tenant gives no stored response. */
 import {
   Auth,
   bootstrap,

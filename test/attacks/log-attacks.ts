@@ -1,4 +1,4 @@
-/** Credentials that a client sends and that the log must not hold. */
+/** Credentials that a client sends must not be in the log. */
 import { bootstrap, Controller, Get, Module } from 'filigree'
 import { accessLog } from 'filigree/access-log'
 import type { Attack } from './attack.js'
@@ -27,7 +27,7 @@ class App {}
 
 const logged: Attack = {
   name: 'credentials in the access log',
-  before: 'the log held 11 of 13 credentials',
+  before: 'the log had 11 of 13 credentials',
   run: async () => {
     const lines: string[] = []
     const write = (...parts: unknown[]): void => {
@@ -42,7 +42,7 @@ const logged: Attack = {
     const total = headers.length + queries.length
     const requests = lines.filter((line) => line.includes('"request"')).length
     return {
-      now: `the log held ${kept} of ${total} credentials`,
+      now: `the log has ${kept} of ${total} credentials`,
       held: kept === 0 && requests === total,
     }
   },

@@ -70,12 +70,12 @@ async function start(): Promise<{ app: Application; close: () => Promise<void> }
 
 interface Attackers {
   readonly connections: number
-  /** What each connection sends in one write, again and again. */
+  /** The text that each connection sends repeatedly in one write. */
   readonly request: string
   readonly seconds: number
 }
 
-/** Attackers and a victim, in a thread of their own, so that they do not wait for the server. */
+/** The attackers and a victim. They run in a separate thread, so that they do not wait for the server. */
 const clients = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { connect } = require('node:net')
@@ -111,7 +111,7 @@ async function main() {
 void main()
 `
 
-/** @returns the victim's times in milliseconds, and how much the process grew in MiB */
+/** Runs the attack. It is blocked if the victim's requests stay fast and the process grows by less than 100 MiB. */
 async function attackBy({ connections, request, seconds }: Attackers): Promise<AttackResult> {
   const { app, close } = await start()
   const port = Number(new URL(app.url).port)
@@ -154,7 +154,7 @@ const introspection = JSON.stringify({
 
 export const attacks: readonly Attack[] = [
   {
-    name: 'pipelining: 80 connections each send 63 KiB of GET /articles?limit=50 at once and read nothing',
+    name: 'pipelining: 80 connections each send 63 KiB of GET /articles?limit=50 in one write and read nothing',
     before: 'a process with a heap of 512 MB ends: heap out of memory',
     measures: true,
     run: () => attackBy({ connections: 80, request: get('/articles?limit=50'), seconds: 8 }),
@@ -181,7 +181,7 @@ export const attacks: readonly Attack[] = [
       '1.5 s',
     ],
   ].map(([what = '', request = '', before = '']): Attack => ({
-    name: `pipelining: one connection sends 63 KiB of ${what} at once`,
+    name: `pipelining: one connection sends 63 KiB of ${what} in one write`,
     before: `every other client waits for ${before}`,
     measures: true,
     run: () => attackBy({ connections: 1, request, seconds: 3 }),

@@ -87,7 +87,7 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'sign-in: a form of another site begins a session',
-    before: '200, and the session of the attacker in place of that of the visitor',
+    before: "200, and the attacker's session instead of the visitor's",
     async run() {
       await using app = await bootstrap(LoginModule, { listen: false, logger: false, env: {} })
       const own = await app.inject({ method: 'POST', url: '/session/login' })

@@ -18,7 +18,7 @@ import type { Attack } from './attack.js'
 const script = '<script>fetch("/admin/api", { method: "POST" })</script>'
 const svg = `<svg xmlns="http://www.w3.org/2000/svg">${script}</svg>`
 
-/** File name, media type that the client claims, content. */
+/** The file name, the media type that the client sends, and the content. */
 const uploads: readonly (readonly [string, string, string])[] = [
   ['page.html', 'text/html', `<!DOCTYPE html>${script}`],
   ['page.htm', 'image/png', script],
@@ -66,7 +66,7 @@ function uploadApplication(folder: string): Promise<Application> {
   return bootstrap(FileModule, { listen: false, logger: false, env: {} })
 }
 
-/** @returns what a browser would execute: the address with its headers */
+/** @returns the uploads that a browser would execute, with their headers */
 async function openUploads(
   exact: boolean,
 ): Promise<{ readonly opened: number; readonly executing: readonly string[] }> {
@@ -97,7 +97,7 @@ async function openUploads(
 }
 
 const before =
-  'The script of an uploaded .html, .svg or .js ran in the browser of whoever opened it.'
+  'The script of an uploaded .html, .svg or .js ran in the browser of every visitor who opened it.'
 
 function attackBy(name: string, exact: boolean): Attack {
   return {

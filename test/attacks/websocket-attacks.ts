@@ -15,7 +15,7 @@ class Note {
 class NoteModule {}
 
 /**
- * Attackers in a thread of their own. Each opens a socket, waits until its connection is acknowledged, and sends the beginning of
+ * The attackers. They run in a separate thread. Each opens a socket, waits for the acknowledgement, and sends the beginning of
  * a message `repeat` times.
  */
 const clients = `
@@ -76,7 +76,7 @@ interface Message {
   readonly repeat: number
 }
 
-/** @returns how much the process grew in MiB, and how many sockets are open once the time of a body is over */
+/** Runs the attack. It is blocked if the process grows by less than 200 MiB and all sockets are closed after the body timeout. */
 async function attackBy(message: Message): Promise<AttackResult> {
   const app = await bootstrap(NoteModule, {
     port: 0,

@@ -1,4 +1,4 @@
-/** The help desk of `../admin/desk.ts`, started with rows enough to be shown and tried in a browser. */
+/** Starts the help desk of `../admin/desk.ts` with enough rows for browser tests and pictures. */
 import { bootstrap, Database, type Application } from 'filigree'
 import { Comment, Contract, Desk, Device, Label, Org, Place, Plan, Ticket } from '../admin/desk.js'
 
@@ -10,7 +10,7 @@ const subjects = [
   ...['Badge is not read', 'Window cannot be opened', 'Invoice shows the old address'],
 ]
 
-/** Thirty tickets of five organisations, the third of Kestrel Labs; what may not be seen has words of its own. */
+/** Thirty tickets of five organisations, the third of Kestrel Labs. Hidden values have distinct texts. */
 export async function fillDesk(database: Database): Promise<void> {
   for (const [index, name] of names.entries())
     await database.records(Org).create({ name, city: cities[index] })

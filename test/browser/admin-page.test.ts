@@ -1,4 +1,4 @@
-/** What the admin page weighs, what it reaches for, and whether its words are the server's. */
+/** The size of the admin page, the origins that it names, and whether its messages are the same as the server's. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the admin page for docs/admin.md, each view in light, dark and on a phone beside each other; or of all
- * views one by one, as long as they are, into a folder to look at:
+ * Takes the pictures of the admin page for docs/admin.md, each view in light, dark and on a phone side by side, or full pictures of all
+ * views one by one into a folder:
  * `TSX_TSCONFIG_PATH=test/tsconfig.json node --import tsx test/browser/admin-screenshots.ts [folder]`
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ async function take(app: Application, page: Page, look: (typeof looks)[number]):
       console.error(name, error)
       throw error
     })
-    // What moves comes to rest.
+    // Waits until animations have ended.
     await page.waitForTimeout(300)
     const picture = await page.screenshot({ fullPage: folder !== undefined })
     if (folder !== undefined) writeFileSync(join(folder, `${name}-${look}.png`), picture)

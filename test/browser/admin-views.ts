@@ -1,4 +1,4 @@
-/** The views of the admin page, as they are shown in docs/admin.md; some begin where the one before them ends. */
+/** The views of the admin page in docs/admin.md. Some start where the previous one ends. */
 import type { Repository } from 'filigree'
 import type { Page } from 'playwright-core'
 import type { Ticket } from '../admin/desk.js'
@@ -6,16 +6,16 @@ import type { Ticket } from '../admin/desk.js'
 export interface Stage {
   readonly page: Page
   readonly url: string
-  /** Of somebody else, who changes them meanwhile. */
+  /** The token of another user, who changes rows meanwhile. */
   readonly tickets: Repository<Ticket>
   readonly isPhone: boolean
 }
 
 export interface AdminView {
   readonly show: (stage: Stage) => Promise<unknown>
-  /** Of the window. */
+  /** The size of the window. */
   readonly height?: number
-  /** Shown to who is not signed in. */
+  /** Whether the view is for users who are not signed in. */
   readonly isPublic?: boolean
 }
 
@@ -43,7 +43,7 @@ const toList = async ({ page, url }: Stage, path: string): Promise<void> => {
   await page.locator('tbody tr, .empty:not([hidden])').first().waitFor()
 }
 
-/** So that it stands in the middle of the window. */
+/** Scrolls the element to the middle of the window. */
 const toMiddle = (page: Page, selector: string): Promise<unknown> =>
   page.evaluate(`document.querySelector('${selector}').scrollIntoView({ block: 'center' })`)
 

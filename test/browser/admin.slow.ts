@@ -1,4 +1,4 @@
-/** The admin page in a real Chromium: by keyboard alone, for every reader, and for whoever may see little. */
+/** The admin page in Chromium: by keyboard, for screen readers, and with few rights. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -18,12 +18,12 @@ afterEach(() => app.close())
 
 const records = () => app.get(Database)
 
-/** Nothing may fail in a script, break the policy or reach for another origin on the way. */
+/** Expects no script error, policy violation or request to another origin. */
 async function visit(use: (page: Page) => Promise<void>): Promise<void> {
   await withPage(app.url, async ({ page, errors, strangers }) => {
     page.setDefaultTimeout(20_000)
     await use(page)
-    // Chromium's own words about answers with 400 and more.
+    // Chromium's messages about responses with 400 and above.
     const own = errors.filter((message) => !message.startsWith('Failed to load resource'))
     expect({ own, strangers }).toEqual({ own: [], strangers: [] })
   })
@@ -39,7 +39,7 @@ async function signIn(page: Page, name: string, path = '/admin'): Promise<void> 
 
 const isFocused = (element: Element): boolean => element === document.activeElement
 
-/** Goes there as one does without a mouse. */
+/** Moves the focus to the element by keyboard. */
 async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   await target.waitFor()
   for (let presses = 0; presses < 150; presses++) {
@@ -55,7 +55,7 @@ const status = (page: Page, words: string | RegExp) =>
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
 describe('the admin page', () => {
-  it('is used by keyboard alone: signing in, finding, a conflict, a picker, many rows, CSV, signing out', () =>
+  it('can be used by keyboard: signing in, finding, a conflict, a picker, many rows, CSV, signing out', () =>
     visit(async (page) => {
       const { keyboard } = page
       await page.goto(`${app.url}/admin`)
@@ -185,7 +185,7 @@ describe('the admin page', () => {
       expect(await page.getByRole('row').count()).toBe(0)
     }))
 
-  it('stores the changes of two who edit different fields, and asks again before it deletes what was changed', () =>
+  it('stores the changes of two users to different fields, and asks again before it deletes a changed row', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/contracts/1')
       await page.getByLabel('Code').waitFor()
@@ -207,7 +207,7 @@ describe('the admin page', () => {
       await status(page, 'was deleted meanwhile')
     }))
 
-  it('says that a row was deleted meanwhile, and loses no typing to a session that ended', () =>
+  it('reports that a row was deleted meanwhile, and keeps the input when a session has ended', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets/3')
       await page.getByLabel('Subject').fill('Typed before the end')
@@ -227,7 +227,7 @@ describe('the admin page', () => {
       expect(await records().records(Ticket).find(3)).toBeNull()
     }))
 
-  it('says what the rules say without a request, and makes related rows in place', () =>
+  it('validates without a request, and creates related rows in place', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets/new')
       const sent: string[] = []
@@ -280,7 +280,7 @@ describe('the admin page', () => {
         .waitFor()
     }))
 
-  it('asks before a changed form is left: by a link, by the browser, by signing out, and by closing', () =>
+  it('asks before leaving a changed form by a link, the browser, signing out or closing', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
       await page.getByRole('link', { name: 'Chair squeaks', exact: true }).click()
@@ -312,7 +312,7 @@ describe('the admin page', () => {
       await question.getByRole('button', { name: 'Leave' }).click()
       await page.getByRole('searchbox').waitFor()
       expect(page.url()).toMatch(/\/tickets$/)
-      // What was saved is left unasked.
+      // A saved form is left without a question.
       await page.goto(`${app.url}/admin/tickets/2`)
       await subject.fill('A whole sentence')
       await button(page, 'Save').click()
@@ -321,7 +321,7 @@ describe('the admin page', () => {
       await page.getByRole('searchbox').waitFor()
     }))
 
-  it('asks before Escape closes a dialog whose form was changed', () =>
+  it('asks before Escape closes a dialog with a changed form', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets/2')
       const dialog = page.getByRole('dialog', { name: 'Close' })
@@ -342,7 +342,7 @@ describe('the admin page', () => {
       await dialog.waitFor({ state: 'detached' })
     }))
 
-  it('sets many rows to empty where it is told so, and leaves alone what is left alone', () =>
+  it('sets chosen fields of many rows to empty, and does not change the others', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
       for (const name of ['Chair squeaks', 'Table is too low'])
@@ -393,7 +393,7 @@ describe('the admin page', () => {
       await button(page, 'Rename').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Run' }).click()
       await status(page, 'Rename: done for 3 devices.')
-      // The list is told of rows by their UUIDs, too.
+      // The list gets changes of rows with UUIDs too.
       await devices.update(id, { name: 'Rack of somebody' })
       await page.getByRole('link', { name: 'Rack of somebody' }).waitFor()
       await page.getByLabel('Choose all').check()
@@ -403,7 +403,7 @@ describe('the admin page', () => {
       expect(await devices.count()).toBe(0)
     }))
 
-  it('shows a record that is read only without a form, and the history of a row page by page', () =>
+  it('shows a read-only record without a form, and the history of a row page by page', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/plans')
       await page.getByRole('link', { name: 'Small' }).waitFor()
@@ -435,7 +435,7 @@ describe('the admin page', () => {
       expect(await history.getByRole('row').filter({ hasText: 'Lamp' }).count()).toBe(61)
     }))
 
-  it('shows who changed what in all rows, and finds what was deleted', () =>
+  it('shows all changes with their users, and finds deleted rows', () =>
     visit(async (page) => {
       await records().records(Ticket).update(2, { subject: 'Chair of the hall' })
       await records().records(Ticket).update(2, { subject: 'Chair squeaks' })
@@ -450,7 +450,7 @@ describe('the admin page', () => {
       await page.setViewportSize({ width: 1040, height: 900 })
       const hasRoom = (table: Element): boolean => table.scrollWidth <= table.clientWidth
       expect(await history.getByRole('group', { name: 'Changes' }).evaluate(hasRoom)).toBe(true)
-      // Nothing leads to a row that is gone, whatever was done to it before.
+      // No entry links to a deleted row.
       expect(
         await history.getByRole('link', { name: /Chair squeaks$|Chair of|^Ticket 2$/ }).count(),
       ).toBe(0)
@@ -461,7 +461,7 @@ describe('the admin page', () => {
       expect(await history.getByText('Changed').count()).toBe(0)
     }))
 
-  it('shows who may write nothing the whole row, without a button for it', () =>
+  it('shows users without write access the row without buttons', () =>
     visit(async (page) => {
       await signIn(page, 'ria', '/admin/tickets/2')
       const main = page.getByRole('main')
@@ -476,13 +476,13 @@ describe('the admin page', () => {
       expect(await page.getByRole('checkbox').count()).toBe(0)
     }))
 
-  it('names the columns that an import takes, those of tied rows too', () =>
+  it('lists the columns of an import, including columns of related rows', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets/import')
       await page.getByText(/names the columns: .*subject.*labelIds/).waitFor()
     }))
 
-  it('draws the rows again that others change, and marks them', () =>
+  it('updates rows that other users change, and marks them', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
       const listening = page.waitForResponse((response) => response.url().endsWith('/live'))
@@ -493,7 +493,7 @@ describe('the admin page', () => {
       await row.waitFor()
     }))
 
-  it('shows an editor nothing but the rows and fields that are for editors, in no element and no answer', () =>
+  it('shows an editor only the rows and fields for editors, in all elements and responses', () =>
     visit(async (page) => {
       const bodies: Promise<string>[] = []
       page.on('response', (response) => {
@@ -556,7 +556,7 @@ describe('the admin page', () => {
     ['dark', 1280],
     ['light', 390],
     ['dark', 390],
-  ] as const)('has no fault that axe finds, %s and %i pixels wide', (colorScheme, width) =>
+  ] as const)('passes axe, %s and %i pixels wide', (colorScheme, width) =>
     visit(async (page) => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 844 })
@@ -595,7 +595,7 @@ describe('the admin page', () => {
       await button(page, 'Save').click()
       await page.getByRole('combobox', { name: 'Org' }).click()
       await page.getByRole('option').first().waitFor()
-      await examine('form with faults and an open list')
+      await examine('form with errors and an open list')
       await page.goto(`${app.url}/admin/tickets/1`)
       await page.getByLabel('Subject').fill('Lamp of mine')
       await button(page, 'History').click()

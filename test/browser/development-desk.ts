@@ -1,4 +1,4 @@
-/** A small help desk whose figures ask a statement for each ticket, for the picture of the development page. */
+/** A small help desk with one statement per ticket, for the picture of the development page. */
 import {
   BelongsTo,
   bootstrap,

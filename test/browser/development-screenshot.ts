@@ -1,5 +1,5 @@
 /**
- * Takes the picture of the README, the development page beside the documentation, of an application that `filigree dev` runs:
+ * Takes the picture of the README: the development page next to the documentation, of an application that `filigree dev` runs:
  * `npm run build && TSX_TSCONFIG_PATH=test/tsconfig.json node --import tsx test/browser/development-screenshot.ts`
  */
 import { spawn } from 'node:child_process'
@@ -22,7 +22,7 @@ const dev = spawn(process.execPath, [join(root, 'dist/server/cli.js'), 'dev', 'm
   cwd: folder,
   env: { ...process.env, PORT: '3987', TSX_TSCONFIG_PATH: undefined },
 })
-/** The address of the page, as the command prints it. */
+/** Reads the URL of the page from the output of the command. */
 const opened = new Promise<string>((resolve) => {
   let printed = ''
   dev.stdout.on('data', (data) => {

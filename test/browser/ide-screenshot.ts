@@ -36,7 +36,7 @@ await withPage(app.url, async ({ page }) => {
   const result = page.locator('app-query-result').getByText('cityCount')
   await page.keyboard.press('ControlOrMeta+Enter')
   await result.waitFor()
-  // Once more, past the watch over requests: the time beside the result is then the server's and the page's alone.
+  // Runs the query again, so that the displayed time does not include the request interception.
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Clear' }).click()
   await result.waitFor({ state: 'hidden' })

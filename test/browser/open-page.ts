@@ -1,12 +1,12 @@
-/** A page in a real browser, out of an npm package, that may speak to one origin alone. */
+/** Opens a page in a browser from an npm package, which can send requests to one origin only. */
 import chromiumPackage from '@sparticuz/chromium'
 import { chromium, type Page } from 'playwright-core'
 
 export interface Visit {
   readonly page: Page
-  /** Errors of scripts and of the console, refused requests and policy violations among them. */
+  /** Errors of scripts and of the console, including refused requests and policy violations. */
   readonly errors: readonly string[]
-  /** Addresses outside the origin that something tried to reach. All of them were refused. */
+  /** URLs of other origins that were requested. All of them were refused. */
   readonly strangers: readonly string[]
 }
 

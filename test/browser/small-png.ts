@@ -1,27 +1,27 @@
-/** Makes a screenshot small: an indexed PNG of 256 colours, those it uses most and those that would be missed. Source: PNG specification, §5 and §11. */
+/** Compresses a screenshot to an indexed PNG of 256 colours: the most frequent ones and those that differ most from them. Source: PNG specification, §5 and §11. */
 import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 
 interface Indexed {
   readonly width: number
   readonly height: number
-  /** Red, green and blue of each colour in turn. */
+  /** Red, green and blue of each colour. */
   readonly palette: readonly number[]
-  /** A letter for each pixel, row by row: its colour's index as a code. */
+  /** One character for each pixel, row by row. Its code is the index of the colour. */
   readonly pixels: string
 }
 
-/** @param page decodes the picture; it is left at an empty document */
+/** @param page the browser page that decodes the picture. Afterwards it shows an empty document */
 export async function toSmallPng(page: Page, png: Buffer): Promise<Buffer> {
   await page.goto('about:blank')
-  // The loader wraps named functions in a call of its own, also those that run in the page.
+  // The loader wraps named functions in a helper call, which the page does not have.
   await page.evaluate('globalThis.__name = (named) => named')
   const { width, height, palette, pixels } = await page.evaluate(
     toIndexed,
     `data:image/png;base64,${png.toString('base64')}`,
   )
   const rows = Array.from({ length: height }, (_, y) =>
-    // Each row begins with its filter: none.
+    // Each row begins with the filter type 0, none.
     Buffer.from(`\0${pixels.slice(y * width, (y + 1) * width)}`, 'latin1'),
   )
   const header = Buffer.alloc(13)
@@ -53,7 +53,7 @@ async function toIndexed(address: string): Promise<Indexed> {
   await image.decode()
   const { width, height } = image
   const context = new OffscreenCanvas(width, height).getContext('2d')
-  if (context === null) throw new Error('There is no canvas.')
+  if (context === null) throw new Error('The page has no canvas.')
   context.drawImage(image, 0, 0)
   const { data } = context.getImageData(0, 0, width, height)
   const channels = (color: number): number[] => [color >> 16, (color >> 8) & 255, color & 255]
@@ -66,7 +66,7 @@ async function toIndexed(address: string): Promise<Indexed> {
   })
   const common = [...counts].sort(([, one], [, other]) => other - one)
   const palette = common.slice(0, 160).map(([color]) => channels(color))
-  // Then those that the palette misses most: a red star is small, and still red.
+  // Then the colours that differ most from the palette, such as a small red star.
   const distance = (one: readonly number[], other: readonly number[]): number =>
     one.reduce((sum, value, channel) => sum + (value - (other[channel] ?? 0)) ** 2, 0)
   let rest = common.slice(160).map(([color, count]) => {

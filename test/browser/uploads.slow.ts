@@ -1,4 +1,4 @@
-/** What a browser does with the page that somebody uploaded. Source: decisions, Responses. */
+/** A browser does not run the scripts of uploaded pages. Source: decisions, Responses. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -20,7 +20,7 @@ import { withPage } from './open-page.js'
 const time = 60_000
 let app: Application
 let folder: string
-/** How many scripts of uploaded files reached the application. */
+/** The number of requests from scripts of uploaded files. */
 let calls = 0
 
 @Controller
@@ -70,7 +70,7 @@ const contents: Readonly<Record<string, string>> = {
   'drawing.svg': `<svg xmlns="http://www.w3.org/2000/svg"><script>${code}</script></svg>`,
 }
 
-/** Uploads from the page of the application, as a form of a visitor does. */
+/** Uploads a file by a form in the page of the application. */
 async function upload(name: string, target: string): Promise<string> {
   const form = new FormData()
   form.append('file', new Blob([contents[name] ?? '']), name)
@@ -80,7 +80,7 @@ async function upload(name: string, target: string): Promise<string> {
 
 describe('an uploaded page in a browser', () => {
   it.each(Object.keys(contents))(
-    'does not run when somebody opens it: %s',
+    'does not run when a visitor opens it: %s',
     async (name) => {
       const own = await upload(name, name)
       const fresh = await upload(name, 'any')
@@ -88,12 +88,12 @@ describe('an uploaded page in a browser', () => {
       const saved = await withPage(app.url, async ({ page }) => {
         await page.goto(`${app.url}/`)
         const download = page.waitForEvent('download')
-        // Opening a file that is saved ends no navigation.
+        // A download does not end the navigation.
         await page.goto(`${app.url}/files/${own}`).catch(() => undefined)
         const url = (await download).url()
         await page.goto(`${app.url}/files/${fresh}`)
         const text = await page.evaluate(() => document.body.textContent)
-        // Inside a frame of the application, too.
+        // The same inside a frame of the application.
         await page.goto(`${app.url}/`)
         await page.evaluate(async (address) => {
           const frame = document.createElement('iframe')

@@ -1,6 +1,6 @@
 /**
- * Rolling restarts of three processes under load, behind each balancer with its configuration of docs/deploy: no request
- * fails, and streams are whole. Source: docs/production.md, Balancers.
+ * Restarts three processes one by one under load, behind each balancer with its configuration of docs/deploy. No request
+ * fails, and streams are complete. Source: docs/production.md, Balancers.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -83,7 +83,7 @@ interface Outcome {
   readonly what: string | number
 }
 
-/** Asks again and again on kept connections until it is told to stop. @returns what was not as it should be */
+/** Sends requests on persistent connections until it is stopped. @returns the unexpected results */
 function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> {
   let goesOn = true
   let asked = 0
@@ -112,7 +112,7 @@ function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> 
       if (number === 0) await ask(agent, '/pieces')
       else if (number === 1) await ask(agent, '/items', 'POST')
       else await ask(agent, '/items/7')
-      // By the clock: the machine has other work, too.
+      // Measured by the clock, because the machine may be busy.
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
     agent.destroy()
@@ -152,7 +152,7 @@ describe.each(Object.entries(balancers))('%s', (name, balancer) => {
     for (const [index, port] of ports.entries()) {
       await stop(processes[index] as ChildProcess)
       processes[index] = await serve(port)
-      // It is asked again before the next one goes.
+      // The balancer has to use it again before the next one stops.
       await new Promise((resolve) => setTimeout(resolve, 1500))
     }
     const { failed, asked } = await end()

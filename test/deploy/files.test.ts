@@ -1,4 +1,4 @@
-/** The files to deploy by say what the page explains, in forms that can be read. Source: docs/production.md, Deploying. */
+/** The deployment files match their description in the documentation, and their formats are valid. Source: docs/production.md, Deploying. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from '@jest/globals'
@@ -7,22 +7,22 @@ const folder = new URL('../../docs/deploy/', import.meta.url)
 const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8')
 const page = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8')
 
-/** Lines without comments; those that end with a backslash go on. */
+/** @returns the lines without comments. Lines that end with a backslash are joined */
 function linesOf(name: string): string[] {
   const text = read(name).replace(/\\\n\s*/g, ' ')
   return text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
 }
 
-/** What reads YAML for one of our own tools. */
+/** A YAML parser that a development tool has installed. */
 const tools = createRequire(createRequire(import.meta.url).resolve('@readme/openapi-parser'))
 const { loadAll } = tools('js-yaml') as { loadAll: (text: string) => unknown[] }
 
 describe('docs/deploy', () => {
-  it.each(readdirSync(folder))('%s is named on the page', (name) => {
+  it.each(readdirSync(folder))('%s is described on the page', (name) => {
     expect(page).toContain(`(deploy/${name})`)
   })
 
-  it('the Dockerfile has two stages, is not root, and asks live without curl', () => {
+  it('the Dockerfile has two stages, another user than root, and a health check without curl', () => {
     const steps = linesOf('Dockerfile').map((line) => {
       const [, what = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
       expect([
@@ -44,7 +44,7 @@ describe('docs/deploy', () => {
     const command = JSON.parse(health.slice(health.indexOf('['))) as string[]
     expect(command[0]).toBe('node')
     expect(command[2]).toContain('/health/live')
-    // `exec`: Node replaces the shell, so that it gets SIGTERM.
+    // With `exec`, Node replaces the shell and gets SIGTERM.
     const [shell, option, script = ''] = JSON.parse(steps.at(-1)?.rest ?? '') as string[]
     expect([shell, option]).toEqual(['sh', '-c'])
     expect(script).toBe(
@@ -52,7 +52,7 @@ describe('docs/deploy', () => {
     )
   })
 
-  it('the Dockerfile is that of a new project', () => {
+  it('the Dockerfile is the same as in a new project', () => {
     const template = readFileSync(
       new URL('../../templates/base/Dockerfile', import.meta.url),
       'utf8',
@@ -60,7 +60,7 @@ describe('docs/deploy', () => {
     expect(read('Dockerfile')).toBe(template.replaceAll('{{name}}', 'shop'))
   })
 
-  it('the unit ends it by SIGTERM, with time to close', () => {
+  it('the systemd unit stops it by SIGTERM, with time to close', () => {
     const found = new Map<string, string>()
     let section = ''
     for (const line of linesOf('shop.service')) {
@@ -79,7 +79,7 @@ describe('docs/deploy', () => {
     expect(found.get('Install.WantedBy')).toBe('multi-user.target')
   })
 
-  it('the manifest asks live to restart and ready to send, and gives time to close', () => {
+  it('the manifest uses live to restart and ready to route, and gives time to close', () => {
     const [deployment, service] = loadAll(read('kubernetes.yaml'))
     expect(service).toMatchObject({ kind: 'Service', spec: { ports: [{ targetPort: 3000 }] } })
     expect(deployment).toMatchObject({

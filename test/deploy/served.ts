@@ -1,4 +1,4 @@
-/** One of the processes behind a balancer: `served.ts <port>`. Says `up` once it listens. */
+/** One of the processes behind a balancer: `served.ts <port>`. It sends `up` once it listens. */
 import { bootstrap, Controller, Get, Module, NoAuth, Post } from '../../src/index.js'
 import { health } from '../../src/modules/health/health.js'
 
@@ -10,7 +10,7 @@ class ServedController {
   @Post('/items') @NoAuth create(body: unknown) {
     return body
   }
-  /** A stream of a second, in ten pieces. */
+  /** A stream of ten pieces in one second. */
   @Get('/pieces') async *pieces() {
     for (let number = 0; number < 10; number++) {
       yield `${number}\n`

@@ -1,15 +1,15 @@
-/** What a block of code declares at its top, by the decorators of its classes. */
+/** Reads the top-level declarations of a code block, and the decorators of its classes. */
 import ts from 'typescript'
 
 export interface BlockClass {
   readonly name: string
-  /** Names of its decorators: `Controller`. */
+  /** The names of its decorators: `Controller`. */
   readonly decorators: readonly string[]
 }
 
 export interface BlockParts {
   readonly classes: readonly BlockClass[]
-  /** Variables by what makes them: `{ name: 'quotes', made: 'GraphQL' }` of `const quotes = new GraphQL()`. */
+  /** Variables with their constructor: `{ name: 'quotes', type: 'GraphQL' }` for `const quotes = new GraphQL()`. */
   readonly variables: readonly { readonly name: string; readonly made: string }[]
 }
 
@@ -35,7 +35,7 @@ function nameOf(expression: ts.Expression): string {
   return expression.getText()
 }
 
-/** The names of the classes that have a decorator. */
+/** @returns the names of the classes with the decorator */
 export function withDecorator({ classes }: BlockParts, decorator: string): string[] {
   return classes.filter(({ decorators }) => decorators.includes(decorator)).map(({ name }) => name)
 }

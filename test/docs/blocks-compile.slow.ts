@@ -1,4 +1,4 @@
-/** The programs of pages that no other suite runs: each block that imports Filigree compiles on its own. */
+/** Code blocks of pages that no other suite runs: each block that imports Filigree compiles. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -41,7 +41,7 @@ function faults(): string[] {
 }
 
 describe('the blocks of the pages', () => {
-  it('are there, and compile', () => {
+  it('exist and compile', () => {
     expect(blocks.size).toBeGreaterThanOrEqual(pages.length)
     expect(faults()).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** Our side of every pair in `docs/coming-from-….md` compiles alone, and answers what the page says. */
+/** The Filigree code of every pair in `docs/coming-from-….md` compiles, and gives the responses of the page. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,8 +42,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-it('compiles every block of ours alone', () => {
-  // The faster of the two compilers.
+it('every Filigree block compiles', () => {
+  // TypeScript 7 is the faster of the two compilers.
   const compiler = join(root, 'node_modules/typescript7/bin/tsc')
   const args = [compiler, '-p', folder, '--pretty', 'false']
   const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: folder })
@@ -51,13 +51,13 @@ it('compiles every block of ours alone', () => {
 })
 
 describe.each(pages)('coming from $name', ({ name, pairs }) => {
-  it('has twenty things', () => {
+  it('compares twenty things', () => {
     expect(pairs.length).toBeGreaterThanOrEqual(20)
     const unpaired = pairs.filter(({ blocks, asks }) => blocks.size < 2 || asks.length === 0)
     expect(unpaired.map(({ title }) => title)).toEqual([])
   })
 
-  it.each(pairs)('answers in "$title" what the page says', async (pair) => {
+  it.each(pairs)('gives the responses of the page in "$title"', async (pair) => {
     const block = (await import(pathToFileURL(fileOf(name, pair)).href)) as OurBlock
     await askAll(pair, block)
   })
@@ -91,7 +91,7 @@ async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
         open.push(told)
       } else {
         expect(await desk.operator.graphql(operation)).toEqual(result)
-        // A subscription is open a moment after it was asked for.
+        // A subscription opens shortly after its request.
         while (open.some(({ isTold }) => !isTold)) {
           await desk.operator.graphql(operation)
           await new Promise((resolve) => setImmediate(resolve))

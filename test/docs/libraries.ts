@@ -1,15 +1,15 @@
-/** The libraries that the pages `docs/coming-from-….md` compare with, and how a block of each is started. */
+/** The libraries of the pages `docs/coming-from-….md`, and how a code block of each becomes a program. */
 import { readParts, withDecorator } from './block-parts.js'
 import { preparePrisma, prepareTsoa, prismaTables } from './prepare-theirs.js'
 
 export interface Library {
-  /** `express` of `coming-from-express.md`. */
+  /** The name in the page: `express` in `coming-from-express.md`. */
   readonly page: string
-  /** As the first line of its blocks says: `// Express`. */
+  /** The name in the first line of its blocks: `// Express`. */
   readonly side: string
-  /** The first is the library itself. */
+  /** npm packages. The first is the library itself. */
   readonly packages: readonly string[]
-  /** A block as a program: it listens on `PORT`, or prints its answers as lines of JSON. */
+  /** Makes a block a program that listens on `PORT`, or prints its results as lines of JSON. */
   readonly toProgram: (code: string) => string
   /** Runs before the programs `blocks/<number>/main.ts` are compiled. */
   readonly prepare?: (folder: string, code: readonly string[]) => void
@@ -71,7 +71,7 @@ export const libraries: readonly Library[] = [
   {
     page: 'typeorm-and-prisma',
     side: 'TypeORM',
-    // better-sqlite3 is the repository's own, which is built.
+    // better-sqlite3 is taken from the repository, where it is compiled.
     packages: ['typeorm@1.1.1', 'reflect-metadata@0.2.2', '@types/node@20.19.43'],
     toProgram: toPrinter,
   },
@@ -87,7 +87,7 @@ export const libraries: readonly Library[] = [
   },
 ]
 
-/** A block without a module is put into one; it is started with the usual pipe. */
+/** Adds a module to a block without one, and starts it with the usual pipe. */
 function toNestProgram(code: string): string {
   if (code.includes('NestFactory')) return code.replace('listen(3000)', `listen(${port})`)
   const parts = readParts(code)
@@ -105,7 +105,7 @@ await appOfBlock.listen(${port})
 `
 }
 
-/** Operations come as the argument, results go out as a line each; a subscription's first event comes behind all others. */
+/** Runs the operations of the argument and prints one result per line. The first event of a subscription is printed last. */
 function toSchemaProgram(code: string): string {
   const parts = readParts(code)
   const resolvers = withDecorator(parts, 'Resolver').join(', ')

@@ -1,4 +1,4 @@
-/** The blocks of docs/live-in-components.md, each in a page of a real Chromium beside an application with records. */
+/** Runs the code blocks of docs/live-in-components.md in Chromium, with an application that has records. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { build } from 'esbuild'
@@ -45,7 +45,7 @@ class CitiesModule {}
 const path = '/cities?orderBy=id'
 const path2 = '/cities?orderBy=-id'
 
-/** What a page does with the block of its framework, which is the module `./block`. */
+/** The program of a page that renders the component of its framework, which is the module `./block`. */
 const pages: Readonly<Record<string, string>> = {
   react: `
     import { createElement as h, useState } from 'react'
@@ -127,7 +127,7 @@ async function bundle(block: string, page: string): Promise<string> {
     bundle: true,
     write: false,
     format: 'esm',
-    // Those of package.json are for what it publishes, not for its sources.
+    // The paths of package.json are for the published files, not for the source.
     ignoreAnnotations: true,
     conditions: ['browser', 'production'],
     define: { 'process.env.NODE_ENV': '"production"' },

@@ -1,4 +1,4 @@
-/** The recipe "One slot, one booking", raced by 40 requests over two processes: by its hook, and by its constraint alone. */
+/** The recipe "One slot, one booking" with 40 concurrent requests to two processes: with its hook, and with its constraint alone. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const blockOf = (language: string): string =>
 
 const programs: string[] = []
 
-/** @returns the path of the program: beside the packages, so that it finds its drivers */
+/** @returns the path of the program, which is inside the repository, so that it finds its drivers */
 async function bundle(name: string, contents: string): Promise<string> {
   const outfile = join(root, `node_modules/.filigree-${name}-${process.pid}.mjs`)
   await build({
@@ -37,7 +37,7 @@ async function bundle(name: string, contents: string): Promise<string> {
 const key = 'a-key-to-try-it-all'
 const children: ChildProcess[] = []
 
-/** @returns the address at which it listens */
+/** @returns the URL of the process */
 function start(program: string, database: string): Promise<string> {
   const env = { PATH: process.env.PATH, APP_API_KEY: key, DATABASE_URL: database, PORT: '0' }
   const child = spawn(process.execPath, [program], { env, cwd: tmpdir() })
@@ -78,7 +78,7 @@ async function post(address: string, path: string, json: object): Promise<Answer
 
 const slot = { roomId: 1, startsAt: '2027-01-05T10:00:00Z', endsAt: '2027-01-05T11:00:00Z' }
 
-/** One of 40 wins, and the others are told so. */
+/** Expects that one of 40 requests succeeds and all others get a conflict. */
 async function race(addresses: readonly string[]): Promise<void> {
   const [first = ''] = addresses
   expect(await post(first, '/rooms', { name: 'Blue' })).toMatchObject({ status: 201 })
@@ -106,12 +106,12 @@ afterAll(async () => {
 })
 
 const startTwo = async (program: string, database: string): Promise<string[]> => {
-  // One after the other: the first one makes the tables.
+  // One after the other, because the first one creates the tables.
   const first = await start(program, database)
   return [first, await start(program, database)]
 }
 
-describe('of 40 bookings of one slot by two processes one is stored', () => {
+describe('of 40 bookings of one slot in two processes one is stored', () => {
   it.each([
     ['SQLite', () => Promise.resolve(`sqlite:${join(folder, 'slots.db')}`)],
     ['PostgreSQL', () => server.createDatabase()],

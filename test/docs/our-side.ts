@@ -1,8 +1,8 @@
-/** Our side of a pair: its block as a module that can be started. */
+/** Makes the Filigree code of a pair a module that can be started. */
 import type { BootstrapOptions } from '../../src/index.js'
 import { readParts, withDecorator } from './block-parts.js'
 
-/** What a block of ours becomes. */
+/** A code block as an application, or as a script with a value. */
 export interface OurBlock {
   /** The value of a block that is a script. */
   readonly answer?: unknown
@@ -10,11 +10,11 @@ export interface OurBlock {
   readonly module?: new () => object
 }
 
-/** A block without a module is put into one that lists what it declares. */
+/** Adds a module that lists the declarations to a block without one. */
 export function toOurModule(code: string): string {
   const own = code.replace(/^(?:const app = )?await bootstrap\(AppModule\)\n/m, '')
   const parts = readParts(own)
-  // What imports the others stands behind them.
+  // Modules come after the modules that they import.
   const module = withDecorator(parts, 'Module').at(-1)
   if (module !== undefined) return `${own}\nexport { ${module} as module }\n`
   const listed = (decorator: string): string => withDecorator(parts, decorator).join(', ')

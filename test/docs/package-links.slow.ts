@@ -1,4 +1,4 @@
-/** What is in the package: its size, and where the links of its pages lead. */
+/** The content of the package: its size, its declarations, and the links of its pages. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals'
 import { root } from '../repository/source-files.js'
 
 interface Packed {
-  /** Bytes of the archive. */
+  /** The size of the archive in bytes. */
   readonly size: number
   readonly files: readonly { readonly path: string }[]
 }
@@ -22,7 +22,7 @@ beforeAll(() => {
   paths = packed.files.map(({ path }) => path)
 })
 
-/** Pictures and the pages for maintainers are in the repository and on the site only. */
+/** Pictures and the maintainer pages are only in the repository and on the site. */
 const outside = /\.(?:png|svg)$|^CONTRIBUTING\.md$|^docs\/maintainers\//
 
 describe('the package', () => {
@@ -30,13 +30,13 @@ describe('the package', () => {
     expect(size).toBeLessThanOrEqual(3_500_000)
   })
 
-  it('has no pictures of pages, and source maps of the browser client only', () => {
+  it('has no pictures of pages, and source maps only of the browser client', () => {
     expect(paths.filter((path) => /^docs\/.*\.png$/.test(path))).toEqual([])
     const maps = paths.filter((path) => path.endsWith('.map'))
     expect(maps.filter((path) => !path.startsWith('dist/client/'))).toEqual([])
   })
 
-  it('has every declaration that another one imports', () => {
+  it('has every declaration that another declaration imports', () => {
     const missing = paths
       .filter((path) => path.endsWith('.d.ts'))
       .flatMap((path) => {
@@ -49,7 +49,7 @@ describe('the package', () => {
     expect(missing).toEqual([])
   })
 
-  it('has no page with a link to what the package lacks', () => {
+  it('has no page with a link to a missing file', () => {
     const pages = paths.filter((path) => path.endsWith('.md') && !path.startsWith('templates/'))
     expect(pages).toContain('README.md')
     const dead = pages.flatMap((page) => {

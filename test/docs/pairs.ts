@@ -1,5 +1,5 @@
 /**
- * What the pages `docs/coming-from-….md` compare: the same thing in another library and in ours, and what both respond.
+ * Reads the pairs of the pages `docs/coming-from-….md`: code of another library, code of Filigree, and the responses of both.
  *
  * A section (`##`) with blocks of code is one pair. The first line of a block names its library: `// Express`, `// Filigree`. A
  * `console` block has requests with their responses, a `graphql` block an operation, and the `json` block behind it its result. A

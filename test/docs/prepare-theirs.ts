@@ -1,10 +1,10 @@
-/** What some libraries want to have generated before their programs are compiled. */
+/** Generates the code that some libraries require before their programs are compiled. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runTool } from '../tools/install.js'
 
 /**
- * A block is a controller: its routes are generated, and registered in an application that answers errors as tsoa's guide
+ * Generates the routes of a controller block, and registers them in an application that handles errors as tsoa's guide
  * proposes.
  */
 export function prepareTsoa(folder: string, code: readonly string[]): void {
@@ -46,7 +46,7 @@ app.use(answerError)
 app.listen(Number(process.env.PORT))
 `
 
-/** The tables of the page's schema: Prisma's own command for them wants an engine that it downloads. */
+/** SQL of the tables in the page's schema, because Prisma's command downloads an engine for it. */
 export const prismaTables = [
   'create table "Category" (id integer primary key autoincrement, name text not null unique)',
   `create table "Product" (id integer primary key autoincrement, name text not null unique,
@@ -57,9 +57,9 @@ export const prismaTables = [
     "B" integer not null references "Tag" (id), unique ("A", "B"))`,
 ]
 
-/** Generates the client from the page's schema, and lets it use a database in memory. */
+/** Generates the client from the page's schema, with a database in memory. */
 export function preparePrisma(folder: string): void {
-  // The adapter's own copy was installed without being built; the repository's is found above it.
+  // The adapter's copy was installed without compiling it, so the copy of the repository is used.
   rmSync(join(folder, 'node_modules/better-sqlite3'), { recursive: true, force: true })
   const page = readFileSync(join(root, 'docs/coming-from-typeorm-and-prisma.md'), 'utf8')
   const [, schema = ''] = /^```prisma\n([^]*?)^```$/m.exec(page) ?? []
@@ -68,7 +68,7 @@ export function preparePrisma(folder: string): void {
   writeFileSync(join(blocks, 'schema.prisma'), schema)
   writeFileSync(join(blocks, 'prisma.ts'), client.replace('file:./shop.db', ':memory:'))
   const cli = join(folder, 'node_modules/prisma/build/index.js')
-  // Any program will do for the engine, which generating does not need.
+  // Generating needs no engine, so any program can stand for it.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath }
   const config = join(blocks, 'schema.prisma')
   runTool(process.execPath, [cli, 'generate', '--schema', config], folder, env)

@@ -1,13 +1,13 @@
-/** Requests as pages write them, `curl localhost:3000/items --json '{"name":"Lamp"}'`, and answers as curl prints them. */
+/** Runs requests as pages write them, `curl localhost:3000/items --json '{"name":"Lamp"}'`, and formats responses as curl prints them. */
 import { STATUS_CODES } from 'node:http'
 
-/** Cookies that `-b jar -c jar` keeps. */
+/** The cookies of `-b jar -c jar`. */
 export type Jar = Map<string, string>
 
-/** What the files of `-F photo=@lamp.txt` hold. */
+/** The content of the files of `-F photo=@lamp.txt`. */
 const fileText = 'a lamp\n'
 
-/** @returns what curl prints */
+/** @returns the output of curl */
 export async function runCurl(
   command: string,
   origin: string,
@@ -43,7 +43,7 @@ interface Curl {
 
 function readCurl(command: string): Curl {
   const [program, ...words] = readWords(command)
-  if (program !== 'curl') throw new Error(`${command} is no curl.`)
+  if (program !== 'curl') throw new Error(`${command} is not a curl command.`)
   const curl: Curl = {
     ...{ url: '', method: 'GET', headers: new Headers(), body: undefined },
     ...{ isFull: false, usesJar: false },
@@ -80,7 +80,7 @@ function take(curl: Curl, option: string, value: string): void {
   else throw new Error(`curl ${option} is not known here.`)
 }
 
-/** As a shell takes them apart. */
+/** Splits arguments like a shell. */
 function readWords(command: string): string[] {
   const words = command.replaceAll('\\\n', ' ').matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)
   return [...words].map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))

@@ -1,7 +1,7 @@
-/** Programs of the rows of a table in `docs/coming-from-….md`: a row has the few lines that differ. */
+/** Makes programs of the table rows in `docs/coming-from-….md`, which have only the lines that differ. */
 import { readParts, withDecorator } from './block-parts.js'
 
-/** What rows use without importing it, by package. Names of types begin with `type`. */
+/** Names that rows use without importing them, by package. Types begin with `type`. */
 const names: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   Filigree: {
     filigree: [
@@ -138,7 +138,7 @@ function toProgram(side: string, parts: readonly string[], before: string | unde
   return toClass(side, parts)
 }
 
-/** All codes run in order. The value of the last one is the answer. */
+/** Runs all parts in order. The value of the last one is the result. */
 function toAnswer(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join('\n')}\nexport const answer = await ${parts.at(-1) ?? ''}\n`
 }
@@ -150,9 +150,9 @@ const heads: Readonly<Record<string, string>> = {
   TypeGraphQL: '@Resolver()\nclass ItemResolver',
 }
 
-/** Methods are put into a class, options of a module into a module that lists the class. */
+/** Puts methods into a class, and module options into a module that lists the class. */
 function toClass(side: string, lines: readonly string[]): string {
-  // A comment belongs to what follows it only at the beginning of a line.
+  // Only a comment at the beginning of a line belongs to the following code.
   const parts = lines.map((line) => line.replace(/ \/\*\*/g, '\n/**'))
   const isMember = (part: string): boolean =>
     /^(?:@|static |constructor|private |\/\*\*)/.test(part) &&

@@ -1,4 +1,4 @@
-/** Runs the blocks of one library: installs it, compiles them together, starts each, and asks it what the page says. */
+/** Installs a library, compiles its blocks, starts each one, and compares its responses with the page. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { runCurl, type Jar } from './requests.js'
 export interface Outcome {
   readonly version: string
   readonly count: number
-  /** One for each block that does not do what the page says. */
+  /** One for each block that differs from the page. */
   readonly problems: readonly string[]
 }
 
@@ -77,7 +77,7 @@ async function runPair(
   }
 }
 
-/** @throws {Error} what it prints is not what the page says */
+/** @throws {Error} the output differs from the page */
 function compareLines(folder: string, program: string, asks: readonly OwnAsk[]): void {
   const operations = asks.flatMap((ask) => (ask.kind === 'operation' ? [ask.operation] : []))
   const args = [program, JSON.stringify(operations)]
@@ -94,7 +94,7 @@ function compareLines(folder: string, program: string, asks: readonly OwnAsk[]):
   }
 }
 
-/** @throws {Error} it does not start, or an answer is not that of the page */
+/** @throws {Error} the program does not start, or a response differs from the page */
 async function askServer(folder: string, program: string, asks: readonly OwnAsk[]): Promise<void> {
   const port = await freePort()
   const server = spawn(process.execPath, [program], {

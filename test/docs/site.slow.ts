@@ -1,4 +1,4 @@
-/** The documentation site is built without network, and its search leads to the guides. */
+/** The documentation site is built without network access, and its search finds the guides. */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ const types: Record<string, string> = {
   '.css': 'text/css',
 }
 
-/** Serves the files as any static host does. */
+/** Serves the files like a static host. */
 function serve(): Server {
   return createServer((request, response) => {
     const path = decodeURI(request.url ?? '/').replace(/[?#].*$/, '')
@@ -39,7 +39,7 @@ let origin: string
 beforeAll(async () => {
   const built = spawnSync(process.execPath, ['docs/build-site.mjs'], {
     ...{ cwd: root, encoding: 'utf8' },
-    // A request to another host ends here.
+    // Requests to other hosts are refused.
     env: { ...process.env, HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
   })
   if (built.status !== 0) throw new Error(built.stderr + built.stdout)
@@ -53,7 +53,7 @@ afterAll(() => {
   server.close()
 })
 
-/** Opens a page of the site, which must cause no error and no request to another host. */
+/** Opens a page of the site, and expects no error and no request to another host. */
 async function visit(path: string, use: (page: Visit['page']) => Promise<void>): Promise<void> {
   await withPage(origin, async ({ page, errors, strangers }) => {
     await page.goto(`${origin}${path}`)
@@ -97,7 +97,7 @@ describe('the site in a browser', () => {
     })
   })
 
-  it('leads to the next page and back', async () => {
+  it('has links to the next and the previous page', async () => {
     await visit('/tutorial/01-first-route.html', async (page) => {
       expect(await page.locator('.edit-link-button').getAttribute('href')).toMatch(
         /\/edit\/main\/docs\/tutorial\/01-first-route\.md$/,

@@ -1,4 +1,4 @@
-/** The project of `docs/testing.md` is written and tested as the page says, by node:test, vitest and jest. */
+/** Creates the project of `docs/testing.md` and runs its tests with node:test, vitest and jest. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const settings = {
 }
 
 const hasBash = spawnSync('bash', ['--version']).status === 0
-// The page's commands are those of a shell.
+// The commands of the page need a shell.
 const maybe = hasBash ? describe : describe.skip
 
 maybe('the page of tests', () => {
@@ -26,7 +26,7 @@ maybe('the page of tests', () => {
   const write = (file: string, text: string): Promise<string> =>
     reader.follow({ kind: 'file', file, text, isCompleteFile: true })
 
-  it('runs as it is written', async () => {
+  it('runs as the page shows it', async () => {
     await write('package.json', '{ "private": true, "type": "module" }')
     await write('tsconfig.json', JSON.stringify(settings))
     let commands = 0
@@ -34,7 +34,7 @@ maybe('the page of tests', () => {
       const printed = await reader.follow(step)
       if (step.kind !== 'command') continue
       commands++
-      // Colours are left out.
+      // Without colours.
       const plain = printed.replace(/\u001b\[[\d;]*m/g, '')
       expect(`$ ${step.command}\n${plain}`).toMatch(toPattern(step.command, step.answer))
     }

@@ -1,9 +1,9 @@
 /**
- * The other side of every pair in `docs/coming-from-….md`: their libraries are installed beside the project, their blocks are
- * compiled with their types and run, and asked what the page says.
+ * Checks the code of the other libraries in `docs/coming-from-….md`: installs the libraries into a separate folder, and
+ * compiles and runs their blocks with the requests of the page.
  *
  *     npm run test:coming-from                    all pages
- *     npm run test:coming-from -- express tsoa    these alone
+ *     npm run test:coming-from -- express tsoa    only these
  */
 import { runPage } from './run-theirs.js'
 import { libraries } from './libraries.js'

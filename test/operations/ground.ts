@@ -1,4 +1,4 @@
-/** What the trials of the fire drill are made of: processes of the built package, and clients that note what they see. */
+/** Building blocks of the fire drill: processes of the built package, and clients that count the responses. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** What was promised, and what was seen of it. */
+/** A promise of the documentation, and what the trial observed. */
 export interface Seen {
   readonly promised: string
   readonly seen: string
@@ -19,7 +19,7 @@ export const folder = mkdtempSync(join(tmpdir(), 'filigree-operations-'))
 export const program = join(folder, 'shop.mjs')
 export const command = join(dist, 'cli.js')
 
-/** `filigree/health` is `dist/server/health.js`. */
+/** Bundles `shop.ts` against the built package, where `filigree/health` is `dist/server/health.js`. */
 export async function buildShop(): Promise<void> {
   await build({
     entryPoints: [fileURLToPath(new URL('./shop.ts', import.meta.url))],
@@ -49,7 +49,7 @@ export interface Shop {
 
 const children = new Set<ChildProcess>()
 
-/** @param ahead milliseconds by which its clock is wrong */
+/** @param ahead milliseconds by which the clock of the process is ahead */
 export async function serve(
   database: string,
   { ahead = 0, env = {} }: { ahead?: number; env?: Readonly<Record<string, string>> } = {},
@@ -62,7 +62,7 @@ export async function serve(
   })
   children.add(child)
   const ended = once(child, 'exit').then(() =>
-    Promise.reject(new Error('A shop ended at its start.')),
+    Promise.reject(new Error('A shop process ended during its start.')),
   )
   ended.catch(() => undefined)
   const [url] = (await Promise.race([once(child, 'message'), ended])) as [string]
@@ -85,7 +85,7 @@ export function stopAll(): void {
 }
 
 export interface Answer {
-  /** 0 where none came. */
+  /** 0 if no response came. */
   readonly status: number
   readonly ms: number
   readonly headers: Headers
@@ -116,7 +116,7 @@ export function post(
   })
 }
 
-/** Writes steadily to all of them. @returns what ends it: which texts were answered, and with what the others were */
+/** Writes steadily to all shops. @returns a function that stops it and returns the confirmed texts and the other statuses */
 export function writeTo(shops: readonly Shop[], name: string) {
   let goesOn = true
   const written: string[] = []
@@ -137,7 +137,7 @@ export function writeTo(shops: readonly Shop[], name: string) {
   }
 }
 
-/** Of what was answered, how much is not there. */
+/** @returns how many of the confirmed texts are not stored */
 export async function lostOf({ url }: Shop, written: readonly string[]): Promise<number> {
   const { body } = await untilOk(() => ask(`${url}/texts`))
   const there = new Set(body as readonly string[])
@@ -159,7 +159,7 @@ export function pause(ms: number): Promise<void> {
 
 export function textOf(others: ReadonlyMap<number, number>): string {
   const parts = [...others].map(
-    ([status, count]) => `${count} × ${status === 0 ? 'no answer' : status}`,
+    ([status, count]) => `${count} × ${status === 0 ? 'no response' : status}`,
   )
   return parts.length === 0 ? 'none failed' : parts.join(', ')
 }

@@ -1,10 +1,10 @@
-/** The fire drill: what docs/production.md promises, held against the built package. `npm run operations`. */
+/** The fire drill: checks the promises of docs/production.md on the built package. `npm run operations`. */
 import { rm } from 'node:fs/promises'
 import { startOwnPostgres } from '../records/postgres-server.js'
 import { buildShop, folder, stopAll, type Seen } from './ground.js'
 import { trials } from './trials.js'
 
-/** Milliseconds that a trial may take. */
+/** The time limit of a trial in milliseconds. */
 const longest = 60_000
 
 const only = process.argv.indexOf('--only') === -1 ? undefined : process.argv.at(-1)
@@ -16,7 +16,7 @@ try {
     if (only !== undefined && !name.includes(only)) continue
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(reject, longest, new Error(`it was not over after ${longest} ms`))
+      timer = setTimeout(reject, longest, new Error(`the trial did not end within ${longest} ms`))
     })
     const seen = await Promise.race([trial(server), late]).catch((error: unknown): Seen => ({
       promised: '',
@@ -36,5 +36,5 @@ const lines = rows.map(
   ([name, { promised, seen, isKept }]) =>
     `| ${name} | ${promised} | ${seen} | ${isKept ? 'kept' : '**broken**'} |`,
 )
-console.log(['| Trial | Promised | Seen | |', '| --- | --- | --- | --- |', ...lines].join('\n'))
+console.log(['| Trial | Promised | Observed | |', '| --- | --- | --- | --- |', ...lines].join('\n'))
 process.exit(rows.every(([, { isKept }]) => isKept) ? 0 : 1)

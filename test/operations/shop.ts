@@ -1,4 +1,4 @@
-/** The application of the fire drill: one process of a shop on the built package. `PORT`, `DATABASE_URL` as always. */
+/** The application of the fire drill: one process of a shop on the built package, configured by `PORT` and `DATABASE_URL`. */
 import {
   bootstrap,
   Controller,

@@ -1,4 +1,4 @@
-/** The trials of the fire drill, each on a database of its own. Source: docs/maintainers/reliability.md. */
+/** The trials of the fire drill, each on its own database. Source: docs/maintainers/reliability.md. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync, statfsSync, chmodSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,8 +50,8 @@ export const trials: Readonly<Record<string, Trial>> = {
     await proxy.close()
     return {
       promised:
-        'live, metrics and limits answer; ready, keyed writes and sessions 503 within 3 s; nothing done',
-      seen: `live ${live.status} in ${seconds(live.ms)}, metrics ${scrape.status} in ${seconds(scrape.ms)}, limited GET ${plain.status} in ${seconds(plain.ms)}, ready ${ready.status} in ${seconds(ready.ms)}, keyed write ${keyed.status} in ${seconds(keyed.ms)} (${texts.includes('keyed') ? 'done' : 'not done'}), session ${visit.status} in ${seconds(visit.ms)}; all again ${seconds(back)} after`,
+        'live, metrics and limits respond; ready, keyed writes and sessions are 503 within 3 s; nothing is written',
+      seen: `live ${live.status} in ${seconds(live.ms)}, metrics ${scrape.status} in ${seconds(scrape.ms)}, limited GET ${plain.status} in ${seconds(plain.ms)}, ready ${ready.status} in ${seconds(ready.ms)}, keyed write ${keyed.status} in ${seconds(keyed.ms)} (${texts.includes('keyed') ? 'written' : 'not written'}), session ${visit.status} in ${seconds(visit.ms)}; all work again after ${seconds(back)}`,
       isKept:
         [live, scrape, plain].every(({ status, ms }) => status === 200 && ms < 3000) &&
         [ready, keyed, visit].every(({ status, ms }) => status === 503 && ms < 3000) &&
@@ -76,8 +76,8 @@ export const trials: Readonly<Record<string, Trial>> = {
     const lost = await lostOf(shop, written)
     await stop(shop)
     return {
-      promised: 'writes are done or 503, none lost; by itself as before',
-      seen: `${written.length} written, ${lost} lost, ${textOf(others)}; GET without database ${reads.status}; as before in ${seconds(back)}`,
+      promised: 'writes succeed or are 503, none is lost, and the shop recovers by itself',
+      seen: `${written.length} written, ${lost} lost, ${textOf(others)}; GET without database ${reads.status}; recovered in ${seconds(back)}`,
       isKept:
         lost === 0 && reads.status === 200 && [...others.keys()].every((status) => status === 503),
     }
@@ -104,7 +104,7 @@ export const trials: Readonly<Record<string, Trial>> = {
     await server.start()
     return {
       promised:
-        'what the primary confirmed before it was stopped is on the promoted one, which takes writes',
+        'the promoted standby has all writes that the primary confirmed, and accepts writes',
       seen: `${written.length} written, ${lost} lost; a write afterwards ${after.status}`,
       isKept: lost === 0 && after.status === 200,
     }
@@ -146,16 +146,16 @@ export const trials: Readonly<Record<string, Trial>> = {
     await stop(right, wrong)
     const times = texts.filter((text) => text === 'once').length
     return {
-      promised: 'sessions are shared, a keyed write is done once, limits end in their own time',
-      seen: `visits ${visits.visits}, written ${times} ×, repeated ${again.headers.get('idempotent-replayed') === 'true' ? 'the answer' : 'the work'}, Retry-After ${wait}`,
+      promised: 'sessions are shared, a keyed write runs once, and limits end at the right time',
+      seen: `visits ${visits.visits}, written ${times} ×, repeated ${again.headers.get('idempotent-replayed') === 'true' ? 'the response' : 'the work'}, Retry-After ${wait}`,
       isKept: visits.visits === 2 && times === 1 && refused.status === 429 && wait <= 60,
     }
   },
 
   'pooler stopped': async (server) => {
-    const promised = 'writes are 503 meanwhile and done afterwards, none lost'
+    const promised = 'writes are 503 meanwhile and succeed afterwards, none is lost'
     if (pgbouncer === undefined)
-      return { promised, seen: 'left out: PgBouncer is not installed', isKept: true }
+      return { promised, seen: 'skipped: PgBouncer is not installed', isKept: true }
     const direct = await server.createDatabase()
     const proxy = await startPgBouncer(server.url)
     const gate = await startStallingProxy(proxy.through(server.url))
@@ -198,13 +198,13 @@ export const trials: Readonly<Record<string, Trial>> = {
     const lost = await lostOf(shops[1] as (typeof shops)[0], written)
     await stop(...shops)
     return {
-      promised: 'what was answered is there, and the others go on',
-      seen: `${written.length} written, ${lost} lost; of the others ${textOf(lived?.others ?? new Map())}`,
+      promised: 'all confirmed writes are stored, and the other processes go on',
+      seen: `${written.length} written, ${lost} lost; on the other processes ${textOf(lived?.others ?? new Map())}`,
       isKept: lost === 0 && lived?.others.size === 0,
     }
   },
 
-  'two deploys migrate at once': async (server) => {
+  'two deployments migrate at the same time': async (server) => {
     const url = await server.createDatabase()
     const place = join(folder, 'deploy')
     mkdirSync(join(place, 'migrations'), { recursive: true })
@@ -224,14 +224,14 @@ export const trials: Readonly<Record<string, Trial>> = {
     const { status: written } = await post(`${shop.url}/notes`, { text: 'one' })
     await stop(shop)
     return {
-      promised: 'each migration runs once, nobody fails, and production starts on it',
-      seen: `3 at once, ${failed} failed; ${status}; a write ${written}`,
+      promised: 'each migration runs once, no process fails, and production starts on the result',
+      seen: `3 at the same time, ${failed} failed; ${status}; a write ${written}`,
       isKept: failed === 0 && status === 'all have run' && written === 200,
     }
   },
 }
 
-/** Fills the disk under a shop that writes, and makes room again. */
+/** Fills the disk while the shop writes, and then frees space again. */
 async function fill(disk: string, database: string): Promise<Seen> {
   const shop = await serve(database)
   const end = writeTo([shop, shop], 'disk')
@@ -241,7 +241,7 @@ async function fill(disk: string, database: string): Promise<Seen> {
   try {
     writeFileSync(filler, Buffer.alloc(bavail * bsize))
   } catch {
-    // Somebody was quicker by a block: it is full.
+    // The disk is full, because the shop wrote at the same time.
   }
   const text = 'x'.repeat(20_000)
   let full = 0
@@ -255,7 +255,7 @@ async function fill(disk: string, database: string): Promise<Seen> {
   const lost = await lostOf(shop, written)
   await stop(shop)
   return {
-    promised: 'writes are 503 while it is full, none lost; with room again as before',
+    promised: 'writes are 503 while the disk is full, none is lost, and they succeed once there is space again',
     seen: `full: ${full}, live ${reads.status}; ${written.length} written, ${lost} lost, ${textOf(others)}; afterwards ${after.status}`,
     isKept: lost === 0 && full === 503 && after.status === 200 && reads.status === 200,
   }
@@ -269,8 +269,8 @@ async function onSmallDisk(size: string, run: (disk: string) => Promise<Seen>): 
     })
   } catch {
     rmSync(disk, { recursive: true })
-    const seen = 'left out: no disk in memory can be mounted here'
-    return { promised: 'writes are 503 while it is full, none lost', seen, isKept: true }
+    const seen = 'skipped: no tmpfs can be mounted here'
+    return { promised: 'writes are 503 while the disk is full, none is lost', seen, isKept: true }
   }
   try {
     chmodSync(disk, 0o1777)

@@ -1,4 +1,4 @@
-/** What a package offers to TypeScript: each exported name of each entry, with its declaration as text. */
+/** Reads the public API of a package: each exported name of each entry, with its declaration as text. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
@@ -11,7 +11,7 @@ interface PackageFile {
 }
 
 /**
- * @param place the folder of an installed package
+ * @param folder the folder of an installed package
  * @returns the declaration of each name, as `filigree/cache CacheFor`, without comments
  */
 export function readFace(place: string): Face {
@@ -44,7 +44,7 @@ export function readFace(place: string): Face {
   return face
 }
 
-/** @returns the names that are gone, whose declaration differs, and that are new */
+/** @returns the names that were removed, changed and added */
 export function compareFaces(before: Face, now: Face) {
   return {
     gone: [...before.keys()].filter((name) => !now.has(name)),

@@ -1,14 +1,14 @@
 /**
- * What a release needs before it is published: builds and packs the package, makes a project with the tarball in an empty
- * folder on each line of Node, runs that project's tests, types and build, and says how the declarations differ from those of the
- * release before.
+ * Checks a release before it is published: builds and packs the package, creates a project with the tarball in an empty
+ * folder on each line of Node, runs the project's tests, types and build, and prints the differences of the declarations to the
+ * previous release.
  *
  *     npm run release                                  on all lines, compared with the newest in the registry
  *     npm run release -- --on node@20,node@24          on these lines only
  *     npm run release -- --against filigree-0.1.0.tgz  compared with this tarball
  *
- * It ends with 1 where something fails, or where a name or an entry is gone that the release before had, unless the major
- * version (before 1.0.0: the minor) is another. The tarball stays in dist.
+ * It exits with 1 if something fails, or if a name or an entry of the previous release is missing, unless the major
+ * version (before 1.0.0: the minor version) is higher. The tarball stays in dist.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util'
 import { compareFaces, readFace } from './face.js'
 
 const root = resolve(import.meta.dirname, '../..')
-// By it this program finds its own settings; the projects that it makes have others.
+// This program was started with it. The created projects have their own settings.
 delete process.env.TSX_TSCONFIG_PATH
 const { values } = parseArgs({
   options: {
@@ -62,7 +62,7 @@ function pack(): string {
   return join(target, filename)
 }
 
-/** A project of the tarball, made and tried with this line of Node alone in the PATH. */
+/** Creates and tests a project with the tarball, with only this line of Node in the PATH. */
 function tryOn(runtime: string, tarball: string): void {
   const place = join(folder, runtime)
   mkdirSync(place)
@@ -106,7 +106,7 @@ function compare(tarball: string): void {
   if (gone.length > 0 && !mayBreak) failed.push('names are gone from the declarations')
 }
 
-/** @returns the newest release of the registry; undefined where there is none */
+/** @returns the newest release in the registry, if there is one */
 function packed(): string | undefined {
   const { name } = readPackage(root)
   const args = ['pack', `${name}@latest`, '--json', '--pack-destination', folder]
@@ -114,7 +114,7 @@ function packed(): string | undefined {
   return status === 0 ? join(folder, (JSON.parse(stdout) as [Packed])[0].filename) : undefined
 }
 
-/** @returns the package, with the packages that its declarations name beside it */
+/** @returns the folder of the installed package, with the packages that its declarations import */
 function unpack(name: string, tarball: string): string {
   const place = join(folder, name)
   mkdirSync(place)

@@ -1,6 +1,6 @@
 /**
- * Records on big tables beside SQL that is written by hand, same rows, same run, by turns: `npm run big-tables`. It prints
- * the tables of docs/performance.md. `--rows 100000` for a first look, `--engine sqlite`.
+ * Compares records on big tables with handwritten SQL, alternating in one run on the same rows: `npm run big-tables`. It prints
+ * the tables of docs/performance.md. Options: `--rows 100000` for a quick run, `--engine sqlite`.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -64,9 +64,9 @@ const { values: options } = parseArgs({
 })
 const count = Number(options.rows)
 const sellers = Math.ceil(count / 20)
-/** It has a fifth of all items. */
+/** The key of a seller with a fifth of all items. */
 const hot = 3
-/** Milliseconds that each side of a task is called for before its calls count, and while they do; and the fewest calls. */
+/** Milliseconds of warm-up and of measurement for each side of a task, and the minimum number of calls. */
 const [warmUp, measured, fewest] = [500, 2000, 15]
 
 function* makeItems(): Generator<NewRow<Item>> {
@@ -116,7 +116,7 @@ function row(name: string, mine: string, theirs: string, ratio: number, asked: s
   return `| ${name} | ${mine} | ${theirs} | ${ratio.toFixed(2)} × | ${asked} × |`
 }
 
-/** A statement that is prepared once, and what runs it. */
+/** Prepares a statement once. @returns a function that runs it */
 type ByHand = (text: string, ...values: readonly unknown[]) => () => Promise<unknown>
 
 const columns = 't.id, t.name, t.price, t.rank, t.status, t.seller_id as "sellerId"'
@@ -246,7 +246,7 @@ const lines = Array.from({ length: inserted }, (_, index) => ({
   paid: index % 3 === 0,
 }))
 
-/** The part of better-sqlite3 that is used; it brings no types. */
+/** The used part of better-sqlite3, which has no types. */
 interface LiteDatabase {
   prepare(sql: string): {
     all(...values: readonly unknown[]): unknown[]
@@ -266,7 +266,7 @@ async function openLite(url: string): Promise<LiteDatabase> {
   return lite
 }
 
-/** A statement that is prepared and run for each row, in one transaction. */
+/** Runs one prepared statement for each row, in one transaction. */
 async function insertInLoop(url: string): Promise<void> {
   const lite = await openLite(url)
   const insert = lite.prepare('insert into line (name, amount, price, paid) values (?, ?, ?, ?)')
@@ -276,7 +276,7 @@ async function insertInLoop(url: string): Promise<void> {
   lite.close()
 }
 
-/** The part of pg that is used; it brings no types. */
+/** The used part of pg, which has no types. */
 interface CopyConnection {
   query(sql: string): void
   sendCopyFromChunk(chunk: Buffer): void
@@ -294,7 +294,7 @@ interface PgClient {
 }
 const driver = 'pg'
 
-/** `copy … from stdin`, as the driver takes queries of others. */
+/** `copy … from stdin` as a query object of the driver. */
 class CopyIn {
   #settle: { resolve: () => void; reject: (error: unknown) => void } | undefined
   readonly done = new Promise<void>((resolve, reject) => {
@@ -316,7 +316,7 @@ class CopyIn {
   }
 
   handleCommandComplete(): void {
-    // The connection is ready a moment later.
+    // handleReadyForQuery follows.
   }
 
   handleError(error: unknown): void {
@@ -337,7 +337,7 @@ async function openPg(url: string): Promise<PgClient> {
   return client
 }
 
-/** Drivers as an expert uses them: statements prepared once, rows as objects, keys as numbers. */
+/** Opens the driver as an expert would use it: statements prepared once, rows as objects, keys as numbers. */
 async function openByHand(
   url: string,
   isLite: boolean,
@@ -393,11 +393,11 @@ async function measureInserts(database: Database, url: string, isLite: boolean):
   }
   const [mine, theirs] = times.map(median) as [number, number]
   const speed = (time: number): string => `${Math.round(inserted / time)},000 rows/s`
-  const name = `\`insertMany\` beside ${isLite ? 'a prepared loop' : 'one COPY'}`
+  const name = `\`insertMany\` compared with ${isLite ? 'a prepared loop' : 'one COPY'}`
   return row(name, speed(mine), speed(theirs), theirs / mine, `≥ ${isLite ? 0.9 : 0.8}`)
 }
 
-/** `GET /items/7`, alone and while others ask for what looks at every row. */
+/** Measures `GET /items/7` alone and while other clients run full scans. */
 async function measureBeside(database: Database): Promise<string> {
   const app = await bootstrap(App, { port: 0, logger: false, database, limits: { cost: Infinity } })
   const ask = async (): Promise<number> => {

@@ -1,19 +1,19 @@
-/** Lets statements fail below the engines, at their drivers. */
+/** Makes statements fail in the database drivers. */
 import { createRequire } from 'node:module'
 
 /**
- * `refused`: the database says no before the statement ran. `lost`: the connection is gone before it ran. `unheard`: it
- * ran, and the connection is gone before its answer came.
+ * `refused`: the database refuses the statement. `lost`: the connection is closed before the statement ran. `unheard`: the
+ * statement ran, and the connection is closed before its result arrived.
  */
 export type Kind = 'refused' | 'lost' | 'unheard'
 
 export interface Breaker {
   readonly kinds: readonly Kind[]
-  /** The statement at this place from now on, the first being 1, fails. */
+  /** Makes the statement with this number fail, counted from now on, starting with 1. */
   arm(kind: Kind, place: number): void
-  /** @returns whether one failed */
+  /** @returns whether the statement has failed */
   disarm(): boolean
-  /** Gives the driver its own methods again. */
+  /** Restores the methods of the driver. */
   mend(): void
 }
 
@@ -34,7 +34,7 @@ class Countdown {
     return wasHit
   }
 
-  /** True for the statement that has to fail. */
+  /** Counts a statement. @returns true if it has to fail */
   get isNow(): boolean {
     return this.#left > 0 && --this.#left === 0
   }
@@ -43,7 +43,7 @@ class Countdown {
 type Method = (this: object, ...given: unknown[]) => unknown
 type Methods = Record<string, Method>
 
-/** By the driver that this Node takes. */
+/** Breaks the SQLite driver that this version of Node.js uses. */
 export async function breakSqlite(): Promise<Breaker> {
   const [databases, statements] = await sqlitePrototypes()
   const countdown = new Countdown()
@@ -75,7 +75,7 @@ function replace(prototype: Methods, name: string, countdown: Countdown): () => 
   }
 }
 
-/** As both drivers tell that the disk did not do what it should. */
+/** The error of both drivers for a failing disk. */
 function diskFault(): Error {
   const codes = { code: 'SQLITE_IOERR', errcode: 10, errstr: 'disk I/O error' }
   return Object.assign(new Error('disk I/O error'), codes)
@@ -103,12 +103,12 @@ interface Opened {
   close(): void
 }
 
-/** The part of pg's client that is looked at. */
+/** The used part of pg's client. */
 interface Client {
   readonly connection: { readonly stream: { destroy(): void } }
 }
 type Callback = (error: Error | undefined, result?: unknown) => void
-/** A statement of the framework, which the client tells of its answer. */
+/** A query object of the framework, which the client notifies of the result. */
 interface Told {
   handleError(error: Error): void
   handleReadyForQuery(): void
@@ -138,7 +138,7 @@ export function breakPostgres(): Promise<Breaker> {
   })
 }
 
-/** The server has no memory left. */
+/** The error of a server without memory. */
 function refusal(): Error {
   return Object.assign(new Error('out of memory'), { code: '53200', severity: 'ERROR' })
 }

@@ -1,6 +1,6 @@
-/** Reads `--seconds 60`, `--requests 1000000` and `--seed 7`, and says what a run has done. */
+/** Reads options such as `--seconds 60` and `--seed 7`, and prints the results of a run. */
 
-/** @returns the number behind `--name`, or what is taken without it */
+/** @returns the number after `--name`, or the default */
 export function numberOf(name: string, otherwise: number): number {
   const place = process.argv.indexOf(`--${name}`)
   const given = place === -1 ? otherwise : Number(process.argv[place + 1])
@@ -8,7 +8,7 @@ export function numberOf(name: string, otherwise: number): number {
   return given
 }
 
-/** @returns the text behind `--name`, should it be there */
+/** @returns the text after `--name`, if there is one */
 export function textOf(name: string): string | undefined {
   const place = process.argv.indexOf(`--${name}`)
   return place === -1 ? undefined : process.argv[place + 1]

@@ -1,6 +1,6 @@
 /**
- * Cuts connections to PostgreSQL before, in and after commits of writes with an `Idempotency-Key`: `npm run faults -- --only
- * commits`, 10,000 keys unless `--keys` says otherwise.
+ * Cuts connections to PostgreSQL before, during and after commits of writes with an `Idempotency-Key`: `npm run faults -- --only
+ * commits`, with 10,000 keys unless `--keys` sets another number.
  */
 import { loseCommits } from '../modules/lost-commits.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
@@ -14,7 +14,7 @@ export async function cutCommits(): Promise<number> {
     const outcome = await loseCommits(url, { keys, clients: 16, cutEvery: 10 })
     const { cut, settledKeys: known, rowsWrittenTwice, rowsMissing } = outcome
     console.log(
-      `commits: ${cut} of ${keys} keys and more were cut, ${known} are known, ${rowsWrittenTwice} rows were written twice, ${rowsMissing} are missing`,
+      `commits: ${cut} of ${keys} keys were cut, ${known} are stored, ${rowsWrittenTwice} rows were written twice, ${rowsMissing} are missing`,
     )
     return rowsWrittenTwice + rowsMissing
   } finally {

@@ -1,5 +1,5 @@
 /**
- * Runs the faults one after the other and says what was found: `npm run faults`, or one part of it by
+ * Injects faults and prints the findings: `npm run faults`, or one part of it by
  * `npm run faults -- --only statements` (`postgres`, `commits`, `disk`, `processes`, `subscribers`).
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { tellMany } from './many-subscribers.js'
 
 const only = textOf('only')
 
-/** On both engines, in a folder of its own and on a server of its own. */
+/** Runs the part on both engines, with its own folder and its own server. */
 async function onBoth(part: (url: string) => Promise<number>): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-reliability-'))
   const server = await startOwnPostgres()

@@ -1,6 +1,6 @@
 /**
- * Writes to a database on a disk that becomes full, and makes room again: 503 meanwhile, what was answered is there. The
- * disk is a small one in memory; where none can be mounted the part is left out and says why.
+ * Writes to a database on a disk that becomes full, and then frees space: writes are 503 meanwhile, and confirmed writes are stored. The
+ * disk is a small tmpfs. If it cannot be mounted, the part is skipped and prints the reason.
  * `npm run faults -- --only disk`
  */
 import { execFileSync } from 'node:child_process'
@@ -91,7 +91,7 @@ async function writeUntilFull(url: string, folder: string): Promise<number> {
   }
 }
 
-/** Leaves room for some hundred rows. */
+/** Fills the disk except for some hundred rows. */
 function fillUp(file: string, folder: string): void {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize - 200_000

@@ -1,6 +1,6 @@
 /**
- * Sends malformed and odd requests of every sort for a time: heads, bodies, multipart, tokens, GraphQL documents and
- * `crud` queries. An answer of 5xx, no answer within 5 s, or a stack or SQL in it is a finding.
+ * Sends malformed and unusual requests of every kind for some time: heads, bodies, multipart, tokens, GraphQL documents and
+ * `crud` queries. A finding is a 5xx response, no response within 5 s, or a response with a stack or SQL.
  * `npm run fuzz -- --seconds 60 --seed 7`
  */
 import { connect } from 'node:net'
@@ -190,7 +190,7 @@ function send({ bytes }: Sent): Promise<string> {
       resolve(answer === '' ? end : answer)
     }
     const late = setTimeout(() => {
-      give('no answer')
+      give('no response')
     }, 5000)
     socket.setEncoding('latin1')
     socket.on('data', (chunk: string) => (answer += chunk))
@@ -205,7 +205,7 @@ function send({ bytes }: Sent): Promise<string> {
 }
 
 function isFinding(answer: string): boolean {
-  if (answer === 'no answer') return true
+  if (answer === 'no response') return true
   return /^HTTP\/1\.1 5\d\d/.test(answer) || /\n {4}at |SQLITE_|select .* from /i.test(answer)
 }
 

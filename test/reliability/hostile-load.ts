@@ -1,7 +1,7 @@
 /**
- * What one caller can do to all others: anonymous requests, sent ten a second by the clock, beside a victim who asks one thing
+ * Measures the effect of one attacker on other callers. The attacker sends ten anonymous requests a second, and a victim sends one request
  * after another. `npm run hostile-load -- --rows 100000 --engine sqlite --seconds 10 --only search`. It prints the table of
- * docs/maintainers/reliability.md, and exits with 1 where a target is missed. The server is a process of its own, on loopback.
+ * docs/maintainers/reliability.md, and exits with 1 if a target is missed. The server is a separate process on loopback.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -71,11 +71,11 @@ const { values: options } = parseArgs({
   },
 })
 
-/** With so many articles, half of the most that one has below one key. */
+/** The number of articles of the first author. */
 const ofFirst = 50_000
 const rate = 10
 
-/** Twenty fields of a GraphQL query. */
+/** A GraphQL query with twenty aliased fields. */
 function twenty(field: (place: number) => string): string {
   return `{ ${Array.from({ length: 20 }, (_, place) => `a${place}: ${field(place)}`).join(' ')} }`
 }
@@ -179,7 +179,7 @@ function send(
   return Object.assign(answer, { drop: () => void sent.destroy() })
 }
 
-/** Asks one thing after another until the time is over. */
+/** Sends one request after another until the time is over. */
 async function suffer(url: string, asks: () => Asked, until: number): Promise<Answered[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const answers: Answered[] = []
@@ -236,7 +236,7 @@ async function fill(database: Database, rows: number): Promise<void> {
       ? `${series(most)} insert into ${into} (${columns}) select ${values} from n`
       : `insert into ${into} (${columns}) ${series(most)} select ${values} from n`
   await runSql(database, insert('author', 'name', `'author ' || i`, 2000))
-  // In pieces, each of which ends before a statement's time does.
+  // Inserted in pieces that stay below the statement timeout.
   const piece = 100_000
   for (let from = 0; from < rows; from += piece) {
     const i = `(i + ${from})`
@@ -248,13 +248,13 @@ async function fill(database: Database, rows: number): Promise<void> {
   await runSql(database, 'analyze')
 }
 
-/** The longest turn of the server's event loop, in ms: on a core, and in line for one, while others have them. */
+/** The longest turn of the server's event loop, in milliseconds: the time on a core, and the time waiting for one. */
 interface LongestTurn {
   readonly ran: number
   readonly waited: number
 }
 
-/** Nanoseconds that the main thread has run, and has waited for a core. Zeros where the system does not tell. */
+/** @returns nanoseconds that the main thread has run and has waited for a core. Zeros if the system does not report them */
 function readSchedule(): readonly [number, number] {
   try {
     const [ran = 0, waited = 0] = readFileSync('/proc/self/schedstat', 'latin1')
@@ -266,7 +266,7 @@ function readSchedule(): readonly [number, number] {
   }
 }
 
-/** A turn that is long by its own work stands in the program; one that waits for a core stands on the machine. */
+/** Separates turns that are long because of the program from turns that wait for a core of the machine. @returns reads and resets the longest turn */
 function watchTurns(): () => LongestTurn {
   let longest: LongestTurn = { ran: 0, waited: 0 }
   let most = 0
@@ -287,7 +287,7 @@ function watchTurns(): () => LongestTurn {
   }
 }
 
-/** The server's process: tells its parent the address, and what it asks of the longest turn since it asked last. */
+/** The server process. It sends its address to the parent, and the longest turn since the last query when the parent asks for it. */
 async function serve(url: string): Promise<void> {
   const database = await connect(url, { records: [Author, Article] })
   const app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
@@ -339,7 +339,7 @@ async function run(title: string, url: string): Promise<boolean> {
     const [line, isMet] = await measure(address, attack)
     const { ran, waited } = await askTurn(child)
     process.stdout.write(
-      `${line} alone: ${first.status} in ${first.ms.toFixed(0)} ms; longest turn: ${ran.toFixed(0)} ms on a core, ${waited.toFixed(0)} ms in line for one\n`,
+      `${line} alone: ${first.status} in ${first.ms.toFixed(0)} ms; longest turn: ${ran.toFixed(0)} ms on a core, ${waited.toFixed(0)} ms waiting for one\n`,
     )
     isFine &&= isMet
     child.disconnect()

@@ -1,6 +1,6 @@
 /**
- * What becomes of jobs when processes are killed, paused and blocked, and when the database is away. `npm run job-faults --
- * [kills] [engine]`: a table of what happened. Bounded: each part ends by itself.
+ * Kills, pauses and blocks the processes of jobs, and stops their database. `npm run job-faults --
+ * [kills] [engine]` prints a table of the outcomes. Each part has a time limit.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ const only = process.argv[3]
 const parts = process.argv[4]?.split(',')
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-job-faults-'))
-// A server of PostgreSQL that is another user reads its clock here.
+// PostgreSQL runs as another user and reads the file of its clock here.
 await chmod(folder, 0o755)
 const program = resolve('dist/job-faults/jobs-process.mjs')
 
@@ -55,7 +55,7 @@ interface Line {
   readonly at: number
 }
 
-/** A database and the processes that work on it. */
+/** A database and the worker processes that use it. */
 class Ground {
   readonly url: string
   readonly notes: string
@@ -122,7 +122,7 @@ function report(engine: string, fault: string, outcome: string): void {
   process.stdout.write(`${engine} | ${fault} | ${outcome}\n`)
 }
 
-/** Adds by the table: this program and the bundled one are different copies of the framework. */
+/** Inserts jobs into the table, because this program and the bundled one have different copies of the framework. */
 async function add(
   database: Database,
   name: string,
@@ -177,7 +177,7 @@ async function add(
 const countOf = (database: Database, state: string): Promise<number> =>
   database.records(JobEntry).count({ state } as never)
 
-/** Kills one of two processes again and again in the middle of jobs. */
+/** Repeatedly kills one of two processes in the middle of jobs. */
 async function killing(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-kill`)
   const database = await connect(url, { records: [JobEntry] })
@@ -209,12 +209,12 @@ async function killing(engine: string, url: string): Promise<void> {
   report(
     engine,
     `${killed} × kill -9 with ${jobs} jobs`,
-    `${isDone ? 'all done' : 'NOT ALL DONE'} in ${Math.round((Date.now() - began) / 1000)} s: ${lost} lost, ${failed} failed, ${twiceBegun} begun twice, of these ${twiceEnded} had ended before the kill`,
+    `${isDone ? 'all done' : 'NOT ALL DONE'} in ${Math.round((Date.now() - began) / 1000)} s: ${lost} lost, ${failed} failed, ${twiceBegun} started twice, of these ${twiceEnded} had ended before the kill`,
   )
   await database.close()
 }
 
-/** How long a killed process's job waits. */
+/** Measures how long the job of a killed process waits. */
 async function recovery(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-recovery`)
   const database = await connect(url, { records: [JobEntry] })
@@ -227,7 +227,7 @@ async function recovery(engine: string, url: string): Promise<void> {
   await until(() => ground.lines.filter(({ what }) => what === 'began').length === 2)
   report(
     engine,
-    'kill -9 of one, another goes on',
+    'kill -9 of one process, another goes on',
     `runs again after ${((Date.now() - began) / 1000).toFixed(1)} s`,
   )
   await ground.end()
@@ -311,7 +311,7 @@ async function poison(engine: string, url: string): Promise<void> {
   report(
     engine,
     'poison: exit, out of memory, endless loop',
-    `${isDone ? 'all three failed, the 20 others done' : `${await countOf(database, 'failed')} failed, ${await countOf(database, 'done')} done`} in ${Math.round((Date.now() - began) / 1000)} s with ${starts} starts of 3 processes`,
+    `${isDone ? 'all three failed, the other 20 done' : `${await countOf(database, 'failed')} failed, ${await countOf(database, 'done')} done`} in ${Math.round((Date.now() - began) / 1000)} s with ${starts} starts of 3 processes`,
   )
   await database.close()
 }
@@ -331,7 +331,7 @@ async function groups(engine: string, url: string): Promise<void> {
   report(
     engine,
     'a group of one over three processes, one killed',
-    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${most} at once`,
+    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${most} at the same time`,
   )
   await database.close()
 }
@@ -340,7 +340,7 @@ function mostAtOnce(lines: readonly Line[]): number {
   let most = 0
   const running = new Set<number>()
   for (const { what, id } of lines) {
-    // What a killed process had begun ends with it.
+    // A job of a killed process ends with the process.
     if (what === 'began') running.add(id)
     else running.delete(id)
     most = Math.max(most, running.size)
@@ -348,7 +348,7 @@ function mostAtOnce(lines: readonly Line[]): number {
   return most
 }
 
-/** Two of a group at once, and ten a second, over three processes of which one is killed. */
+/** A group of two and a rate of ten a second over three processes, of which one is killed. */
 async function limits(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-limits`)
   const database = await connect(url, { records: [JobEntry] })
@@ -371,12 +371,12 @@ async function limits(engine: string, url: string): Promise<void> {
   report(
     engine,
     'a group of two and a rate of 10/s over three processes, one killed',
-    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${mostAtOnce(of('Limited.pair'))} at once; at most ${inSecond} begun in any second, ${began.length} in ${((Math.max(...began) - Math.min(...began)) / 1000).toFixed(1)} s`,
+    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${mostAtOnce(of('Limited.pair'))} at the same time; at most ${inSecond} started in any second, ${began.length} in ${((Math.max(...began) - Math.min(...began)) / 1000).toFixed(1)} s`,
   )
   await database.close()
 }
 
-/** A paused process that comes back and is told to end gives back what another has taken meanwhile. */
+/** A paused process that continues and is terminated must not release the job that another process has taken over. */
 async function releasing(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-release`)
   const database = await connect(url, { records: [JobEntry] })
@@ -399,13 +399,13 @@ async function releasing(engine: string, url: string): Promise<void> {
   report(
     engine,
     'SIGSTOP until the lease is lost, then SIGCONT and SIGTERM, in a group of one',
-    `${(await simple()) === before ? 'what the other runs stays' : 'THE ROW CHANGED'}, ${began} begun: ${began === 2 ? 'none beside it' : 'ANOTHER BESIDE IT'}`,
+    `${(await simple()) === before ? 'the job of the other process is unchanged' : 'THE ROW CHANGED'}, ${began} started: ${began === 2 ? 'no second one' : 'A SECOND ONE'}`,
   )
   await ground.end()
   await database.close()
 }
 
-/** Old and new classes work on one table. */
+/** Processes with old and new job classes use one table. */
 async function deploys(engine: string, url: string): Promise<void> {
   const ground = new Ground(url, `${engine}-deploys`)
   const database = await connect(url, { records: [JobEntry] })
@@ -437,8 +437,8 @@ async function deploys(engine: string, url: string): Promise<void> {
   const wrong = by('Deploy.dropped', young) + by('Deploy.added', old)
   report(
     engine,
-    'an old and a new deploy at once, whose job has a field more',
-    `${wrong} run by who lacks the class; of 100 that both know ${shared.join(' and ')} are done; of 40 with the new field ${by('Deploy.both', young) - (shared[1] ?? 0)} are done, ${failed.length} failed in the old one, ${named} with the field's name; when the old one is gone ${await countOf(database, 'waiting')} of 5 wait for it`,
+    'an old and a new deployment at the same time, whose job has an additional field',
+    `${wrong} run by a process without the class; of 100 that both have ${shared.join(' and ')} are done; of 40 with the new field ${by('Deploy.both', young) - (shared[1] ?? 0)} are done, ${failed.length} failed in the old one, ${named} with the field's name; after the old one has stopped ${await countOf(database, 'waiting')} of 5 wait for it`,
   )
   await ground.end()
   await database.close()
@@ -473,18 +473,18 @@ async function idle(engine: string, url: string): Promise<void> {
   const isDone = await until(async () => (await countOf(database, 'done')) === 10)
   report(
     engine,
-    '100,000 waiting of a class that is gone',
-    `${isDone ? 'others run' : 'OTHERS WAIT'} after ${Date.now() - began} ms; they wait: ${await countOf(database, 'waiting')}`,
+    '100,000 waiting jobs of a class that no longer exists',
+    `${isDone ? 'other jobs run' : 'OTHER JOBS WAIT'} after ${Date.now() - began} ms; they wait: ${await countOf(database, 'waiting')}`,
   )
   child.kill('SIGKILL')
   await ground.end()
   await database.close()
 }
 
-/** Of Debian's package `faketime`. */
+/** From the Debian package `faketime`. */
 const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 
-/** The clock of the machine jumps under what runs: on SQLite the processes', on PostgreSQL the server's. */
+/** A clock that tests can change while processes run: of the processes on SQLite, of the server on PostgreSQL. */
 class WrongClock {
   readonly #file = join(folder, `clock-${Math.random()}`)
   readonly env = {
@@ -527,7 +527,7 @@ async function jumping(engine: string, url: string, clock: WrongClock): Promise<
       90_000,
     )
     const took = Math.round((Date.now() - began) / 1000)
-    // Schedules go by the new time within a minute.
+    // Schedules use the new time within a minute.
     await pause(Math.max(0, 75_000 - took * 1000))
     const later = ground.lines.slice(jumped)
     const count = (what: string, job: string): number =>
@@ -535,7 +535,7 @@ async function jumping(engine: string, url: string, clock: WrongClock): Promise<
     report(
       engine,
       `the database's clock jumps an hour ${hours > 0 ? 'ahead' : 'back'}, and one of two processes is killed`,
-      `${isDone ? 'all 6 done' : 'NOT ALL DONE'} after ${took} s, ${count('began', 'Work.plain')} of them begun again; the schedule of 2 s ran ${count('ended', 'often')} times, that of each minute ${count('ended', 'minutely')} times in 75 s`,
+      `${isDone ? 'all 6 done' : 'NOT ALL DONE'} after ${took} s, ${count('began', 'Work.plain')} of them started again; the schedule of 2 s ran ${count('ended', 'often')} times, the schedule of each minute ${count('ended', 'minutely')} times in 75 s`,
     )
     other.kill('SIGKILL')
     await ground.end()
@@ -546,7 +546,7 @@ async function jumping(engine: string, url: string, clock: WrongClock): Promise<
 
 async function clocks(engine: string): Promise<void> {
   if (!existsSync(fakeTime)) {
-    report(engine, 'a clock that jumps', 'left out: there is no faketime on this machine')
+    report(engine, 'a clock that jumps', 'skipped: faketime is not installed')
     return
   }
   const clock = new WrongClock()
@@ -562,7 +562,7 @@ async function clocks(engine: string): Promise<void> {
   await server.close()
 }
 
-/** A disk in memory that becomes full under running jobs, and has room again. */
+/** Fills a tmpfs while jobs run, and then frees space. */
 async function disk(engine: string): Promise<void> {
   const small = await mkdtemp(join(tmpdir(), 'filigree-disk-'))
   const size = engine === 'SQLite' ? '8m' : '160m'
@@ -571,7 +571,7 @@ async function disk(engine: string): Promise<void> {
     execFileSync('mount', options, { stdio: 'pipe' })
   } catch {
     await rm(small, { recursive: true })
-    report(engine, 'a full disk', 'left out: no disk in memory can be mounted here')
+    report(engine, 'a full disk', 'skipped: no tmpfs can be mounted here')
     return
   }
   let server: OwnPostgres | undefined
@@ -593,7 +593,7 @@ async function fill(engine: string, url: string, small: string): Promise<void> {
   const ground = new Ground(url, `${engine}-disk`)
   const database = await connect(url, { records: [JobEntry] })
   await database.sync()
-  // The pages that updates need are not there yet.
+  // The pages that updates need do not exist yet.
   await add(database, 'Work.plain', { ms: 100, text: 'a'.repeat(2000) }, 400)
   await ground.start()
   await until(() => ground.lines.length > 40)
@@ -605,7 +605,7 @@ async function fill(engine: string, url: string, small: string): Promise<void> {
       // It is full.
     }
   const full = ground.lines.length
-  // A server has files that it has not filled yet.
+  // The server has allocated files that are not full yet.
   const more = { ms: 10, text: 'a'.repeat(5000) }
   let many = 400
   for (let piece = 0; piece < 100; piece++) {
@@ -656,7 +656,7 @@ async function away(postgres: OwnPostgres, url: string): Promise<void> {
   const doubles = [...ended.values()].filter((count) => count > 1).length
   report(
     'PostgreSQL',
-    'the database away for a minute',
+    'the database stopped for a minute',
     `${isDone ? 'all done' : 'NOT ALL DONE'}: ${200 - ended.size} lost, ${doubles} run twice`,
   )
   await database.close()

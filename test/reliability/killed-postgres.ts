@@ -1,6 +1,6 @@
 /**
- * Kills PostgreSQL by `kill -9` in the middle of writes, and starts it again: what was answered is there, nothing is there
- * by half, meanwhile the answer is 503, and the application goes on by itself. `npm run faults -- --only postgres`
+ * Kills PostgreSQL by `kill -9` in the middle of writes, and starts it again: confirmed writes are stored, no write is stored
+ * by half, requests are 503 meanwhile, and the application recovers by itself. `npm run faults -- --only postgres`
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ export async function killPostgres(): Promise<number> {
   return findings
 }
 
-/** The first line of the file that the server keeps while it runs. */
+/** Reads the process id in the first line of `postmaster.pid`. */
 async function postmasterOf({ kysely }: Database): Promise<number> {
   const { rows } = await kysely.executeQuery<{ data_directory: string }>({
     sql: 'show data_directory',
@@ -60,7 +60,7 @@ async function postmasterOf({ kysely }: Database): Promise<number> {
   return Number(text.split('\n')[0])
 }
 
-/** What the killed one has left behind is in the way of the next for a moment. */
+/** Retries, because resources of the killed server block the start for a short time. */
 async function startAgain(server: OwnPostgres): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

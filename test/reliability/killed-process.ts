@@ -1,6 +1,6 @@
 /**
- * Three processes of the shop on one database, of which one is killed by `kill -9` in the middle of writes: what any of
- * them has answered is there, nothing is there by half, the others go on, and hear of each other's changes on PostgreSQL.
+ * Kills one of three processes on one database by `kill -9` in the middle of writes: confirmed writes of all
+ * processes are stored, no write is stored by half, the other two go on, and on PostgreSQL they get each other's changes.
  * `npm run faults -- --only processes`
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -55,7 +55,7 @@ export async function killOneOfThree(url: string): Promise<number> {
   }
 }
 
-/** A subscriber of one hears what the other writes. */
+/** @returns whether a subscriber of one process gets the changes of the other */
 async function hears([first = '', second = '']: readonly string[]): Promise<boolean> {
   const client = await subscribe(
     `${first}/graphql`,

@@ -1,5 +1,5 @@
 /**
- * A thousand subscribers of one record, and twenty writes: others are answered meanwhile. `--subscribers 1000`
+ * A thousand subscribers of one record, and twenty writes. Other requests get a response meanwhile. `--subscribers 1000`
  * `npm run faults -- --only subscribers`
  */
 import { Database } from '../../src/index.js'
@@ -10,7 +10,7 @@ import { start, Thing } from './shop-application.js'
 const subscribers = numberOf('subscribers', 1000)
 const writes = 20
 
-/** @returns the number of findings: events that were not told */
+/** @returns the number of findings: events that were not sent */
 export async function tellMany(url: string): Promise<number> {
   const app = await start(url, { limits: { streams: Infinity, streamsByAddress: Infinity } })
   const things = app.get(Database).records(Thing)

@@ -27,14 +27,14 @@ export class Thing {
   @Field('integer', { min: 0, default: 0 }) count!: Generated<number>
 }
 
-/** Written beside each thing by `POST /pairs`: one without the other would be half a write. */
+/** Written together with each thing by `POST /pairs`. One without the other is a partial write. */
 @Record
 export class Shadow {
   @Field('id') id!: number
   @Field('string', { maxLength: 80 }) name!: string
 }
 
-/** Written with its lines by GraphQL: one without its lines would be half a write. */
+/** Written together with its lines by GraphQL. A basket without its lines is a partial write. */
 @Record
 export class Basket {
   @Field('id') id!: number

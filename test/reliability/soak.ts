@@ -1,6 +1,6 @@
 /**
- * Sends many mixed requests over kept connections, one in a hundred of them given up, and says every few seconds how
- * much memory there is. An answer of 5xx is a finding. `npm run soak -- --requests 1000000 [--seconds 600]`
+ * Sends many mixed requests over persistent connections, aborts one in a hundred of them, and prints every few seconds how
+ * much memory the process uses. A 5xx response is a finding. `npm run soak -- --requests 1000000 [--seconds 600]`
  */
 import { Agent, request, type RequestOptions } from 'node:http'
 import { createRandom } from '../random.js'
@@ -47,7 +47,7 @@ const mix: readonly (() => Asked)[] = [
     headers: json,
     body: '{"query":"{ things(limit: 5) { id name } }"}',
   }),
-  () => ({ path: '/secret', method: 'POST', headers: { authorization: 'Bearer nobody' } }),
+  () => ({ path: '/secret', method: 'POST', headers: { authorization: 'Bearer invalid' } }),
   () => ({ path: '/ticks' }),
   () => ({ path: '/nowhere' }),
 ]

@@ -1,7 +1,7 @@
 /**
- * Lets the n-th statement of a request fail, for n = 1, 2, … until the request needs no more of them, on SQLite and on
- * PostgreSQL: refused by the engine, its connection lost before it ran, or lost before its answer came. A finding is
- * anything but one clean error, a half write, or a next request that is not answered.
+ * Makes the n-th statement of a request fail, for n = 1, 2, … up to the number of its statements, on SQLite and on
+ * PostgreSQL: refused by the database, connection lost before it ran, or connection lost before its result arrived. A finding is
+ * anything except one clean error, a partial write, or a failing next request.
  * `npm run faults -- --only statements`
  */
 import { Database, type Application } from '../../src/index.js'
@@ -16,10 +16,10 @@ interface Asked {
   readonly body?: object
 }
 
-/** More statements than any of them takes. */
+/** More statements than any of the requests needs. */
 const most = 40
 
-/** The key of the row that is there before; keys that the database makes stay below. */
+/** The key of the existing row. Generated keys stay below it. */
 const old = 1_000_000
 
 const graphql = (query: string): Asked => ({
@@ -80,7 +80,7 @@ interface Fault {
   readonly place: number
 }
 
-/** @returns what is wrong; `'through'` where the request needed fewer statements than that */
+/** @returns the finding, or `'through'` if the request needed fewer statements */
 async function tryOne(app: Application, asked: Asked, fault: Fault): Promise<string | undefined> {
   const { breaker, kind, place } = fault
   await refill(app)
@@ -89,11 +89,11 @@ async function tryOne(app: Application, asked: Asked, fault: Fault): Promise<str
   const answer = await send(app, asked)
   const wasHit = breaker.disarm()
   const text = await answer.text()
-  if (!wasHit) return answer.status < 400 ? 'through' : `${answer.status} without a fault: ${text}`
+  if (!wasHit) return answer.status < 400 ? 'through' : `${answer.status} without an injected error: ${text}`
   const after = await rowsOf(app)
   const changed = JSON.stringify(after) !== JSON.stringify(before)
   const failed = answer.status >= 400 || text.includes('"errors"')
-  // Only where the database's answer was lost, or the error says so, may there be an error and a whole write.
+  // An error with a complete write is allowed only if the result was lost or the error says that it was written.
   const isTold = kind === 'unheard' || text.includes('was written')
   if (failed && changed && !isTold) return `an error, and rows that changed: ${text}`
   const half = findHalf(after)
@@ -137,7 +137,7 @@ async function rowsOf(app: Application): Promise<Rows> {
   }
 }
 
-/** One thing, and nothing else. */
+/** Replaces all rows by one thing. */
 async function refill(app: Application): Promise<void> {
   const { kysely } = app.get(Database)
   for (const table of ['line', 'basket', 'shadow', 'thing'])
@@ -145,7 +145,7 @@ async function refill(app: Application): Promise<void> {
   await kysely.insertInto('thing').values({ id: old, name: 'old', count: 0 }).execute()
 }
 
-/** A pair without its other half, a basket without its two lines. */
+/** Finds a shadow without its thing, or a basket without its two lines. */
 function findHalf({ things, shadows, baskets, lines }: Rows): string | undefined {
   const made = things.filter(({ id, name }) => id !== old && name === 'new').length
   if (shadows.length > made) return 'a shadow without a thing'
@@ -153,10 +153,10 @@ function findHalf({ things, shadows, baskets, lines }: Rows): string | undefined
   return undefined
 }
 
-/** An answer of 503 that says when to come again, or GraphQL's own; without SQL and without a stack. */
+/** Accepts a 503 with Retry-After and GraphQL errors, without SQL and without a stack. @returns the finding, if any */
 function findUnclean(answer: Response, text: string): string | undefined {
   if (/\n\s+at |select |insert |update "|SQLITE|53200|ECONN/i.test(text))
-    return `it tells too much: ${text}`
+    return `the response shows internals: ${text}`
   const body = JSON.parse(text) as { error?: string; errors?: readonly object[] }
   if (answer.status === 503) {
     return answer.headers.has('retry-after') ? undefined : '503 without Retry-After'

@@ -1,22 +1,22 @@
-/** Clients that write pairs of rows all the time, and remember what they were answered. */
+/** Clients that write pairs of rows continuously and record the responses. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../../src/index.js'
 import { Shadow, Thing } from './shop-application.js'
 
 export interface Written {
-  /** Names that were answered with success. */
+  /** Names whose write succeeded. */
   readonly names: Set<string>
-  /** How often each status came; 0 is no answer. */
+  /** The number of responses by status. 0 means no response. */
   readonly statuses: Record<string, number>
-  /** Answers of 503 without `Retry-After`, and of any other status from 500. */
+  /** The text of 503 responses without `Retry-After`, and of all other 5xx responses. */
   readonly unclean: string[]
-  /** Since when all answers are successes: how many there are in a row. */
+  /** The number of successes since the last failure. */
   inRow: number
 }
 
 let count = 0
 
-/** @returns once `isOver` says so */
+/** Writes until `isOver` returns true. */
 export async function writeSteadily(
   urls: readonly string[],
   clients: number,
@@ -46,7 +46,7 @@ async function writeOne(url: string, written: Written): Promise<boolean> {
     const isClean = status < 500 || (status === 503 && answer.headers.has('retry-after'))
     if (!isClean) written.unclean.push(text)
   } catch {
-    // Its process is gone.
+    // The process has stopped.
   }
   written.statuses[status] = (written.statuses[status] ?? 0) + 1
   const isDone = status >= 200 && status < 300
@@ -55,7 +55,7 @@ async function writeOne(url: string, written: Written): Promise<boolean> {
   return isDone
 }
 
-/** What was answered and is not there, and what is there by half. */
+/** Counts confirmed names that are not stored, and partial writes. */
 export async function findLoss(
   database: Database,
   { names }: Written,
@@ -64,7 +64,7 @@ export async function findLoss(
     const rows = await database.kysely.selectFrom(table).select('name').execute()
     return new Set(rows.map(({ name }) => String(name)))
   }
-  // The tables are those of the records.
+  // The tables are named after the records.
   const [things, shadows] = [
     await namesOf(Thing.name.toLowerCase()),
     await namesOf(Shadow.name.toLowerCase()),

@@ -1,9 +1,9 @@
-/** Engines own their SQL: nobody else decides by their names. Source: docs/maintainers/engines.md. */
+/** Only the engines contain SQL of one database, so no other code may check which engine it is. Source: docs/maintainers/engines.md. */
 import { describe, expect, it } from '@jest/globals'
 import ts from 'typescript'
 import { readSources } from './source-files.js'
 
-/** Where names of engines belong. */
+/** The folder that may name engines. */
 const home = 'src/engines/'
 
 describe('outside engines/', () => {
@@ -15,7 +15,7 @@ describe('outside engines/', () => {
   })
 })
 
-/** Identifiers and texts that name one; comments may. */
+/** @returns the identifiers and texts that name an engine. Comments are not checked */
 function namesIn(text: string): string[] {
   const found: string[] = []
   const visit = (node: ts.Node): void => {

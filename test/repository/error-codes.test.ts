@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { readSources, root } from './source-files.js'
 
-/** Upper-case names in the source that are no codes of ours. */
+/** Upper-case names in the source that are not error codes. */
 const foreign =
   /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
 
-/** Made from a status by HttpError, or without an underscore, and so not found by their spelling. */
+/** Codes that the pattern does not find: HttpError makes them from a status, or they have no underscore. */
 const plain = [
   'VALIDATION',
   'CONFLICT',
@@ -25,7 +25,7 @@ describe('the codes of errors', () => {
     ),
   )
   const page = readFileSync(join(root, 'docs/errors.md'), 'utf8')
-  // What ends with an underscore is how names of variables begin.
+  // Names that end with an underscore are prefixes of variables.
   const onPage = new Set(
     [...page.matchAll(/`([A-Z]{2,}[A-Z_0-9]*)(?<!_)`/g)].map(([, name]) => name ?? ''),
   )

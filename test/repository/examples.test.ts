@@ -1,6 +1,6 @@
 /**
- * The examples of the documentation compile against the face: an option that is not there, or a member by another name, is
- * found. What an example leaves to its reader (names it does not declare, `…`) is let pass.
+ * Compiles the examples of the documentation with the public types, to find unknown options and members. Errors that are left
+ * to the reader (undeclared names, `…`) are ignored.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const pages = [
     ...readdirSync(join(root, 'docs')),
     ...readdirSync(join(root, 'docs/records')).map((name) => `records/${name}`),
   ]
-    // Those beside other libraries are compiled as they are: test/docs.
+    // The pages that compare libraries are compiled unchanged by test/docs.
     .filter((name) => name.endsWith('.md') && !name.startsWith('coming-from-'))
     .map((name) => `docs/${name}`),
 ]
@@ -33,7 +33,7 @@ function listOf(names: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** The name of an example is its page and line. */
+/** @returns the examples of a page, named after the page and the line */
 function readExamples(page: string): (readonly [name: string, code: string])[] {
   const text = readFileSync(join(root, page), 'utf8')
   return [...text.matchAll(/^```ts\n([^]*?)^```/gm)].map((match) => {
@@ -42,7 +42,7 @@ function readExamples(page: string): (readonly [name: string, code: string])[] {
   })
 }
 
-/** As a whole module: with imports of what it uses of the face, and inside a class where it is a part of one. */
+/** Completes an example to a module: adds imports of the exports it uses, and a class around it if it is a part of one. */
 function toModule(code: string): string {
   const whole = code.replaceAll('…', '/* */')
   const declared = new Set([
@@ -63,7 +63,7 @@ function parseProblems(text: string): number {
   return diagnostics.filter(({ code }) => !leftToReaders.has(code)).length
 }
 
-/** Names that the example does not declare (2593: those of a test's runner), packages that are not installed here, a handler's `return`, no values yet. */
+/** Error codes that are ignored: undeclared names (2593: of a test runner), packages that are not installed, `return` outside a function, uninitialized variables. */
 const leftToReaders: ReadonlySet<number> = new Set([
   2304, 2593, 2307, 2503, 2552, 2693, 18004, 1108,
 ])
@@ -93,7 +93,7 @@ it('compiles every example of the documentation', () => {
   mkdirSync(folder, { recursive: true })
   for (const [name, code] of files) writeFileSync(join(folder, name), toModule(code))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
-  // The faster of the two compilers.
+  // TypeScript 7 is the faster of the two compilers.
   const compiler = join(root, 'node_modules/typescript7/bin/tsc')
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -105,7 +105,7 @@ it('compiles every example of the documentation', () => {
     .split(/\n(?! )/)
     .filter((problem) => problem !== '')
     .filter((problem) => !leftToReaders.has(Number(/error TS(\d+)/.exec(problem)?.[1])))
-    // A class that is not declared leaves a repository of anything.
+    // With an undeclared class, repositories have the type `object`.
     .filter((problem) => !/'object'|<object>'/.test(problem))
   expect(problems).toEqual([])
 })

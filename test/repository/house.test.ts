@@ -36,15 +36,15 @@ function isOwn(from: string): boolean {
   return from.startsWith('.')
 }
 
-describe('the house', () => {
-  it('has no room without a floor', () => {
+describe('the architecture', () => {
+  it('has a layer for each folder', () => {
     const folders = new Set(sources.map(({ path }) => folderOf(path)))
     folders.delete('index.ts')
     folders.delete('modules')
     expect([...folders].filter((folder) => !(folder in floors))).toEqual([])
   })
 
-  it('imports lower floors only', () => {
+  it('imports only from lower layers', () => {
     const upward = sources.flatMap((file) => {
       if (file.path === 'src/index.ts') return []
       const from = folderOf(file.path)
@@ -53,7 +53,7 @@ describe('the house', () => {
         file.imports
           .filter((imported) => isOwn(imported.from))
           .map((imported) => folderOf(resolveImport(file, imported.from)))
-          // Who imports modules is judged below.
+          // Imports of modules are checked by another test.
           .filter(
             (to) => to !== from && to !== 'modules' && !((floors[to] ?? 99) < (floors[from] ?? -1)),
           )
@@ -63,17 +63,17 @@ describe('the house', () => {
     expect(upward).toEqual([])
   })
 
-  /** The entries of other modules that a module imports, as applications do. */
+  /** The entries of other modules that a module may import, as applications do. */
   const standsOn: Readonly<Record<string, readonly string[]>> = {
     mail: ['src/modules/jobs/jobs.ts'],
   }
 
-  /** What `filigree mcp` says over standard input is what the module says over HTTP. */
+  /** `filigree mcp` uses the protocol of the module over standard input. */
   const protocol = ['src/modules/mcp/methods.ts', 'src/modules/mcp/protocol.ts']
   const isMcpCommand = (path: string): boolean =>
     path === 'src/cli/commands/mcp.ts' || path.startsWith('src/cli/mcp/')
 
-  it('lets modules import the face and themselves, and nobody import them', () => {
+  it('modules import only the public API and themselves, and no other code imports them', () => {
     const moduleOf = (path: string): string | undefined =>
       /^src\/modules\/([^/]+)\//.exec(path)?.[1]
     const odd = sources.flatMap((file) =>
@@ -92,7 +92,7 @@ describe('the house', () => {
     expect(odd).toEqual([])
   })
 
-  it('keeps the client free of the server', () => {
+  it('the client imports nothing of the server', () => {
     const outside = client.flatMap((file) =>
       file.imports
         .map(({ from }) => (isOwn(from) ? resolveImport(file, from) : from))
@@ -101,11 +101,11 @@ describe('the house', () => {
     expect(outside).toEqual([])
   })
 
-  it('has no circle of imports', () => {
+  it('has no circular imports', () => {
     expect(findCircles(all)).toEqual([])
   })
 
-  it('leads every relative import to a file', () => {
+  it('every relative import leads to a file', () => {
     const missing = all.flatMap((file) =>
       file.imports
         .filter(({ from }) => isOwn(from))
@@ -131,12 +131,12 @@ describe('the house', () => {
     expect(shared.map(([name, files]) => [name, [...files]])).toEqual([])
   })
 
-  it('opens every file with a sentence about it', () => {
+  it('every file begins with a sentence about it', () => {
     const opening = /^(?:#!.*\n)?\/\*\*/
     expect(all.filter(({ text }) => !opening.test(text)).map(({ path }) => path)).toEqual([])
   })
 
-  it('has no barrels and no rooms for odds and ends', () => {
+  it('has no barrel files and no files for unrelated helpers', () => {
     const faces = ['src/index.ts', 'client/index.ts']
     const odd = all.filter(
       ({ path }) =>
@@ -147,7 +147,7 @@ describe('the house', () => {
   })
 })
 
-/** Loops of imports that are there at run time, each as its path. */
+/** @returns circular imports at run time, each as the path of its files */
 function findCircles(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const done = new Set<string>()
@@ -182,14 +182,14 @@ describe('the lock file', () => {
     >
   }
 
-  it('brings applications no install script but that of better-sqlite3 12', () => {
+  it('has no install script for applications except the one of better-sqlite3 12', () => {
     const scripts = Object.entries(lock.packages).filter(
       ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript === true,
     )
     expect(scripts.map(([path]) => path)).toEqual(['node_modules/better-sqlite3'])
   })
 
-  it('has the packages of every platform, without which `npm ci` refuses it', () => {
+  it('has the packages of every platform, which `npm ci` requires', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { optionalDependencies }]) =>
       Object.keys(optionalDependencies ?? {})
         .filter((name) => !(`node_modules/${name}` in lock.packages))
@@ -198,7 +198,7 @@ describe('the lock file', () => {
     expect(missing).toEqual([])
   })
 
-  it('keeps better-sqlite3 12 to Node 20: from 22 on it would be compiled for minutes, and nobody would use it', () => {
+  it('installs better-sqlite3 12 only on Node 20, because later versions have node:sqlite', () => {
     expect(lock.packages['node_modules/better-sqlite3']).toMatchObject({
       version: expect.stringMatching(/^12\./),
       optional: true,
@@ -206,7 +206,7 @@ describe('the lock file', () => {
     })
   })
 
-  it('names no place to download from', () => {
+  it('has no download URLs', () => {
     const named = Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined)
     expect(named).toEqual([])
   })

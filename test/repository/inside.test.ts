@@ -1,15 +1,15 @@
 /**
- * Behaviour is tested through the face: what applications import, and the command. A suite that looks inside is named here
- * with its reason; types may come from anywhere.
+ * Tests use the public API and the command. A suite that imports internals of the source is listed here
+ * with its reason. Types can be imported from anywhere.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { readSources, resolveImport, root } from './source-files.js'
 
-/** Why, and who: a file, or all of a folder (`test/fields/`). A ground is what other suites stand on, so that they need not. */
+/** By reason: a file, or all files of a folder (`test/fields/`). */
 const inside: Readonly<Record<string, readonly string[]>> = {
-  'grounds: they put a part up by itself, or show its database whole, for the suites that import them':
+  'fixtures for other suites, which set up one part alone or read its database':
     [
       'test/auth/fixtures.ts',
       'test/auth/open-pair.ts',
@@ -59,7 +59,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/routing/route-table.test.ts',
     'test/sql/write.test.ts',
   ],
-  'a structure whose order, size or forgetting no answer shows': [
+  'a structure whose order, size or eviction no response shows': [
     'test/auth/remembered-tokens.test.ts',
     'test/bootstrap/container.test.ts',
     'test/bootstrap/deadlines.test.ts',
@@ -74,7 +74,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/records/follow-all.test.ts',
     'test/records/replica-positions.test.ts',
   ],
-  'keys, tokens and sessions on a clock and a store of the test’s own, without an application': [
+  'keys, tokens and sessions with the clock and store of the test, without an application': [
     'test/auth/auth.test.ts',
     'test/auth/decorators.test.ts',
     'test/auth/interop.test.ts',
@@ -86,7 +86,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/sessions/memory-store.test.ts',
     'test/sessions/session-mapping.test.ts',
   ],
-  'an engine by its contract: its statements, connections, faults and turns': [
+  'the contract of an engine: its statements, connections, errors and scheduling': [
     'test/contracts/changes.contract.ts',
     'test/contracts/database-lists.contract.ts',
     'test/contracts/joined-reads.contract.ts',
@@ -103,7 +103,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/records/pipelined-statements.test.ts',
     'test/records/reader-threads.test.ts',
   ],
-  'what a database knows of its tables, or of who listens, which no program asks': [
+  'internal state of a database: its tables and subscribers': [
     'test/cli/doctor-command.test.ts',
     'test/graphql/planner/differential.test.ts',
     'test/graphql/planner/json-values.test.ts',
@@ -116,7 +116,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/records/search-limit.test.ts',
     'test/records/table.test.ts',
   ],
-  'migrations, which programs run by the command alone, with a folder and a moment of the test’s own':
+  'migrations, which applications run only by the command, with the folder and time of the test':
     [
       'test/records/decimal-migrations.test.ts',
       'test/records/migrations-both-ways.test.ts',
@@ -127,7 +127,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
       'test/records/search-schema.test.ts',
       'test/records/uuid-columns.test.ts',
     ],
-  'what the command and the development page make, without a process': [
+  'results of the command and the development page, without a process': [
     'test/cli/development-page.slow.ts',
     'test/cli/development-secrets.test.ts',
     'test/cli/mcp-command.test.ts',
@@ -138,16 +138,16 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/openapi/document.test.ts',
     'test/openapi/interop.test.ts',
   ],
-  'it goes to standard output, which all suites of a process share': [
+  'it writes to standard output, which all suites of a process share': [
     'test/modules/log-lines.test.ts',
   ],
-  'the executor beside the planner: the same schema by both': [
+  'a comparison of the executor and the planner with the same schema': [
     'test/graphql/planned.test.ts',
     'test/graphql/records/generate.test.ts',
   ],
 }
 
-/** Where packages lead to, and the command. */
+/** The entry files of the package, and the command. */
 const faces = new Set(['src/cli/run-command.ts'])
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, { types?: string }>
@@ -166,18 +166,18 @@ const looking = readSources('test').filter((file) =>
 const isOf = (path: string, name: string): boolean =>
   name.endsWith('/') ? path.startsWith(name) : path === name
 
-describe('tests that look inside', () => {
-  it('are named with their reason', () => {
+describe('tests that import internals', () => {
+  it('are listed with their reason', () => {
     const odd = looking.filter(({ path }) => !named.some((name) => isOf(path, name)))
     expect(odd.map(({ path }) => path)).toEqual([])
   })
 
-  it('do so, all that are named', () => {
+  it('import internals if they are listed', () => {
     const over = named.filter((name) => !looking.some(({ path }) => isOf(path, name)))
     expect(over).toEqual([])
   })
 
-  it('are named once', () => {
+  it('are listed once', () => {
     expect(named.filter((name, at) => named.indexOf(name) !== at)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** Links between the pages of the documentation lead somewhere, headings included. */
+/** Links between the pages of the documentation lead to existing pages and headings. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,12 +13,12 @@ const pages = [
     .map((name) => join('docs', name)),
 ]
 
-/** The text of a page without its examples, in which brackets mean something else. */
+/** The text of a page without code blocks, whose brackets are not links. */
 function read(page: string): string {
   return readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
 }
 
-/** As GitHub makes them: lower case, blanks as hyphens, signs left out. */
+/** The anchors that GitHub makes of headings: lower case, hyphens for spaces, without punctuation. */
 function anchors(page: string): string[] {
   return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     title!
@@ -33,7 +33,7 @@ function links(page: string): string[] {
   return targets.map(([, link, image]) => link ?? image ?? '').filter((to) => !/^\w+:|^\//.test(to))
 }
 
-/** The page that a link leads to, below the repository's root, and the heading on it. */
+/** @returns the page that a link leads to, relative to the root, and the heading */
 function resolveLink(page: string, to: string): { target: string; anchor: string } {
   const [path = '', anchor = ''] = to.split('#')
   const target = path === '' ? page : relative(root, resolve(root, dirname(page), path))
@@ -41,7 +41,7 @@ function resolveLink(page: string, to: string): { target: string; anchor: string
 }
 
 describe('the documentation', () => {
-  it.each(pages)('has no link in %s that leads nowhere', (page) => {
+  it.each(pages)('has no broken link in %s', (page) => {
     const broken = links(page).filter((to) => {
       const { target, anchor } = resolveLink(page, to)
       if (!existsSync(join(root, target))) return true
@@ -50,7 +50,7 @@ describe('the documentation', () => {
     expect(broken).toEqual([])
   })
 
-  it('leads to every one of its pages from the README, or from the pages for maintainers', () => {
+  it('links to all of its pages from the README or the maintainer pages', () => {
     const reached = new Set([
       'README.md',
       'CONTRIBUTING.md',
@@ -64,7 +64,7 @@ describe('the documentation', () => {
     expect(others).toEqual([])
   })
 
-  it('has every page in the navigation of the site, once', async () => {
+  it('has every page in the navigation of the site once', async () => {
     const config = pathToFileURL(join(root, 'docs/.vitepress/config.mjs')).href
     const { navigation } = (await import(config)) as {
       navigation: { pages: { path: string }[] }[]

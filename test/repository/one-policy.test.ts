@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { readSources } from './source-files.js'
 
-/** Where the rights of records are decided. */
+/** The folders that decide the access rules of records. */
 const rooms = ['src/records/rights/', 'src/records/policy/']
 const sources = readSources('src').filter(
   ({ path }) => !rooms.some((room) => path.startsWith(room)),
 )
 
-/** Files outside of those rooms whose text matches, save those that are named. */
+/** @returns other files whose text matches, except the listed ones */
 function outside(text: RegExp, ...but: readonly string[]): string[] {
   return sources
     .filter(({ path, text: source }) => text.test(source) && !but.includes(path))
@@ -15,24 +15,24 @@ function outside(text: RegExp, ...but: readonly string[]): string[] {
 }
 
 describe('the rights of a record', () => {
-  it('are read from its notes in their rooms alone', () => {
+  it('are read from its metadata only in those folders', () => {
     // `@Tool` has an option of the same name.
     const tools = ['src/modules/mcp/catalog.ts', 'src/modules/mcp/record-tools.ts']
     expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|writes)\b/, ...tools)).toEqual([])
-    // It checks the form of what is written there at the start, and decides nothing.
+    // It validates the options at the start, and decides nothing.
     const check = 'src/records/model/read-columns.ts'
     const destructured = /\{[^}\n]*\b(?:rows|writes)\b[^}\n]*\} = [^\n]*options\b/
     expect(outside(destructured, check)).toEqual([])
     expect(outside(/\bvisibleRows\b/)).toEqual([])
   })
 
-  it('are no access note that a door reads by itself', () => {
-    // A controller's own decorator, which is no right of the record's, is read where routes are made of it.
+  it('are not read by an interface itself', () => {
+    // The decorators of controllers are read where their routes are planned.
     const routes = [
       'src/bootstrap/plan-routes.ts',
-      // Whether a module's own route is open on purpose, which is said and not decided.
+      // Reports whether a route is public on purpose, and decides nothing.
       'src/cli/commands/doctor-production.ts',
-      // What the documentation says of secured fields, and decides nothing.
+      // Describes secured fields in the documentation, and decides nothing.
       'src/openapi/schemas.ts',
     ]
     const decorators = 'src/auth/decorators.ts'
@@ -40,7 +40,7 @@ describe('the rights of a record', () => {
   })
 
   it.each(['src/records/rest/', 'src/graphql/'])(
-    '%s writes for clients through the policy alone',
+    '%s writes for clients only through the policy',
     (door) => {
       const calls = /\.(?:createNow|updateNow|deleteNow|insertMany|link|unlink)\(/
       expect(outside(calls).filter((path) => path.startsWith(door))).toEqual([])

@@ -1,10 +1,10 @@
-/** Inside a room imports lead down too, from folder to folder, those of types included: so no circle of folders can be. */
+/** Imports between the folders of `src/engines`, `src/records` and `src/graphql` lead only to lower layers, including type imports. */
 import { describe, expect, it } from '@jest/globals'
 import { readSources, resolveImport } from './source-files.js'
 
 /**
- * The folders of a room, the lowest first; `.` is the files in the room itself, of which those that stand on another floor
- * are named.
+ * The layers of a folder, the lowest first. `.` is the files in the folder itself, except those that are listed
+ * as a layer.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   engines: ['contract', '.', 'sqlite', 'postgres', 'pglite', 'engine-for-url.ts'],
@@ -34,12 +34,12 @@ describe.each(Object.entries(rooms))('src/%s', (room, floors) => {
   )
   const up = steps.filter(({ from, to }) => floors.indexOf(to) > floors.indexOf(from))
 
-  it('has a floor for each folder', () => {
+  it('has a layer for each folder', () => {
     const places = new Set(files.map(({ path }) => placeOf(path)))
     expect([...places].sort()).toEqual([...floors].sort())
   })
 
-  it('imports lower floors only', () => {
+  it('imports only from lower layers', () => {
     expect(up.map(({ line }) => line)).toEqual([])
   })
 })

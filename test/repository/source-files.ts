@@ -1,4 +1,4 @@
-/** Reads the source of this repository: its files and what they import. */
+/** Reads the source files of this repository and their imports. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 export const root = normalize(join(dirname(fileURLToPath(import.meta.url)), '..', '..'))
 
 export interface Import {
-  /** As written. */
+  /** The specifier as written. */
   readonly from: string
-  /** Leaves nothing behind at run time. */
+  /** Whether the import is removed at run time. */
   readonly typeOnly: boolean
   readonly dynamic: boolean
 }

@@ -1,4 +1,4 @@
-/** What the code cites as its source is in the house: each citation names a section of the maintainers' pages. */
+/** Citations in comments of the source (`Source: decisions, Gate`) name existing sections of the maintainer pages. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -11,7 +11,7 @@ interface Citation {
   readonly section: string
 }
 
-/** Everything behind `Source:` in a comment, its lines joined: other books too, which are not looked up. */
+/** @returns the citations after `Source:` in comments. Other documents, such as RFCs, are not checked */
 function citations(file: string, text: string): Citation[] {
   const comments = text.match(/\/\*\*?[^]*?\*\//g) ?? []
   const plain = comments.map((comment) => comment.replace(/\s*\n\s*\*\s?/g, ' '))
@@ -29,7 +29,7 @@ function citations(file: string, text: string): Citation[] {
   )
 }
 
-/** `"Status" and "Error entries"` → `status`; points of a section are not looked up. */
+/** `"Status" and "Error entries"` → `status`. Items of a section are not checked. */
 function first(names: string): string {
   const [name = ''] = names.split(/,| and /)
   return name
@@ -39,7 +39,7 @@ function first(names: string): string {
     .toLowerCase()
 }
 
-/** Headings, the first words of rows, and what stands bold at the beginning of a point. */
+/** @returns headings, first cells of table rows, and bold beginnings of list items */
 function sections(page: string): ReadonlySet<string> {
   const text = readFileSync(join(root, 'docs/maintainers', `${page}.md`), 'utf8')
   const named = [
@@ -68,11 +68,11 @@ describe('the sources that the code cites', () => {
     citations(path, text),
   )
 
-  it('are many', () => {
+  it('are found', () => {
     expect(found.length).toBeGreaterThan(100)
   })
 
-  it('stand in the maintainers’ pages', () => {
+  it('exist in the maintainer pages', () => {
     expect(found.filter((citation) => !isThere(citation))).toEqual([])
   })
 })

@@ -1,25 +1,25 @@
-/** SQL is never read back: what a statement is, it says (src/engines/contract/statement.ts). */
+/** No code parses SQL text. A statement has its properties as data (src/engines/contract/statement.ts). */
 import { describe, expect, it } from '@jest/globals'
 import ts from 'typescript'
 import { readSources } from './source-files.js'
 
-/** Where SQL may be read, with the reason. */
+/** The files that may parse SQL text, with the reason. */
 const readers: Readonly<Record<string, string>> = {
-  'src/records/migrations/migration-text.ts': 'migrations are texts that people write',
-  'src/engines/sqlite/catalogue.ts': 'the catalogue keeps the texts of `create table`',
+  'src/records/migrations/migration-text.ts': 'migrations are written by people',
+  'src/engines/sqlite/catalogue.ts': 'the catalogue stores the text of `create table`',
   'src/records/schema/constraint-differences.ts':
-    'the catalogue keeps defaults as texts, which the database writes in its own way',
+    'the catalogue stores defaults as text, which the database formats',
   'src/records/schema/difference.ts':
-    'the catalogue keeps conditions of indexes as texts, which the database writes in its own way',
-  'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
-  'src/modules/tracing/tracing.ts': 'literals are taken out of the SQL of spans',
+    'the catalogue stores conditions of indexes as text, which the database formats',
+  'src/engines/contract/json-sql.ts': 'fills in a template, not a statement',
+  'src/modules/tracing/tracing.ts': 'removes literals from the SQL of spans',
   'src/engines/postgres/batching/batched-statement.ts':
-    'puts the values of calls in the place of placeholders, until the writer does',
-  'src/engines/postgres/planner.ts': 'the command asks for the plans of texts that the server kept',
-  'src/engines/sqlite/dialect.ts': 'the command asks for the plans of texts',
-  'src/cli/dev/redactor.ts': 'literals are taken out of the SQL that is shown',
-  'src/records/scans/scan-log.ts': 'the command asks for the plans of texts',
-  'src/records/scans/advise-index.ts': 'the command asks for the plans of texts',
+    'replaces placeholders by the values of calls',
+  'src/engines/postgres/planner.ts': 'the command gets the plans of stored statements',
+  'src/engines/sqlite/dialect.ts': 'the command gets the plans of statements',
+  'src/cli/dev/redactor.ts': 'removes literals from displayed SQL',
+  'src/records/scans/scan-log.ts': 'the command gets the plans of statements',
+  'src/records/scans/advise-index.ts': 'the command gets the plans of statements',
 }
 
 const ofText: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ const ofText: ReadonlySet<string> = new Set([
 ])
 const ofPattern: ReadonlySet<string> = new Set(['test', 'exec'])
 
-/** Calls that look into a text called `sql`: `sql.startsWith('insert')`, `/from/.exec(statement.sql)`. */
+/** @returns calls that parse a text called `sql`: `sql.startsWith('insert')`, `/from/.exec(statement.sql)`. */
 function looksInto(source: ts.SourceFile): string[] {
   const found: string[] = []
   const isSql = (node: ts.Node | undefined): boolean =>
@@ -60,16 +60,16 @@ describe('SQL', () => {
       .filter(([, calls]) => calls.length > 0),
   )
 
-  it('is read back only where that is said, with its reason', () => {
+  it('is parsed only in the listed files', () => {
     const others = [...looking].filter(([path]) => readers[path] === undefined)
     expect(Object.fromEntries(others)).toStrictEqual({})
   })
 
-  it('has no reader that does so no longer', () => {
+  it('is parsed in every listed file', () => {
     expect(Object.keys(readers).filter((path) => !looking.has(path))).toStrictEqual([])
   })
 
-  it('of records is put together from trees alone', () => {
+  it('of records is made only from query trees', () => {
     const writers = readSources('src').filter(({ path, imports }) => {
       const isWriter = path.startsWith('src/sql/') || path.startsWith('src/engines/')
       return !isWriter && imports.some(({ from }) => from.endsWith('/sql-text.js'))

@@ -1,10 +1,10 @@
-/** Names in the source are the field's words: words of the project's own past language do not come back. */
+/** Names in the source use standard terms. Old terms of the project are refused. */
 import { basename } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from '@jest/globals'
 import { readSources } from './source-files.js'
 
-/** Each with the word to use instead. A word joins this list when the last name with it is gone. */
+/** Refused words with the term to use instead. Add a word once no name uses it any more. */
 const replacements: Readonly<Record<string, string>> = {
   chatter: 'messages',
   companions: 'related tables',

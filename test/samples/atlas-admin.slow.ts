@@ -1,4 +1,4 @@
-/** The atlas's admin page in a real Chromium: a city among many is found and changed, a user gets a password. */
+/** The atlas's admin page in Chromium: finds and changes a city among many, and sets the password of a user. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database } from 'filigree'
 import { City } from '../../samples/atlas/records.js'
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => atlas.close())
 
 describe('the atlas under /admin', () => {
-  it('lets an administrator find a city among all, change it, and set a password', () =>
+  it('an administrator can find a city among all, change it, and set a password', () =>
     atlas.visit(async (page) => {
       await page.goto(`${atlas.app.url}/admin`)
       await page.getByLabel('Name').fill('ada')

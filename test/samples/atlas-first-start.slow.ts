@@ -32,7 +32,7 @@ const unread: SmallGazetteer = {
 }
 
 describe('the first start of the atlas', () => {
-  it('loads the cities and tells so; later starts skip it and have what was written since', async () => {
+  it('loads the cities and reports it, and later starts skip it and keep later writes', async () => {
     const out = new Collected()
     {
       await using app = await startAtlas({ url, folder, out })
@@ -49,7 +49,7 @@ describe('the first start of the atlas', () => {
     expect(await logIn(app)).not.toBe('')
   })
 
-  it('leaves nothing behind when it fails', async () => {
+  it('stores nothing if it fails', async () => {
     const gazetteer: SmallGazetteer = {
       countries: smallWorld.countries,
       cities: () => [...smallWorld.cities(), { name: '', lat: 0, lng: 0, country: 'IS' }],
@@ -63,7 +63,7 @@ describe('the first start of the atlas', () => {
     expect((await app.inject('/cities/1')).json()).toMatchObject({ name: 'Reykjavík' })
   })
 
-  it('begins anew after a process that was killed in the middle of it', async () => {
+  it('starts again after a process was killed in the middle of it', async () => {
     const script = fileURLToPath(new URL('./fixtures/load-atlas.ts', import.meta.url))
     const child = spawn(process.execPath, ['--import', 'tsx', script, url, folder], {
       env: { ...process.env, NODE_OPTIONS: '', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
@@ -83,7 +83,7 @@ describe('the first start of the atlas', () => {
 })
 
 describe('LoadingReport', () => {
-  it('draws a bar on a terminal, over itself, and ends the line', () => {
+  it('draws a progress bar on a terminal, and ends the line', () => {
     const out = new Collected()
     out.isTTY = true
     const report = new LoadingReport(out)
@@ -94,7 +94,7 @@ describe('LoadingReport', () => {
     )
   })
 
-  it('writes a line for every tenth elsewhere', () => {
+  it('writes a line for every tenth if there is no terminal', () => {
     const out = new Collected()
     const report = new LoadingReport(out)
     for (let done = 1; done <= 1000; done++) report.show('Loading', done * 10, 10_000)
@@ -105,7 +105,7 @@ describe('LoadingReport', () => {
 })
 
 describe('Gazetteer', () => {
-  it('knows the world, in the order that makes the ids', () => {
+  it('has the cities of the world, in the order of the ids', () => {
     const gazetteer = new Gazetteer()
     const codes = new Set(gazetteer.countries().map(({ code }) => code))
     const cities = gazetteer.cities()

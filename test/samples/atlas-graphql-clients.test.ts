@@ -1,4 +1,4 @@
-/** Clients that others wrote, as their manuals use them, against an atlas at a port. */
+/** Third-party GraphQL clients, used as in their manuals, with an atlas that listens on a port. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ afterAll(async () => {
 
 interface Asked {
   readonly data: unknown
-  /** Of a refusal, where the client tells it. */
+  /** The status of a refusal, if the client reports it. */
   readonly status?: number | undefined
   readonly errors: readonly {
     readonly message: string
@@ -93,7 +93,7 @@ async function askByRequest(question: Question): Promise<Asked> {
   }
 }
 
-/** Its queries go by GET. */
+/** Sends queries by GET. */
 async function askByUrql(question: Question): Promise<Asked> {
   const { text, variables = {}, token, at = '/graphql' } = question
   const client = new UrqlClient({
@@ -130,13 +130,13 @@ const clients: readonly (readonly [string, (question: Question) => Promise<Asked
   ['@apollo/client', askByApollo],
 ]
 
-/** Codes with the paths they stand at. */
+/** @returns the codes of field errors with their paths */
 function faultsOf({ errors }: Asked): unknown[] {
   return errors.map(({ path, extensions }) => [extensions?.code, path])
 }
 
 describe.each(clients)('%s', (_name, ask) => {
-  it('gets the answers of queries with variables, computed fields among them', async () => {
+  it('gets the results of queries with variables and computed fields', async () => {
     const text = `query Around($codes: [String!]!, $lat: Float!, $lng: Float!) {
       countries(where: { code: { in: $codes } }) {
         name
@@ -166,14 +166,14 @@ describe.each(clients)('%s', (_name, ask) => {
     expect(await ask({ ...raze, token: ada })).toMatchObject({ data: { deleteCity: true } })
   })
 
-  it('sees what is missing of an answer, and why', async () => {
+  it('gets partial results with their errors', async () => {
     const text = '{ countries(limit: 2000) { name } cityCount }'
     const answer = await ask({ text })
     expect(answer.data).toEqual({ countries: null, cityCount: 10 })
     expect(faultsOf(answer)).toEqual([['VALIDATION', ['countries']]])
   })
 
-  it('sees every fault of an input by its path', async () => {
+  it('gets every error of an input with its path', async () => {
     const text = 'mutation { createCity(input: { name: "", lat: 91 }) { id } }'
     const answer = await ask({ text, token: ada })
     expect(faultsOf(answer)).toEqual([['VALIDATION', ['createCity']]])
@@ -233,7 +233,7 @@ describe.each(clients)('%s', (_name, ask) => {
     },
   )
 
-  it('learns nothing of a fault in the server', async () => {
+  it('gets no details of an internal error', async () => {
     const answer = await ask({ text: '{ broken }', at: '/tides' })
     expect(answer.data).toEqual({ broken: null })
     expect(faultsOf(answer)).toEqual([['INTERNAL_SERVER_ERROR', ['broken']]])
@@ -242,7 +242,7 @@ describe.each(clients)('%s', (_name, ask) => {
 })
 
 describe('@apollo/client with its cache', () => {
-  it('shows what a mutation changed in what was asked for before', async () => {
+  it('updates earlier queries after a mutation', async () => {
     const client = createApollo({ token: ada })
     const query = gql('query City($id: ID!) { city(id: $id) { id name } }')
     const shown: unknown[] = []
@@ -257,7 +257,7 @@ describe('@apollo/client with its cache', () => {
     expect(shown.at(-1)).toEqual({ __typename: 'City', id: '3', name: 'Keflavík' })
   })
 
-  it('takes what is no GraphQL for a fault of the server', async () => {
+  it('reports a response that is not GraphQL as a server error', async () => {
     const client = createApollo({ at: '/nowhere' })
     const { error } = await client.query({ query: gql('{ cityCount }'), errorPolicy: 'all' })
     expect(ServerError.is(error) && [error.statusCode, error.bodyText]).toEqual([
@@ -271,7 +271,7 @@ describe('subscriptions', () => {
   const text = 'subscription Tides($days: Int!) { tide(days: $days) }'
   const values = [{ tide: 10 }, { tide: 20 }, { tide: 30 }]
 
-  it('come to graphql-sse one event after the other, and end', async () => {
+  it('are received by graphql-sse in order, and end', async () => {
     const client = createSseClient({ url: `${app.url}/tides`, headers: bearer(grace) })
     const seen: unknown[] = []
     for await (const { data } of client.iterate({ query: text, variables: { days: 3 } })) {
@@ -281,7 +281,7 @@ describe('subscriptions', () => {
     client.dispose()
   })
 
-  it('tell graphql-sse of a city that somebody adds over REST', async () => {
+  it('send graphql-sse a city that is added over REST', async () => {
     let open = (): void => undefined
     const connected = new Promise<void>((resolve) => (open = resolve))
     const client = createSseClient({
@@ -312,7 +312,7 @@ describe('subscriptions', () => {
     client.dispose()
   })
 
-  it('come to @urql/core over fetch', async () => {
+  it('are received by @urql/core over fetch', async () => {
     const client = new UrqlClient({
       url: `${app.url}/tides`,
       exchanges: [fetchExchange],
@@ -329,7 +329,7 @@ describe('subscriptions', () => {
     expect(seen).toEqual(values)
   })
 
-  it('are refused to graphql-sse without a token, which says so', async () => {
+  it('are refused to graphql-sse without a token, with an error', async () => {
     const client = createSseClient({ url: `${app.url}/tides`, retryAttempts: 0 })
     const events = client.iterate({ query: text, variables: { days: 3 } })
     const refusal: unknown = await events.next().catch((error: unknown) => error)

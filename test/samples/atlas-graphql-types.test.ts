@@ -1,4 +1,4 @@
-/** Types that somebody else's generator makes of the atlas's schema, in a program that uses them. */
+/** Types that graphql-codegen makes of the atlas's schema, in a program that uses them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const around = `query Around($where: CountryWhere, $lat: Float!, $lng: Float!) {
 }`
 const found = 'mutation Found($input: CityInput) { createCity(input: $input) { ...Named } }'
 
-/** Its arguments: the address, a token, both operations. */
+/** A client program. Its arguments are the URL, a token, and both operations. */
 const program = `
 import { GraphQLClient } from 'graphql-request'
 import type * as Types from './operations.js'
@@ -49,13 +49,13 @@ console.log(JSON.stringify([name, distance, cityCount, total, createCity?.name])
 
 // @ts-expect-error: a country has no mayor.
 void countries?.[0]?.mayor
-// @ts-expect-error: nobody asked for the region.
+// @ts-expect-error: the query does not select the region.
 void countries?.[0]?.region
 // @ts-expect-error: the point is missing.
 const pointless: Types.AroundQueryVariables = {}
-// @ts-expect-error: filters compare like with like.
+// @ts-expect-error: filters compare values of the same type.
 const wrong: Types.AroundQueryVariables = { where: { code: { gt: 5 } }, lat: 1, lng: 1 }
-// @ts-expect-error: hidden fields are no input.
+// @ts-expect-error: hidden fields are not in inputs.
 const hidden: Types.CityInput = { searchable: 'x' }
 void [pointless, wrong, hidden]
 `
@@ -73,7 +73,7 @@ afterAll(async () => {
 })
 
 describe('the schema of the atlas, as graphql-codegen reads it', () => {
-  it('gives types to a client written from it alone, which works', async () => {
+  it('gives types to a client that compiles and works', async () => {
     const made = await codegen({
       schema: parse(app.graphql.sdl),
       documents: [

@@ -56,7 +56,7 @@ describe('the atlas over GraphQL', () => {
     })
   })
 
-  it('computes how far a city is, whatever else of it is asked for', async () => {
+  it('computes the distance of a city with any selection', async () => {
     const query = '{ city(id: 2) { distance(lat: 64.14, lng: -21.9) } }'
     expect((await ask(query)).data).toEqual({ city: { distance: 3.1 } })
   })
@@ -79,7 +79,7 @@ describe('the atlas over GraphQL', () => {
     })
   })
 
-  it('lets administrators write', async () => {
+  it('administrators can write', async () => {
     const create = `mutation {
       createCity(input: { name: "Nýborg", lat: 64.2, lng: -21.7, countryId: 1 }) { id country { code } }
     }`
@@ -91,7 +91,7 @@ describe('the atlas over GraphQL', () => {
     expect((await ask('mutation { deleteCity(id: 11) }', ada)).data).toEqual({ deleteCity: true })
   })
 
-  it('shows users to administrators only, and passwords to nobody', async () => {
+  it('shows users to administrators only, and never passwords', async () => {
     expect(await ask('{ users { name } }', grace)).toMatchObject({ status: 403, data: null })
     expect((await ask('{ users { name roles } }', ada)).data).toEqual({
       users: [
@@ -102,7 +102,7 @@ describe('the atlas over GraphQL', () => {
     expect(app.graphql.sdl).not.toMatch(/passwordHash|searchable/)
   })
 
-  it('shows pictures, and has no mutations for them because uploads write them', async () => {
+  it('shows pictures, and has no mutations for them because they are uploaded', async () => {
     expect(await ask('{ pictures { id } }')).toMatchObject({ data: { pictures: [] } })
     expect(app.graphql.sdl).not.toMatch(/(?:create|update|delete)Picture/)
   })

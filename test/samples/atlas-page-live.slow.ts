@@ -1,4 +1,4 @@
-/** The atlas's page in two windows of a real Chromium: what one changes, the other shows. */
+/** The atlas's page in two windows of Chromium: one shows the changes of the other. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { button, enter, rows, search, startAtlasPage, type AtlasPage } from './atlas-page.js'
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => atlas.close())
 
 describe('the list of cities', () => {
-  it('shows in one window what is added and changed in another', () =>
+  it('shows the changes of another window', () =>
     atlas.visit((reader) =>
       atlas.visit(async (writer) => {
         await search(reader, 'profborg', /^No city/)

@@ -1,4 +1,4 @@
-/** The atlas's page in a real Chromium for who logs in: from the login to the logout. */
+/** The atlas's page in Chromium for signed-in users, from the login to the logout. */
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
@@ -22,14 +22,14 @@ beforeAll(async () => {
 afterAll(() => atlas.close())
 
 describe('the login', () => {
-  it('is refused with a wrong password, and says so', () =>
+  it('shows that a wrong password is refused', () =>
     visit(async (page) => {
       await login(page, 'ada', 'wrong')
       await page.locator('#login .fault', { hasText: 'Name or password is wrong.' }).waitFor()
       expect(await page.getByLabel('City', { exact: true }).isVisible()).toBe(false)
     }))
 
-  it('shows the server’s messages beside their fields', () =>
+  it('shows the server’s messages next to their fields', () =>
     visit(async (page) => {
       await login(page, 'a'.repeat(81), 'x')
       await page.locator('#login-name-fault').waitFor()
@@ -41,7 +41,7 @@ describe('the login', () => {
       expect(await field.evaluate(isFocused)).toBe(true)
     }))
 
-  it('opens the forms, shows each fresh token, outlives a reload and ends with the logout', () =>
+  it('opens the forms, uses fresh tokens, survives a reload and ends with the logout', () =>
     visit(async (page) => {
       await enter(page)
       const token = page.locator('#token')
@@ -60,7 +60,7 @@ describe('the login', () => {
       expect(await page.getByRole('heading', { name: 'Log in' }).evaluate(isFocused)).toBe(true)
     }))
 
-  it('asks for a fresh token in the second half of a token’s life', () =>
+  it('requests a fresh token in the second half of a token’s lifetime', () =>
     visit(async (page) => {
       await page.clock.install()
       await enter(page)
@@ -69,7 +69,7 @@ describe('the login', () => {
       await page.locator('#token', { hasText: 'Fresh token (2)' }).waitFor()
     }))
 
-  it('ends where the server says so', () =>
+  it('ends when the server refuses the token', () =>
     visit(async (page) => {
       await enter(page)
       await page.evaluate(() => {
@@ -80,7 +80,7 @@ describe('the login', () => {
       expect(await readToken(page)).toBeNull()
     }))
 
-  it('goes by a passkey, once the device keeps one', () => {
+  it('works with a passkey once the device has one', () => {
     const home = `http://localhost:${new URL(atlas.app.url).port}`
     return withPage(home, async ({ page, errors, strangers }) => {
       const cdp = await page.context().newCDPSession(page)
@@ -109,7 +109,7 @@ describe('the login', () => {
     })
   })
 
-  it('and the logout hold in other tabs too', () =>
+  it('and the logout apply to other tabs too', () =>
     visit(async (page) => {
       const opened = page.waitForEvent('popup')
       await page.evaluate(() => {
@@ -125,7 +125,7 @@ describe('the login', () => {
     }))
 })
 
-/** Tokens tell whole seconds: a fresh one within the second of the old would be the same token. */
+/** Waits for the next second, because a fresh token within the same second would be the same token. */
 async function outliveSecond(token: string | null): Promise<void> {
   const payload = Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()
   const { iat } = JSON.parse(payload) as { iat: number }
@@ -135,7 +135,7 @@ async function outliveSecond(token: string | null): Promise<void> {
 const readToken = (page: Page) => page.evaluate(() => localStorage.getItem('app_token'))
 
 describe('a city', () => {
-  it('is added once nothing is wrong with it, and changed afterwards', () =>
+  it('can be added once it is valid, and changed afterwards', () =>
     visit(async (page) => {
       await enter(page)
       await page.getByLabel('Latitude').fill('north')
@@ -166,7 +166,7 @@ describe('a city', () => {
       await page.locator('#cities b', { hasText: 'Prófborgin' }).waitFor()
     }))
 
-  it('is placed by pointing at the map', () =>
+  it('gets its position by a click on the map', () =>
     visit(async (page) => {
       await enter(page)
       const { width, height } = (await page.locator('#map').boundingBox())!
@@ -196,7 +196,7 @@ describe('a picture', () => {
     })
   }
 
-  it('is uploaded with a bar that grows, and shown', () =>
+  it('is uploaded with a progress bar, and shown', () =>
     visit(async (page) => {
       await enter(page)
       const image = await page.screenshot()
@@ -218,7 +218,7 @@ describe('a picture', () => {
       expect((await atlas.app.inject(route)).headers['content-type']).toBe('image/png')
     }))
 
-  it('can be called off', () =>
+  it('can be canceled', () =>
     visit(async (page) => {
       await enter(page)
       await choose(page, 'big.png', 'image/png', Buffer.alloc(2_000_000))

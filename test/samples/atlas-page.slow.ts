@@ -1,4 +1,4 @@
-/** The atlas's page in a real Chromium, as everybody sees it. */
+/** The public atlas page in Chromium. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -23,10 +23,10 @@ beforeAll(async () => {
 })
 afterAll(() => atlas.close())
 
-describe('the beginning of the atlas', () => {
+describe('the start page of the atlas', () => {
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-  it('is a page for browsers, under a policy that allows nothing but its own parts', async () => {
+  it('is HTML with a content security policy for its own files only', async () => {
     const { headers, body } = await atlas.app.inject({ url: '/', headers: { accept } })
     expect(headers['content-type']!.toLowerCase()).toBe('text/html; charset=utf-8')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/)
@@ -43,7 +43,7 @@ describe('the beginning of the atlas', () => {
 })
 
 describe('the search', () => {
-  it('finds cities while somebody types, whatever the accents, and puts them on the map', () =>
+  it('finds cities during typing, without regard to accents, and shows them on the map', () =>
     visit(async (page) => {
       await search(page, 'reykjavik', /^1 city, found in \d+ ms\.$/)
       expect(await rows(page)).toEqual(['Reykjavík'])
@@ -53,7 +53,7 @@ describe('the search', () => {
       expect(await page.locator('#caption').textContent()).toBe('64° N, 22° W')
     }))
 
-  it('waits until the typing rests', () =>
+  it('waits for a pause in the typing', () =>
     visit(async (page) => {
       const seen: string[] = []
       page.on('request', (request) => seen.push(new URL(request.url()).search))
@@ -68,7 +68,7 @@ describe('the search', () => {
       expect(seen).toEqual(['?q=reykjav&limit=20&offset=0'])
     }))
 
-  it('drops an answer that comes after the next question', () =>
+  it('ignores a response that arrives after the next request', () =>
     visit(async (page) => {
       const held = page.waitForRequest(/q=victoria/)
       const dropped = new Promise<Request>((resolve) => page.once('requestfailed', resolve))
@@ -80,7 +80,7 @@ describe('the search', () => {
       expect(await rows(page)).toEqual(['Reykjavík'])
     }))
 
-  it('turns pages by keyboard, and keeps the place in the address', () =>
+  it('turns pages by keyboard, and has the position in the URL', () =>
     visit(async (page) => {
       await search(page, 'victoria', /^\d+ cities/)
       const first = await rows(page)
@@ -99,7 +99,7 @@ describe('the search', () => {
       expect(await rows(page)).toEqual(first)
     }))
 
-  it('draws the rest of a long result fainter, and looks closer at one city', () =>
+  it('draws the rest of a long result fainter, and zooms to one city', () =>
     visit(async (page) => {
       await search(page, 'victoria', /^\d+ cities/)
       await page.locator('#map .other').nth(99).waitFor({ state: 'attached' })
@@ -119,7 +119,7 @@ describe('the search', () => {
       expect(await rows(page)).toEqual([])
     }))
 
-  it('says what went wrong', () =>
+  it('shows errors', () =>
     visit(async (page) => {
       await searchBox(page).fill('x'.repeat(121))
       const fault = page.locator('#search-fault', { hasText: 'q must have at most 120 characters' })
@@ -131,7 +131,7 @@ describe('the search', () => {
     }))
 })
 
-describe('everybody', () => {
+describe('all visitors', () => {
   it.each([
     ['light', 1280],
     ['dark', 1280],
@@ -158,7 +158,7 @@ interface Axe {
   run(context: object, options: object): Promise<{ violations: readonly Violation[] }>
 }
 
-/** What axe finds that is serious or critical. The options of the lists are the browser's own to draw. */
+/** @returns serious and critical findings of axe, without list options, which the browser draws */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   const { violations } = await page.evaluate(() =>

@@ -1,4 +1,4 @@
-/** The atlas with its page, and what its visitors do there. */
+/** Starts the atlas with its page, and helpers for actions of visitors. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import { withPage } from '../browser/open-page.js'
 
 export interface AtlasPage {
   readonly app: Application
-  /** Opens the page; nothing may break the policy, fail in a script or reach for another origin on the way. */
+  /** Opens the page. Policy violations, script errors and requests to other origins fail the test. */
   readonly visit: (use: (page: Page) => Promise<void>) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** With the whole world, in memory; listens on a free port of 127.0.0.1. */
+/** Starts the atlas with all cities in memory, on a free port of 127.0.0.1. */
 export async function startAtlasPage(): Promise<AtlasPage> {
   const pictures = mkdtempSync(join(tmpdir(), 'filigree-pictures-'))
   const app = await bootstrap(AtlasModule, {
@@ -27,7 +27,7 @@ export async function startAtlasPage(): Promise<AtlasPage> {
     logger: false,
     env: {},
     database: 'sqlite::memory:',
-    // Every secured answer brings a fresh token, so that no test has to wait for one.
+    // Every secured response has a fresh token, so that no test has to wait for one.
     auth: { rotate: 'always' },
     override: [[PictureFolder, new PictureFolder(pictures)]],
   })
@@ -46,7 +46,7 @@ async function visit(app: Application, use: (page: Page) => Promise<void>): Prom
     await page.goto(app.url)
     await page.locator('#in option').nth(250).waitFor({ state: 'attached' })
     await use(page)
-    // Chromium's own words about answers with 400 and more.
+    // Chromium's messages about responses with 400 and above.
     const own = errors.filter((message) => !message.startsWith('Failed to load resource'))
     expect({ own, strangers }).toEqual({ own: [], strangers: [] })
   })

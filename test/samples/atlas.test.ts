@@ -29,7 +29,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     folder = mkdtempSync(join(tmpdir(), 'filigree-atlas-'))
     ground = await open(folder)
     const { url, starts } = ground
-    // A load that fails uses up numbers on PostgreSQL, as loads at the same time do: ids stay as in the lists.
+    // Failed and concurrent loads use up sequence numbers on PostgreSQL, but the ids are still those of the lists.
     const cities = () => [...smallWorld.cities(), { name: '', lat: 0, lng: 0, country: 'IS' }]
     const gazetteer = { ...smallWorld, cities }
     await expect(startAtlas({ url, folder, gazetteer })).rejects.toThrow('10.name must have')
@@ -53,7 +53,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     return { status, location: headers.location, body: JSON.parse(body) }
   }
 
-  it('tells of its health, and of what it does in numbers', async () => {
+  it('has health checks and metrics', async () => {
     const { checks } = await get('/health/ready')
     expect(checks.database).toBe('ok')
     await app.inject('/countries/IS')
@@ -64,16 +64,16 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     expect(body).toContain('database_statements_total{table="country",kind="select"}')
   })
 
-  it('is loaded once, however many start together', async () => {
+  it('is loaded once if many processes start together', async () => {
     for (const each of apps) {
       expect(await each.get(World).statistics()).toEqual({ countries: 5, cities: 10 })
     }
   })
 
-  describe('the records themselves', () => {
+  describe('the records', () => {
     const rows = async (url: string) => (await get(url)) as { name: string }[]
 
-    it('are searched by words of several fields, the best first', async () => {
+    it('are searched by words of several fields, best match first', async () => {
       expect((await rows('/records/countries?search=ICELAND')).map(({ name }) => name)).toEqual([
         'Iceland',
       ])
@@ -88,7 +88,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(answer.json()).toEqual({ data: { countries: [{ code: 'FJ' }] } })
     })
 
-    it('are added up by groups', async () => {
+    it('can be aggregated by groups', async () => {
       const url = '/records/countries/aggregate?groupBy=region&count=true&sum=area&orderBy=-count'
       expect((await get(url))[0]).toEqual({ region: 'Europe', count: 2, sumArea: 2000 })
       expect(await get('/records/cities/aggregate?groupBy=countryId&having.count.gte=3')).toEqual([
@@ -97,7 +97,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       ])
     })
 
-    it('come with related rows', async () => {
+    it('can be loaded with related rows', async () => {
       const url = '/records/cities?name.startsWith=Reykjav&with=country&fields=name'
       expect(await get(url)).toMatchObject([
         { name: 'Reykjavík', country: { code: 'IS', name: 'Iceland' } },
@@ -108,7 +108,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       })
     })
 
-    it('are read only', async () => {
+    it('are read-only', async () => {
       expect((await app.inject({ method: 'DELETE', url: '/records/cities/1', token })).status).toBe(
         405,
       )
@@ -116,7 +116,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
   })
 
   describe('countries', () => {
-    it('shows one by its code in either case, without its key', async () => {
+    it('shows one by its code in upper and lower case, without its key', async () => {
       expect(await get('/countries/is')).toEqual({
         code: 'IS',
         name: 'Iceland',
@@ -138,7 +138,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
         '',
         ['Iceland', 'Denmark', 'Fiji', 'Antarctica', "Côte d'Ivoire"],
       ],
-      ['those of a region, whatever its case', '?region=EUROPE', ['Iceland', 'Denmark']],
+      ['a region in upper and lower case', '?region=EUROPE', ['Iceland', 'Denmark']],
       ['those whose name holds a text', '?q=I&region=europe', ['Iceland']],
       ['letters beyond ASCII in either case', '?q=CÔTE', ["Côte d'Ivoire"]],
       ['none for a wildcard', '?q=%25', []],
@@ -147,7 +147,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(await names(`/countries${query}`)).toEqual(expected)
     })
 
-    it('pages, with the total of all pages', async () => {
+    it('pages the list, with the total count', async () => {
       const page = await get('/countries?limit=2&offset=1')
       expect(page).toMatchObject({ total: 5, limit: 2, offset: 1 })
       expect(page.items).toHaveLength(2)
@@ -188,7 +188,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(await names(`/cities?${query}`)).toEqual(expected)
     })
 
-    it('pages, with the total of all pages', async () => {
+    it('pages the list, with the total count', async () => {
       const first = await get('/cities?q=town&limit=1')
       expect(first).toMatchObject({ total: 2, limit: 1, offset: 0, items: [{ id: 5 }] })
       const second = await get('/cities?q=town&limit=1&offset=1')
@@ -225,7 +225,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
   })
 
   describe('cities near a point', () => {
-    it('come with their distance, the nearest first', async () => {
+    it('have their distance, the nearest first', async () => {
       expect(await get('/cities/near/64.14/-21.9?radius=40')).toEqual({
         items: [
           { ...reykjavik, distance: 0.5 },
@@ -238,7 +238,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       })
     })
 
-    it('are those within the radius, 50 km when none is given', async () => {
+    it('are within the radius, by default 50 km', async () => {
       expect(await get('/cities/near/64.14/-21.9?radius=3.1')).toMatchObject({ total: 2 })
       expect(await get('/cities/near/64.14/-21.9?radius=3')).toMatchObject({ total: 1 })
       expect(await get('/cities/near/64.14/-21.9')).toMatchObject({ total: 3 })
@@ -286,7 +286,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(await get('/cities/1')).toEqual(reykjavik)
     })
 
-    it('adds one, which is then found', async () => {
+    it('adds a city, which is then found', async () => {
       const { status, location, body } = await write('POST', '/cities', nyborg)
       expect({ status, location, body }).toEqual({
         status: 201,
@@ -298,7 +298,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(await names('/cities/near/64.2/-21.7?radius=1')).toEqual(['Nýborg'])
     })
 
-    it('changes what is named and leaves the rest', async () => {
+    it('changes only the named fields', async () => {
       expect(await write('PATCH', '/cities/4', { name: 'Smilets By' })).toMatchObject({
         status: 200,
         body: { id: 4, name: 'Smilets By', lat: 56.15674, lng: 10.21076, country: 'DK' },
@@ -318,7 +318,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       })
     })
 
-    it('answers 404 for changes of an unknown city', async () => {
+    it('a change of an unknown city is 404', async () => {
       expect(await write('PATCH', '/cities/999', { name: 'Vík' })).toMatchObject({ status: 404 })
     })
 
@@ -339,21 +339,21 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(changed.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
     })
 
-    it('names everything that is wrong at once', async () => {
+    it('reports all errors in one response', async () => {
       const wrong = { name: '', lat: '64', country: 'IS', mayor: 'x' }
       expect((await write('POST', '/cities', wrong)).body.error).toBe(
         'name must have at least 1 character; lat must be a number; lng is required; mayor is unknown',
       )
     })
 
-    it('refuses a country that is not there', async () => {
+    it('refuses an unknown country', async () => {
       const refusal = { status: 400, body: { error: 'There is no country XX.' } }
       expect(await write('POST', '/cities', { ...nyborg, country: 'XX' })).toMatchObject(refusal)
       expect(await write('PATCH', '/cities/1', { country: 'XX' })).toMatchObject(refusal)
       expect(await get('/cities/1')).toEqual(reykjavik)
     })
 
-    it('finds a city that was written past the REST routes', async () => {
+    it('finds a city that was written without the REST routes', async () => {
       const cities = app.get(Database).records(City)
       const { id } = await cities.create({ name: 'Göteborg', lat: 1, lng: 1, countryId: 2 })
       while ((await cities.find(id))?.searchable === undefined) await setImmediate()
@@ -366,7 +366,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
     const put = (multipart: Record<string, string | Blob>, to = url) =>
       app.inject({ method: 'PUT', url: to, multipart, token })
 
-    it('go up with a token and come down to everybody, one for a country', async () => {
+    it('are uploaded with a token and public to read, one per country', async () => {
       const none = await app.inject(url)
       expect([none.status, none.json()]).toEqual([404, { error: 'IS has no picture yet.' }])
       expect((await app.inject({ method: 'PUT', url, multipart: { picture: png } })).status).toBe(
@@ -384,7 +384,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect((await app.inject({ url, headers })).status).toBe(304)
     })
 
-    it('take the place of the one before, by their type, whatever their name', async () => {
+    it('replace the previous one, by their type and not their name', async () => {
       await put({ picture: png })
       expect((await put({ picture: webp })).status).toBe(201)
       const shown = await app.inject(url)
@@ -432,7 +432,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect(answer.headers.freshtoken).toBeUndefined()
     })
 
-    it('see the statistics as administrators only', async () => {
+    it('can read the statistics only as administrators', async () => {
       const url = '/admin/statistics'
       expect((await app.inject(url)).status).toBe(401)
       expect((await app.inject({ url, token })).status).toBe(403)
@@ -441,7 +441,7 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect((await app.inject({ url, token: admin })).json()).toEqual({ countries: 5, cities })
     })
 
-    it('look after the records at /admin as administrators only', async () => {
+    it('can use /admin only as administrators', async () => {
       const page = await app.inject('/admin')
       expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
       const url = '/admin/api/schema'

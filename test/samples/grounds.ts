@@ -4,12 +4,12 @@ import { startPostgres } from '../records/postgres-server.js'
 
 export interface Ground {
   readonly url: string
-  /** How many atlases start on it at once. */
+  /** The number of atlases that start on it at the same time. */
   readonly starts: number
   close(): Promise<void>
 }
 
-/** Each gets a folder for its files, which the suite removes. */
+/** Each database gets a folder for its files, which the suite removes. */
 export const grounds: readonly (readonly [string, (folder: string) => Promise<Ground>])[] = [
   [
     'SQLite',

@@ -31,7 +31,7 @@ function city(name: string, lat: number, lng: number, code: string): KnownCity {
   return { name, lat, lng, country: code }
 }
 
-/** The ids are the places in these lists, from 1. */
+/** The ids are the positions in these lists, starting with 1. */
 export const smallWorld: SmallGazetteer = {
   countries: () => [
     country('IS', 'Iceland', 'Europe'),
@@ -54,7 +54,7 @@ export const smallWorld: SmallGazetteer = {
   ],
 }
 
-/** Keeps what is written to it. */
+/** A stream that stores the text written to it. */
 export class Collected implements Output {
   isTTY = false
   text = ''
@@ -66,19 +66,19 @@ export class Collected implements Output {
 const pair = makePair()
 
 export interface AtlasStart {
-  /** The database's address. */
+  /** The URL of the database. */
   readonly url: string
-  /** For pictures. */
+  /** The folder for pictures. */
   readonly folder: string
   readonly gazetteer?: SmallGazetteer
-  /** What is served: the atlas, or a module that has it among its imports. */
+  /** The module to start: the atlas, or one that imports it. */
   readonly module?: new () => object
-  /** Where the loading is told. Default: nowhere. */
+  /** The stream for the loading report. Default: none. */
   readonly out?: Output
   readonly options?: BootstrapOptions
 }
 
-/** The atlas on a database of the test's; without a port, where the options say nothing else. */
+/** Starts the atlas on the test's database, without a port unless the options set one. */
 export function startAtlas({ url, folder, ...rest }: AtlasStart): Promise<Application> {
   const { gazetteer = smallWorld, module = AtlasModule, out = new Collected(), options } = rest
   return bootstrap(module, {

@@ -1,4 +1,4 @@
-/** Says in one line what it answers, of everything whose code is loaded late. */
+/** Uses all code that is loaded lazily, and prints the responses in one line. */
 import {
   Auth,
   bootstrap,
@@ -48,7 +48,7 @@ const app = await bootstrap(AppModule, {
   env: { NODE_ENV: 'test' },
 })
 const answers: Record<string, unknown> = {}
-/** @param part `type`: of its media type, instead of its text; `line`: of the first line alone */
+/** @param part `type` for the media type instead of the text, `line` for the first line only */
 async function ask(
   name: string,
   request: Parameters<typeof app.inject>[0],

@@ -1,6 +1,6 @@
 /**
- * The built package in one file with an application, by a bundler without any help: what is loaded late works there too.
- * Packages of CommonJS that require parts of Node cannot be translated into one ES module.
+ * Bundles the built package and an application into one file without bundler options. Lazily loaded code works there too.
+ * CommonJS packages that require Node modules cannot be bundled into an ES module.
  */
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { root, runNode } from '../openapi/command.js'
 
 let folder: string
 
-/** A folder with the package as it is installed there: its own dependencies, nobody else's. */
+/** A folder with the installed package, which has only its own dependencies. */
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-')))
   const published = join(folder, 'node_modules/filigree')
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('an application in one file with the built package', () => {
-  it.each([false, true])('answers everything, minified: %s', async (minify) => {
+  it.each([false, true])('gives all responses, minified: %s', async (minify) => {
     const outfile = join(folder, `out-${minify}.mjs`)
     await build({
       ...{ entryPoints: [join(folder, 'app.ts')], outfile, minify, bundle: true },

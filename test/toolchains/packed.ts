@@ -1,4 +1,4 @@
-/** The package as `npm pack` makes it, built beside the repository's own `dist`, and a folder in which it is installed. */
+/** Builds and packs the package outside the repository's `dist`, and installs it into a folder. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { root, runNode } from '../openapi/command.js'
 const execute = promisify(execFile)
 const shell = process.platform === 'win32'
 
-/** @returns the tarball's path, in the folder */
+/** @returns the path of the tarball in the folder */
 export async function packPackage(folder: string): Promise<string> {
   const staging = join(folder, 'staging')
   for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'templates'])
@@ -29,7 +29,7 @@ export async function packPackage(folder: string): Promise<string> {
   return join(folder, name)
 }
 
-/** Installs the tarball below a folder without a network: all other packages are the repository's. */
+/** Installs the tarball into a folder without network access. All other packages are taken from the repository. */
 export async function installPacked(folder: string, tarball: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   const own = join(modules, 'filigree')
@@ -43,7 +43,7 @@ export async function installPacked(folder: string, tarball: string): Promise<vo
     await link(`.bin/${name}`, join(modules, '.bin', name))
   await symlink(join(own, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
   await execute('chmod', ['+x', join(own, 'dist/server/cli.js')])
-  // What npm would write of it.
+  // The entry that npm would write.
   const { version } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8')) as {
     version: string
   }

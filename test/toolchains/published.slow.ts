@@ -7,7 +7,7 @@ import { root, runNode } from '../openapi/command.js'
 const compilers = { 6: 'node_modules/typescript/bin/tsc', 7: 'node_modules/typescript7/bin/tsc' }
 let folder: string
 
-/** A folder with an application, and the package as it is installed there: its own dependencies, nobody else's. */
+/** A folder with an application and the installed package, which has only its own dependencies. */
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-')))
   const published = join(folder, 'node_modules/filigree')

@@ -1,4 +1,4 @@
-/** What applications write on top of the package, with types that nobody has annotated. */
+/** Application code that uses the inferred types of the package. */
 import {
   bootstrap,
   connect,

@@ -19,7 +19,7 @@ beforeAll(async () => {
 describe('an application in explicit forms', () => {
   const [first, ...others] = toolchains
 
-  it(`compiled by ${first?.name ?? ''} answers as it should`, () => {
+  it(`compiled by ${first?.name ?? ''} gives the expected responses`, () => {
     const { answers, schemas } = JSON.parse(printed.get('tsc 6') ?? '') as Printed
     expect(answers.map(({ status }) => status)).toEqual([
       401, 201, 400, 400, 200, 200, 404, 200, 400, 200, 201, 400, 401, 200,
@@ -58,7 +58,7 @@ describe('an application in explicit forms', () => {
 
 describe('a field that leaves its kind to the compiler', () => {
   it.each(toolchains)(
-    'is told to $name by class, field and explicit form',
+    'is refused with $name by a message with class, field and explicit form',
     async ({ emitsTypes, print }) => {
       const problems = JSON.parse(await print('faulty')) as Problem[]
       const told = problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`)

@@ -1,4 +1,4 @@
-/** Nine ways from TypeScript to something that runs: each compiles the framework and the application beside this file. */
+/** Nine toolchains that compile TypeScript. Each compiles the framework and the application in `app`. */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,23 +8,23 @@ import { build as bundleByEsbuild, transform as transformByEsbuild } from 'esbui
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
-/** Below `node_modules`, where the packages are found and no tool looks for sources. */
+/** Inside `node_modules`, where packages are found and tools ignore the files. */
 const outputs = join(root, 'node_modules/.cache/filigree-toolchains')
 
 export interface Toolchain {
   readonly name: string
-  /** Whether it writes down the types of decorated properties. */
+  /** Whether it emits the types of decorated properties. */
   readonly emitsTypes: boolean
   /** Compiles everything once. */
   readonly prepare: () => Promise<void>
-  /** @returns what a file of the application prints */
+  /** @returns the output of a file of the application */
   readonly print: (file: 'main' | 'faulty') => Promise<string>
 }
 
 export const toolchains: readonly Toolchain[] = [
-  // The type check of 6 is `npm run typecheck`; that of 7 happens here.
+  // `npm run typecheck` checks the types with TypeScript 6. This checks them with version 7.
   toToolchain('tsc 6', (output) => compileByTsc('typescript', output, '--noCheck')),
-  // The oldest that is supported, which new projects have.
+  // The oldest supported version, which new projects have.
   toToolchain('tsc 5', (output) => compileByTsc('typescript5', output, '--noCheck')),
   toToolchain('tsc 7', (output) => compileByTsc('typescript7', output)),
   toToolchain('SWC', (output) => compileEach(output, toSwc)),
@@ -97,8 +97,8 @@ async function sources(folder: string): Promise<string[]> {
 }
 
 /**
- * The application and the framework in one file. Arguments are renamed, which is why routes say `args`; names of classes,
- * which are those of schemas and of GraphQL's types, are kept by `keepNames`.
+ * Bundles the application and the framework into one file. Arguments are renamed, so routes need `args`. `keepNames` keeps the names
+ * of classes, which are used in schemas and in GraphQL types.
  */
 async function bundle(output: string, minify: boolean): Promise<void> {
   const folder = join(root, 'test/toolchains/app')
@@ -118,7 +118,7 @@ async function bundle(output: string, minify: boolean): Promise<void> {
         paths: { filigree: [join(root, 'src/index.ts')] },
       },
     },
-    // Packages of CommonJS that are in the file ask for Node's own modules.
+    // Bundled CommonJS packages require Node modules.
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",
     },
@@ -153,7 +153,7 @@ const toStandardEsbuild: Transform = (code) =>
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   })
 
-/** Lets the compiled application import `filigree` and find the compiled framework. */
+/** Makes `filigree` resolve to the compiled framework for the compiled application. */
 async function provideFace(output: string): Promise<void> {
   const face = join(output, 'node_modules/filigree')
   await mkdir(face, { recursive: true })

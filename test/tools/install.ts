@@ -1,4 +1,4 @@
-/** Puts tools that are too large for everybody's `npm install` into folders of their own, below `node_modules/.cache`. */
+/** Installs tools that are too large for `npm install` into separate folders below `node_modules/.cache`. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,11 +12,11 @@ export interface Installed {
   readonly version: string
 }
 
-/** @param packages the first is the tool, whose version is told: `['publint@0.3.25']` */
+/** @param packages the tool with its version, and further packages: `['publint@0.3.25']` */
 export function installTool(name: string, packages: readonly string[]): Installed {
   const folder = join(cache, name)
   const wanted = JSON.stringify({ private: true, tools: packages })
-  // Written last: an installation that was interrupted has none.
+  // Written last, so an interrupted installation has none.
   const mark = join(folder, 'tools.json')
   const isThere = existsSync(mark) && readFileSync(mark, 'utf8') === wanted
   if (!isThere) {
@@ -40,7 +40,7 @@ export function npm(cwd: string, ...args: readonly string[]): string {
   })
 }
 
-/** @throws {Error} with what the tool has said */
+/** @throws {Error} with the output of the tool */
 export function runTool(
   command: string,
   args: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * `npm run test:mcp`: the official conformance suite of the Model Context Protocol against `samples/conformance`. It wants Node 22,
+ * `npm run test:mcp`: the official conformance suite of the Model Context Protocol against `samples/conformance`. It needs Node 22,
  * whichever runs here, so both are installed into a temporary folder. Fails unless every scored server scenario passes.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
@@ -43,7 +43,7 @@ async function startSample(port: number): Promise<ChildProcess> {
   throw new Error('samples/conformance does not listen.')
 }
 
-/** Of a suite that exits with a fault where anything fails, extensions too. */
+/** The suite exits with an error if anything fails, including extensions, so its output is read instead. */
 async function outputOf(node: string, args: string[], cwd: string): Promise<string> {
   try {
     return (await run(node, args, { cwd, maxBuffer: 64 * 1024 * 1024 })).stdout

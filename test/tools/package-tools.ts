@@ -1,4 +1,4 @@
-/** Looks at the package as it would be published: by publint, by "Are the types wrong?", and installed in an empty folder. */
+/** Checks the packed package with publint and "Are the types wrong?", and installs it into an empty folder. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { installTool, npm, root, runTool } from './install.js'
 
 let packed: string | undefined
 
-/** The tarball, made once. */
+/** The tarball, which is made once. */
 function tarball(): string {
   if (packed === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'filigree-package-'))
@@ -26,7 +26,7 @@ export function publint(): string {
   return `publint ${version}: nothing found`
 }
 
-/** CommonJS gets a message in place of a program, on purpose: Node itself requires the ES module. */
+/** The CommonJS entry only throws a message on purpose, because Node can require the ES module. */
 export function attw(): string {
   const { folder, version } = installTool('attw', ['@arethetypeswrong/cli@0.18.5'])
   const options = ['--profile', 'esm-only', '--ignore-rules', 'false-esm', 'cjs-resolves-to-esm']

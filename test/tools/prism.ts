@@ -1,8 +1,8 @@
 /**
- * Sends requests through prism, which holds what goes in and what comes out against the document: a good request and its answer
- * break nothing of it, and of a bad one the answer breaks nothing. Left out is what prism cannot see: redirects, which it
- * follows; 204 of a route that says nothing of its answers; and what JSON Schema has no words for, unknown parameters of a query
- * and answers that `?fields=` makes smaller.
+ * Sends requests through prism, which validates requests and responses against the OpenAPI document. A valid request and its response
+ * have no violations, and the response to an invalid request has none. Excluded is what prism cannot check: redirects, which it
+ * follows, 204 of a route without declared responses, unknown parameters of a query,
+ * and responses that `?fields=` reduces.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { logIn, startAtlas } from '../samples/small-world.js'
 import { installTool } from './install.js'
 import { startRich } from './rich-application.js'
 
-/** A request, and the status that it should have. */
+/** A request with its expected status. */
 export interface Asked {
   readonly status: number
   readonly method?: string
@@ -24,7 +24,7 @@ export interface Asked {
   readonly form?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly token?: string
-  /** The document says no to it, and the server too. */
+  /** Whether the request is invalid by the document. */
   readonly isBad?: boolean
 }
 

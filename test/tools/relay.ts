@@ -1,4 +1,4 @@
-/** Compiles what Relay's applications write — `@refetchable` on nodes and on pages — with Relay's own compiler. */
+/** Compiles code of Relay applications — `@refetchable` on nodes and on pages — with Relay's own compiler. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../src/index.js'

@@ -1,4 +1,4 @@
-/** An application with most of what the document can say, and requests of it: prism holds both against each other. */
+/** An application that uses most features of the OpenAPI document, and requests to it for prism. */
 import { IsIn, IsInt, IsISO8601, IsOptional, Length, Max, Min } from 'class-validator'
 import {
   Auth,

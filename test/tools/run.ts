@@ -1,5 +1,5 @@
 /**
- * Runs tools that others wrote on what is here. They are installed beside the project, for some are larger than it.
+ * Runs third-party tools on the project. They are installed into a separate folder, because some are larger than the project.
  *
  *     npm run test:tools                    all of them
  *     npm run test:tools -- relay prism     these alone

@@ -1,4 +1,4 @@
-/** An application whose fields leave their kinds to the compiler: prints why it does not start. */
+/** An application whose fields take their kinds from the compiler. It prints why it does not start. */
 import { bootstrap, Controller, DeclarationError, Field, Module, NoAuth, Post } from 'filigree'
 
 class Thing {

@@ -1,4 +1,4 @@
-/** Runs the application without a port and prints what it answered, as JSON. */
+/** Runs the application without a port and prints its responses as JSON. */
 import { bootstrap, Module, type InjectRequest } from 'filigree'
 import { OrderController } from './order-controller.js'
 import { OrderStore } from './order-store.js'
@@ -66,7 +66,7 @@ const app = await bootstrap(OrderModule, {
 const answers: unknown[] = []
 for (const request of requests) {
   const { status, body } = await app.inject(request)
-  // Moments differ from run to run.
+  // Timestamps differ from run to run.
   answers.push({ status, body: body.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'now') })
 }
 const document = app.openapi

@@ -1,4 +1,4 @@
-/** Dependencies and arguments are named, for compilers that emit no types and shorten names. */
+/** A controller with explicit dependencies and argument names, for compilers that emit no types or shorten names. */
 import { Controller, Get, HttpError, NoAuth, Post, reply, type Reply } from 'filigree'
 import { NewOrder, Order, OrderPage, OrderQuery } from './order.js'
 import { OrderStore } from './order-store.js'

@@ -1,4 +1,4 @@
-/** Keeps orders while the program runs. */
+/** Stores orders in memory. */
 import { type NewOrder, Order } from './order.js'
 
 export class OrderStore {

@@ -1,4 +1,4 @@
-/** The other half: orders hold lines. Every kind is written out, so that no compiler has to emit a type. */
+/** The other half of the circular import: an order has lines. Every field has an explicit kind, so that no compiler has to emit types. */
 import { Field, omit, Page } from 'filigree'
 import { Line } from './line.js'
 
