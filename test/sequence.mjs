@@ -11,7 +11,7 @@ const longest = [
   'graphql/records/subscriptions.test.ts',
   'records/pglite.test.ts',
   'records/batched-reads.test.ts',
-  'behaviour/stand-in-streams.test.ts',
+  'behaviour/inject-streams.test.ts',
   'records/postgres.test.ts',
   'records/read-only-replica.test.ts',
   'records/changes.test.ts',

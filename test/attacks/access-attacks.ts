@@ -61,8 +61,8 @@ async function inOffice<T>(attack: (office: TestApplication) => Promise<T>): Pro
 }
 
 /** Calls a tool without a token, like a client of an older MCP revision. */
-async function callTool(office: TestApplication, name: string, given: object): Promise<string> {
-  const params = { name, arguments: given }
+async function callTool(office: TestApplication, name: string, input: object): Promise<string> {
+  const params = { name, arguments: input }
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const headers = { accept: 'application/json' }
   return (await office.anonymous.post('/mcp', message, { headers })).text
@@ -77,8 +77,11 @@ export const attacks: readonly Attack[] = [
         const { text, body } = await office.anonymous.get('/swagger/openapi.json')
         const paths = Object.keys((body as { paths: object }).paths)
         const found = paths.filter((path) => path.startsWith('/admin'))
-        const held = found.length === 0 && !text.includes('amountPaid')
-        return { now: `${found.length} of ${paths.length} paths are of the admin page`, held }
+        const isBlocked = found.length === 0 && !text.includes('amountPaid')
+        return {
+          now: `${found.length} of ${paths.length} paths are of the admin page`,
+          isBlocked,
+        }
       }),
   },
   {
@@ -89,7 +92,7 @@ export const attacks: readonly Attack[] = [
         const { data } = await office.anonymous.graphql('{ __schema { types { name } } }')
         const { types } = (data as { __schema: { types: { name: string }[] } }).__schema
         const found = types.filter(({ name }) => /^(?:AdminEntry|JobEntry|Passkey)/.test(name))
-        return { now: `${found.length} types of packages`, held: found.length === 0 }
+        return { now: `${found.length} types of packages`, isBlocked: found.length === 0 }
       }),
   },
   {
@@ -98,9 +101,9 @@ export const attacks: readonly Attack[] = [
     run: () =>
       inOffice(async (office) => {
         const text = await callTool(office, 'describe', { record: 'Clerk' })
-        const isTold = /salary/i.test(text)
-        const now = isTold ? 'the secured field' : 'the record without the secured field'
-        return { now, held: !isTold && text.includes('ClerkWhere') }
+        const showsSecured = /salary/i.test(text)
+        const now = showsSecured ? 'the secured field' : 'the record without the secured field'
+        return { now, isBlocked: !showsSecured && text.includes('ClerkWhere') }
       }),
   },
   {
@@ -125,8 +128,11 @@ export const attacks: readonly Attack[] = [
             }),
           ),
         ]
-        const told = texts.filter((text) => /salary/i.test(text))
-        return { now: `${told.length} of ${texts.length} responses name it`, held: told.length === 0 }
+        const revealing = texts.filter((text) => /salary/i.test(text))
+        return {
+          now: `${revealing.length} of ${texts.length} responses name it`,
+          isBlocked: revealing.length === 0,
+        }
       }),
   },
   {
@@ -150,7 +156,7 @@ export const attacks: readonly Attack[] = [
           await callTool(office, 'describe', { record: name }),
         ]
         const longest = Math.max(...texts.map(({ length }) => length))
-        return { now: `the longest response has ${longest} characters`, held: longest < 1500 }
+        return { now: `the longest response has ${longest} characters`, isBlocked: longest < 1500 }
       }),
   },
   {
@@ -161,7 +167,7 @@ export const attacks: readonly Attack[] = [
         const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
         const headers = { accept: 'application/json', origin: 'http://localhost:5173' }
         const { status } = await office.anonymous.post('/mcp', message, { headers })
-        return { now: String(status), held: status === 403 }
+        return { now: String(status), isBlocked: status === 403 }
       }),
   },
 ]

@@ -14,5 +14,5 @@ export interface AttackResult {
   /** The result of the attack now, with measured values if there are any. */
   readonly now: string
   /** Whether the application blocked the attack. */
-  readonly held: boolean
+  readonly isBlocked: boolean
 }

@@ -11,7 +11,7 @@ describe('attacks', () => {
 
   for (const attack of attacks) {
     it(`are blocked: ${attack.name}`, async () => {
-      expect(await attack.run()).toMatchObject({ held: true })
+      expect(await attack.run()).toMatchObject({ isBlocked: true })
     })
   }
 })

@@ -60,7 +60,7 @@ interface Victim {
 }
 
 /** Posts a file to the admin page while another client sends one request after another. */
-async function withVictim(file: string, ask: (app: Application) => Promise<unknown>) {
+async function withVictim(file: string, sendRequest: (app: Application) => Promise<unknown>) {
   const app = await bootstrap(DeskModule, {
     ...{ port: 0, logger: false, database: 'sqlite::memory:' },
     env: { NODE_ENV: 'test' },
@@ -80,7 +80,7 @@ async function withVictim(file: string, ask: (app: Application) => Promise<unkno
     let longest = 0
     do {
       const start = performance.now()
-      await ask(app)
+      await sendRequest(app)
       longest = Math.max(longest, performance.now() - start)
     } while (!attackState.isOver)
     return { longest, status: await attack } satisfies Victim
@@ -99,7 +99,7 @@ function csvAttack(name: string, before: string, file: () => string): Attack {
     run: async () => {
       const { longest, status } = await withVictim(file(), plain)
       const now = `${status}; another client's GET took at most ${longest.toFixed(0)} ms`
-      return { now, held: longest < 100 }
+      return { now, isBlocked: longest < 100 }
     },
   }
 }
@@ -131,7 +131,7 @@ export const attacks: readonly Attack[] = [
         await new Promise((resolve) => setImmediate(resolve))
       })
       const now = `${status}; ${count} writes meanwhile, the longest took ${longest.toFixed(0)} ms`
-      return { now, held: status === 200 && longest < 500 }
+      return { now, isBlocked: status === 200 && longest < 500 }
     },
   },
 ]

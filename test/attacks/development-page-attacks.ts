@@ -51,15 +51,18 @@ export const attacks: readonly Attack[] = [
     measures: true,
     run: () =>
       withDev(async (url) => {
-        const ask = (path: string, init?: RequestInit): Promise<Response> =>
+        const send = (path: string, init?: RequestInit): Promise<Response> =>
           fetch(`${url}/__filigree${path}`, { ...init, redirect: 'manual' })
         const body = JSON.stringify({ claims: { sub: '1', roles: ['admin'] } })
         const headers = { 'content-type': 'application/json' }
-        const statuses = [(await ask('/token', { method: 'POST', headers, body })).status]
+        const statuses = [(await send('/token', { method: 'POST', headers, body })).status]
         for (const path of ['', '/requests', '/log', '/records', '?secret=guess'])
-          statuses.push((await ask(path)).status)
-        const held = statuses.every((status) => status === 403)
-        return { now: `${[...new Set(statuses)].join(', ')} without the printed secret`, held }
+          statuses.push((await send(path)).status)
+        const isBlocked = statuses.every((status) => status === 403)
+        return {
+          now: `${[...new Set(statuses)].join(', ')} without the printed secret`,
+          isBlocked,
+        }
       }),
   },
 ]

@@ -57,10 +57,10 @@ export const attacks: readonly Attack[] = [
           await send('/login-cookie', '203.0.113.1'),
           await send('/login-cookie', '203.0.113.1'),
         ]
-        const repeated = [tokens, cookies].filter(([first, again]) => first === again)
+        const repeated = [tokens, cookies].filter(([first, second]) => first === second)
         return {
           now: `${repeated.length} of 2 responses of the other visitor`,
-          held: repeated.length === 0 && tokens.every((one) => one.startsWith('200')),
+          isBlocked: repeated.length === 0 && tokens.every((one) => one.startsWith('200')),
         }
       } finally {
         await app.close()
@@ -85,10 +85,10 @@ export const attacks: readonly Attack[] = [
         }
         const first = await order({ tenant: 'a' })
         const other = await order({ tenant: 'b' })
-        const again = await order({ tenant: 'a' })
+        const second = await order({ tenant: 'a' })
         return {
           now: `tenant "a" gets order ${first.number}, tenant "b" order ${other.number} of tenant "${other.tenant}"`,
-          held: other.tenant === 'b' && again.number === first.number,
+          isBlocked: other.tenant === 'b' && second.number === first.number,
         }
       } finally {
         await app.close()

@@ -38,12 +38,12 @@ const logged: Attack = {
     for (const name of headers) await app.inject({ url: '/', headers: { [name]: secret } })
     for (const query of queries) await app.inject(`/?${query}`)
     await app.close()
-    const kept = lines.filter((line) => line.includes(secret)).length
+    const loggedCount = lines.filter((line) => line.includes(secret)).length
     const total = headers.length + queries.length
     const requests = lines.filter((line) => line.includes('"request"')).length
     return {
-      now: `the log has ${kept} of ${total} credentials`,
-      held: kept === 0 && requests === total,
+      now: `the log has ${loggedCount} of ${total} credentials`,
+      isBlocked: loggedCount === 0 && requests === total,
     }
   },
 }

@@ -10,14 +10,14 @@ let failures = 0
 for (const attack of attacks) {
   let line: string
   try {
-    const { now, held } = await attack.run()
-    if (!held) failures++
-    line = `${held ? 'held' : 'WORKS'}: ${now}`
+    const { now, isBlocked } = await attack.run()
+    if (!isBlocked) failures++
+    line = `${isBlocked ? 'blocked' : 'WORKS'}: ${now}`
   } catch (error) {
     failures++
     line = `FAILED: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
   }
   console.log(`${attack.name}\n  before: ${attack.before}\n  now:    ${line}`)
 }
-console.log(`${attacks.length - failures} of ${attacks.length} attacks held off`)
+console.log(`${attacks.length - failures} of ${attacks.length} attacks blocked`)
 process.exit(failures === 0 && attacks.length > 0 ? 0 : 1)

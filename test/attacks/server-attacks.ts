@@ -123,20 +123,20 @@ async function attackBy({ connections, request, seconds }: Attackers): Promise<A
   try {
     await once(worker, 'message')
     const before = process.memoryUsage.rss()
-    let most = before
-    const looks = setInterval(() => {
-      most = Math.max(most, process.memoryUsage.rss())
+    let peak = before
+    const sampler = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage.rss())
     }, 50)
     worker.postMessage('start')
     const [victim] = (await once(worker, 'message')) as [
       { p99: number; worst: number; count: number },
     ]
-    clearInterval(looks)
+    clearInterval(sampler)
     worker.postMessage('end')
-    const growth = (most - before) / 1024 / 1024
+    const growth = (peak - before) / 1024 / 1024
     return {
       now: `${victim.count} requests of a victim: p99 ${victim.p99.toFixed(0)} ms, worst ${victim.worst.toFixed(0)} ms; the process grew by ${growth.toFixed(0)} MiB`,
-      held: victim.p99 < 100 && growth < 100,
+      isBlocked: victim.p99 < 100 && growth < 100,
     }
   } finally {
     await worker.terminate()
@@ -180,8 +180,8 @@ export const attacks: readonly Attack[] = [
       `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${introspection.length}\r\n\r\n${introspection}`,
       '1.5 s',
     ],
-  ].map(([what = '', request = '', before = '']): Attack => ({
-    name: `pipelining: one connection sends 63 KiB of ${what} in one write`,
+  ].map(([requestName = '', request = '', before = '']): Attack => ({
+    name: `pipelining: one connection sends 63 KiB of ${requestName} in one write`,
     before: `every other client waits for ${before}`,
     measures: true,
     run: () => attackBy({ connections: 1, request, seconds: 3 }),

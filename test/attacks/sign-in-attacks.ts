@@ -41,7 +41,7 @@ class SessionController {
 
   @Post('/again')
   @NoAuth
-  again(session: Session) {
+  repeat(session: Session) {
     session.user = 'attacker'
     session.regenerate()
     return {}
@@ -81,7 +81,7 @@ export const attacks: readonly Attack[] = [
       }
       return {
         now: `${[...new Set(results)].join(', ')} in ${results.length} attempts`,
-        held: results.every((result) => result === '403'),
+        isBlocked: results.every((result) => result === '403'),
       }
     },
   },
@@ -90,8 +90,8 @@ export const attacks: readonly Attack[] = [
     before: "200, and the attacker's session instead of the visitor's",
     async run() {
       await using app = await bootstrap(LoginModule, { listen: false, logger: false, env: {} })
-      const own = await app.inject({ method: 'POST', url: '/session/login' })
-      const cookie = (own.headers['set-cookie'] ?? '').split(';', 1)[0] ?? ''
+      const ownLogin = await app.inject({ method: 'POST', url: '/session/login' })
+      const cookie = (ownLogin.headers['set-cookie'] ?? '').split(';', 1)[0] ?? ''
       const results: string[] = []
       for (const headers of crossSite) {
         for (const [url, mine] of [
@@ -112,7 +112,7 @@ export const attacks: readonly Attack[] = [
       }
       return {
         now: `${[...new Set(results)].join(', ')} in ${results.length} attempts`,
-        held: cookie !== '' && results.every((result) => result === '403'),
+        isBlocked: cookie !== '' && results.every((result) => result === '403'),
       }
     },
   },

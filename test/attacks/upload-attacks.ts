@@ -106,7 +106,7 @@ function attackBy(name: string, exact: boolean): Attack {
     async run() {
       const { opened, executing } = await openUploads(exact)
       const now = `${executing.length} of ${opened} uploads can be executed ${executing.join('; ')}`
-      return { now, held: executing.length === 0 }
+      return { now, isBlocked: executing.length === 0 }
     },
   }
 }

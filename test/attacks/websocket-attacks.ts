@@ -95,20 +95,20 @@ async function attackBy(message: Message): Promise<AttackResult> {
   try {
     await once(worker, 'message')
     const before = process.memoryUsage.rss()
-    let most = before
-    const looks = setInterval(() => {
-      most = Math.max(most, process.memoryUsage.rss())
+    let peak = before
+    const sampler = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage.rss())
     }, 25)
     worker.postMessage('start')
     await once(worker, 'message')
     await new Promise((resolve) => setTimeout(resolve, 6000))
-    clearInterval(looks)
+    clearInterval(sampler)
     worker.postMessage('count')
     const [open] = (await once(worker, 'message')) as [number]
-    const growth = (most - before) / 1024 / 1024
+    const growth = (peak - before) / 1024 / 1024
     return {
       now: `the process grew by at most ${growth.toFixed(0)} MiB; ${open} of ${message.connections} sockets open after 6 s`,
-      held: growth < 200 && open === 0,
+      isBlocked: growth < 200 && open === 0,
     }
   } finally {
     await worker.terminate()

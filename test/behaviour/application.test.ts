@@ -200,8 +200,8 @@ describe('Environment and log', () => {
     await using app = await bootstrap(ShopModule, { logger: false, env })
     expect(app.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
     expect(await (await fetch(`${app.url}/shop/now`)).json()).toEqual({ now: 7 })
-    const taken = { PORT: new URL(app.url).port, HOST: '127.0.0.1' }
-    await using other = await bootstrap(ShopModule, { logger: false, env: taken, port: 0 })
+    const usedAddress = { PORT: new URL(app.url).port, HOST: '127.0.0.1' }
+    await using other = await bootstrap(ShopModule, { logger: false, env: usedAddress, port: 0 })
     expect(other.url).not.toBe(app.url)
   })
 
@@ -220,15 +220,15 @@ describe('Environment and log', () => {
   })
 
   it('logger: a custom logger gets the line that the application is ready', async () => {
-    const told: [object, string][] = []
+    const infoLines: [object, string][] = []
     const none = (): void => undefined
     const info = (details: object, message: string): void => {
-      told.push([details, message])
+      infoLines.push([details, message])
     }
     const logger = { error: none, warn: none, info, debug: none }
     await using app = await bootstrap(ShopModule, { ...quiet, logger })
     expect(app.routes.map(({ name }) => name)).toEqual(['ShopController.now'])
-    expect(told).toEqual([[expect.objectContaining({ routes: 1 }), 'ready']])
+    expect(infoLines).toEqual([[expect.objectContaining({ routes: 1 }), 'ready']])
   })
 })
 

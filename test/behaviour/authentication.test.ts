@@ -15,7 +15,7 @@ import {
   type InjectResponse,
 } from 'filigree'
 import { exchange, statusOf } from '../bootstrap/raw-client.js'
-import { expectUnauthorized } from './answers.js'
+import { expectUnauthorized } from './error-responses.js'
 import { apiKey, env, now, publicPem, ran, startGated, token } from './gated-application.js'
 
 let app: Application
@@ -127,9 +127,9 @@ describe('Authentication', () => {
   })
 
   it('Authentication 4: getToken makes a token that the application and other verifiers accept', async () => {
-    const made = await app.get(Auth).getToken({ sub: 'ada' })
-    expect((await get('/items/private', made)).json()).toEqual({ sub: 'ada', by: 'token' })
-    expect(jsonwebtoken.verify(made, publicPem, { algorithms: ['RS256'] })).toMatchObject({
+    const createdToken = await app.get(Auth).getToken({ sub: 'ada' })
+    expect((await get('/items/private', createdToken)).json()).toEqual({ sub: 'ada', by: 'token' })
+    expect(jsonwebtoken.verify(createdToken, publicPem, { algorithms: ['RS256'] })).toMatchObject({
       sub: 'ada',
     })
   })
@@ -146,7 +146,7 @@ describe('Authentication', () => {
   })
 
   it('Optional sign-in: a public route whose handler takes `user` checks a token that is sent', async () => {
-    const hook = (given?: string) => app.inject({ url: '/items/webhook', json: {}, token: given })
+    const hook = (bearer?: string) => app.inject({ url: '/items/webhook', json: {}, token: bearer })
     expect((await hook()).json()).toEqual({ body: {}, user: null })
     expect((await hook(token())).json()).toMatchObject({ body: {}, user: { sub: 'ada' } })
     expectUnauthorized(await hook('bad'))

@@ -98,9 +98,9 @@ describe('basePath', () => {
     ['https://shop.example/items', 'https://shop.example/items'],
     ['items/7', 'items/7'],
     ['../items', '../items'],
-  ])('a Location of %s is sent as %s', async (given, sent) => {
+  ])('a Location of %s is sent as %s', async (location, sent) => {
     const answer = await app.inject(
-      `/api/items/to/${encodeURIComponent(encodeURIComponent(given))}`,
+      `/api/items/to/${encodeURIComponent(encodeURIComponent(location))}`,
     )
     expect(answer.headers.location).toBe(sent)
   })
@@ -133,9 +133,9 @@ describe('basePath', () => {
 
   it('the served client sends its requests below it', async () => {
     const { body } = await app.inject('/api/filigree.js')
-    const asked: string[] = []
+    const requestedUrls: string[] = []
     const fetch = (url: string) => {
-      asked.push(url)
+      requestedUrls.push(url)
       return Promise.resolve(
         new Response('{}', { headers: { 'content-type': 'application/json' } }),
       )
@@ -152,7 +152,7 @@ describe('basePath', () => {
     }
     runInNewContext(body, globals)
     await window.api?.get('/items/7')
-    expect(asked).toEqual(['/api/items/7'])
+    expect(requestedUrls).toEqual(['/api/items/7'])
   })
 
   it('is in the paths of app.routes', () => {

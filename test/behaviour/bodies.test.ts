@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest, InjectResponse } from '../../src/index.js'
 import { bodyOf, exchange, statusOf } from '../bootstrap/raw-client.js'
-import { expectError } from './answers.js'
+import { expectError } from './error-responses.js'
 import { form, json, startBodies } from './body-application.js'
 
 let app: Application
@@ -144,10 +144,13 @@ describe('Requests, empty body', () => {
     expect(answer.json()).toEqual({ nothing: true })
   })
 
-  it.each(empty)('Requests, empty body: %s is 400 where the route declares a body', async (_, request) => {
-    const answer = await app.inject({ method: 'POST', url: '/item', ...request })
-    expectError(answer, 400, /^A body is required\.$/)
-  })
+  it.each(empty)(
+    'Requests, empty body: %s is 400 where the route declares a body',
+    async (_, request) => {
+      const answer = await app.inject({ method: 'POST', url: '/item', ...request })
+      expectError(answer, 400, /^A body is required\.$/)
+    },
+  )
 
   it('Requests, empty body: a chunked body without bytes is empty', async () => {
     const head = `Host: x\r\nContent-Type: ${json}\r\nTransfer-Encoding: chunked\r\nConnection: close`

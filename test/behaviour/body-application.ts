@@ -19,7 +19,7 @@ class Item {
 }
 
 /** The body as a handler got it, in a form that JSON can show. */
-function seen(body: unknown): object {
+function describeBody(body: unknown): object {
   if (body === undefined) return { nothing: true }
   if (body instanceof Uint8Array) return { bytes: Buffer.from(body).toString('latin1') }
   return { body }
@@ -30,18 +30,18 @@ class BodyController {
   @Post('/any')
   @NoAuth
   any(body: unknown) {
-    return seen(body)
+    return describeBody(body)
   }
 
   @Get('/any')
   read(body: unknown) {
-    return seen(body)
+    return describeBody(body)
   }
 
   @Delete('/any')
   @NoAuth
   remove(body: unknown) {
-    return seen(body)
+    return describeBody(body)
   }
 
   @Post('/item')
@@ -59,7 +59,7 @@ class BodyController {
   @Post('/small', { limit: '16b' })
   @NoAuth
   small(body: unknown) {
-    return seen(body)
+    return describeBody(body)
   }
 
   @Post('/large', { limit: '2mb' })
@@ -77,16 +77,16 @@ class BodyController {
   @Post('/token')
   @NoAuth
   token(request: HttpRequest, body: unknown) {
-    return { formToken: request.formToken ?? null, ...seen(body) }
+    return { formToken: request.formToken ?? null, ...describeBody(body) }
   }
 
   @Post('/secret')
   secret(body: unknown) {
-    return seen(body)
+    return describeBody(body)
   }
 
   @Get('/who')
-  who(request: HttpRequest, headers: Record<string, string>, cookies: object) {
+  showClient(request: HttpRequest, headers: Record<string, string>, cookies: object) {
     const { ip, secure } = request
     return { ip, secure, cookies, custom: headers['x-custom-header'] }
   }

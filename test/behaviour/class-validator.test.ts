@@ -25,7 +25,7 @@ import {
   type Application,
   type InjectResponse,
 } from '../../src/index.js'
-import { faultsOf } from './answers.js'
+import { fieldErrorsOf } from './error-responses.js'
 
 /** A custom asynchronous rule. */
 function IsFree() {
@@ -56,25 +56,25 @@ class Signup {
 }
 
 /** Described by both `@Field` and class-validator. */
-class Both {
+class Combined {
   @Field('string') @IsEmail() mail!: string
   @Field('integer', { min: 1 }) @Max(5) stars!: number
 }
 
-let seen: unknown
+let received: unknown
 
 @Controller
 class SignupController {
   @Post('/signup')
   @NoAuth
   signup(body: Signup) {
-    seen = body
+    received = body
     return { isSignup: body instanceof Signup, isAddress: body.address instanceof Address }
   }
 
   @Post('/both')
   @NoAuth
-  both(body: Both) {
+  combined(body: Combined) {
     return body
   }
 }
@@ -97,7 +97,7 @@ describe('class-validator', () => {
   it('class-validator: a class without @Field is validated and instantiated', async () => {
     const answer = await post('/signup', { ...signup, plan: null, roles: ['x'] })
     expect([answer.status, answer.json()]).toEqual([200, { isSignup: true, isAddress: true }])
-    expect(seen).toEqual({ ...signup, plan: null, roles: ['x'] })
+    expect(received).toEqual({ ...signup, plan: null, roles: ['x'] })
   })
 
   it('class-validator: field errors have its messages and the constraint name as code', async () => {
@@ -110,8 +110,8 @@ describe('class-validator', () => {
       roles: ['a', 'b', 3],
       admin: true,
     })
-    const faults = faultsOf(answer)
-    expect(new Set(faults.map(({ path, code }) => `${path} ${code}`))).toEqual(
+    const errors = fieldErrorsOf(answer)
+    expect(new Set(errors.map(({ path, code }) => `${path} ${code}`))).toEqual(
       new Set([
         'mail isEmail',
         'age min',
@@ -124,25 +124,28 @@ describe('class-validator', () => {
         'admin unknown',
       ]),
     )
-    expect(faults).toContainEqual({
+    expect(errors).toContainEqual({
       path: 'mail',
       code: 'isEmail',
       message: 'mail must be an email',
     })
-    expect(faults).toContainEqual({ path: 'name', code: 'isFree', message: 'name is taken' })
+    expect(errors).toContainEqual({ path: 'name', code: 'isFree', message: 'name is taken' })
   })
 
-  it.each([null, [], 'text', [signup]])('class-validator: %j is refused, because it is not an object', async (body) => {
-    expect(faultsOf(await post('/signup', body))).toMatchObject([{ path: '', code: 'type' }])
-  })
+  it.each([null, [], 'text', [signup]])(
+    'class-validator: %j is refused, because it is not an object',
+    async (body) => {
+      expect(fieldErrorsOf(await post('/signup', body))).toMatchObject([{ path: '', code: 'type' }])
+    },
+  )
 
-  it('class-validator: its rules and those of @Field apply together', async () => {
+  it('class-validator: its rules and the rules of @Field apply together', async () => {
     expect((await post('/both', { mail: 'a@b.example', stars: 5 })).status).toBe(200)
-    expect(faultsOf(await post('/both', { mail: 'x', stars: 6 }))).toMatchObject([
+    expect(fieldErrorsOf(await post('/both', { mail: 'x', stars: 6 }))).toMatchObject([
       { path: 'mail', code: 'isEmail' },
       { path: 'stars', code: 'max' },
     ])
-    expect(faultsOf(await post('/both', { mail: 5, stars: 0 }))).toMatchObject([
+    expect(fieldErrorsOf(await post('/both', { mail: 5, stars: 0 }))).toMatchObject([
       { path: 'mail', code: 'type' },
       { path: 'stars', code: 'min' },
     ])
@@ -152,14 +155,14 @@ describe('class-validator', () => {
 describe('Rules about a Date', () => {
   class Visit {
     @IsDate() at!: Date
-    @IsOptional() @IsDate({ each: true }) others?: Date[]
+    @IsOptional() @IsDate({ each: true }) reminders?: Date[]
     @IsOptional() @MinDate(new Date('2026-01-01')) since?: Date
   }
-  const seen: unknown[] = []
+  const received: unknown[] = []
   @Controller('/visits')
   class Visits {
     @Post('/', { body: Visit }) @NoAuth create(body: Visit): object {
-      seen.push(body)
+      received.push(body)
       return {}
     }
   }
@@ -170,23 +173,23 @@ describe('Rules about a Date', () => {
     const app = await bootstrap(VisitModule, { listen: false, logger: false, env: {} })
     try {
       const at = '2026-11-20T12:00:00+02:00'
-      const json = { at, others: ['2026-11-20'], since: '2026-02-01' }
-      const send = (given: object) => app.inject({ method: 'POST', url: '/visits', ...given })
+      const json = { at, reminders: ['2026-11-20'], since: '2026-02-01' }
+      const send = (options: object) => app.inject({ method: 'POST', url: '/visits', ...options })
       expect((await send({ json })).status).toBe(200)
       expect((await send({ form: { at } })).status).toBe(200)
-      expect(seen).toEqual([
+      expect(received).toEqual([
         {
           at: new Date(at),
-          others: [new Date('2026-11-20')],
+          reminders: [new Date('2026-11-20')],
           since: new Date('2026-02-01'),
         },
         { at: new Date(at) },
       ])
-      const wrong = { at: '2026-02-30', others: [5, 'x'], since: '2025-12-31' }
+      const wrong = { at: '2026-02-30', reminders: [5, 'x'], since: '2025-12-31' }
       const answer = await send({ json: wrong })
-      expect(faultsOf(answer).map(({ path, code }) => [path, code])).toEqual([
+      expect(fieldErrorsOf(answer).map(({ path, code }) => [path, code])).toEqual([
         ['at', 'isDate'],
-        ['others', 'isDate'],
+        ['reminders', 'isDate'],
         ['since', 'minDate'],
       ])
       expect((await send({ json: {} })).status).toBe(400)

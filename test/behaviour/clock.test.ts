@@ -5,7 +5,7 @@ import type { Session } from 'filigree'
 import { CacheFor } from 'filigree/cache'
 import { Throttle } from 'filigree/throttle'
 
-class LateClock extends Clock {
+class MovableClock extends Clock {
   ahead = 0
 
   override now(): number {
@@ -13,26 +13,26 @@ class LateClock extends Clock {
   }
 }
 
-let made = 0
+let callCount = 0
 
 @Controller('/')
 class Desk {
-  @Get('/own') @Secured own(): string {
-    return 'own'
+  @Get('/secured') @Secured secured(): string {
+    return 'secured'
   }
 
   @Get('/rare') @Throttle('1/m') rare(): string {
     return 'rare'
   }
 
-  @Get('/kept') @CacheFor('60s') kept(): { made: number } {
-    return { made: ++made }
+  @Get('/cached') @CacheFor('60s') cached(): { callCount: number } {
+    return { callCount: ++callCount }
   }
 
-  @Post('/visit') @NoAuth visit(session: Session): { seen: boolean } {
-    const seen = session['seen'] === true
-    session['seen'] = true
-    return { seen }
+  @Post('/visit') @NoAuth visit(session: Session): { visited: boolean } {
+    const visited = session['visited'] === true
+    session['visited'] = true
+    return { visited }
   }
 }
 
@@ -41,9 +41,9 @@ class DeskModule {}
 
 async function start(): Promise<{
   app: Awaited<ReturnType<typeof bootstrap>>
-  clock: LateClock
+  clock: MovableClock
 }> {
-  const clock = new LateClock()
+  const clock = new MovableClock()
   const app = await bootstrap(DeskModule, {
     listen: false,
     logger: false,
@@ -56,9 +56,9 @@ describe('Clock', () => {
   it('expires tokens', async () => {
     const { app, clock } = await start()
     const token = await app.get(Auth).getToken({ sub: '7' }, { expiresIn: '1h' })
-    expect((await app.inject({ url: '/own', token })).status).toBe(200)
+    expect((await app.inject({ url: '/secured', token })).status).toBe(200)
     clock.ahead = 3_700_000
-    expect((await app.inject({ url: '/own', token })).status).toBe(401)
+    expect((await app.inject({ url: '/secured', token })).status).toBe(401)
     await app.close()
   })
 
@@ -82,18 +82,18 @@ describe('Clock', () => {
         headers: cookie === undefined ? {} : { cookie },
       })
     const cookie = (await visit()).headers['set-cookie']?.split(';')[0]
-    expect((await visit(cookie)).json()).toEqual({ seen: true })
+    expect((await visit(cookie)).json()).toEqual({ visited: true })
     clock.ahead = 7_300_000
-    expect((await visit(cookie)).json()).toEqual({ seen: false })
+    expect((await visit(cookie)).json()).toEqual({ visited: false })
     await app.close()
   })
 
   it('expires cached responses', async () => {
     const { app, clock } = await start()
-    const first = (await app.inject('/kept')).json()
-    expect((await app.inject('/kept')).json()).toEqual(first)
+    const first = (await app.inject('/cached')).json()
+    expect((await app.inject('/cached')).json()).toEqual(first)
     clock.ahead = 61_000
-    expect((await app.inject('/kept')).json()).not.toEqual(first)
+    expect((await app.inject('/cached')).json()).not.toEqual(first)
     await app.close()
   })
 

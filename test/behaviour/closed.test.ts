@@ -50,10 +50,14 @@ let app: Application
 
 async function start(
   options: BootstrapOptions,
-  figures: MetricsOptions = {},
+  metricsOptions: MetricsOptions = {},
   variables: { [name: string]: string } = {},
 ) {
-  @Module({ controllers: [Pages], records: [Lamp], imports: [metrics(figures), health(), mcp()] })
+  @Module({
+    controllers: [Pages],
+    records: [Lamp],
+    imports: [metrics(metricsOptions), health(), mcp()],
+  })
   class AppModule {}
   lines.length = 0
   app = await bootstrap(AppModule, {
@@ -85,7 +89,7 @@ const status = async (url: string, token?: string): Promise<number> =>
   (await app.inject({ url, headers: html, ...(token === undefined ? {} : { token }) })).status
 
 describe('Closed', () => {
-  const doors = [
+  const publicPaths = [
     '/swagger',
     '/swagger/page.js',
     '/swagger/openapi.json',
@@ -96,7 +100,7 @@ describe('Closed', () => {
   it('Closed: documentation, OpenAPI document, IDE and metrics need a token too', async () => {
     await start({ auth: { closed: true } })
     const token = await app.get(Auth).getToken({ sub: 'ann' })
-    for (const url of ['/pages', ...doors]) {
+    for (const url of ['/pages', ...publicPaths]) {
       expect([url, await status(url)]).toEqual([url, 401])
       expect([url, await status(url, token)]).toEqual([url, 200])
     }
@@ -108,13 +112,13 @@ describe('Closed', () => {
   it('Closed: each of them can be made public', async () => {
     const docs = { secured: false }
     await start({ auth: { closed: true }, docs, graphql: { ide: true } }, { secured: false })
-    for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
+    for (const url of publicPaths) expect([url, await status(url)]).toEqual([url, 200])
     expect((await app.inject({ url: '/graphql', headers: html })).body).toContain('<html')
   })
 
   it('Closed: without the option they are public', async () => {
     await start({})
-    for (const url of doors) expect([url, await status(url)]).toEqual([url, 200])
+    for (const url of publicPaths) expect([url, await status(url)]).toEqual([url, 200])
     expect(lines.filter(({ message }) => message.startsWith('Everybody may'))).toEqual([])
   })
 
@@ -128,7 +132,7 @@ describe('Closed', () => {
     const [line, ...more] = lines.filter(({ message }) => message.startsWith('Everybody may'))
     expect(more).toEqual([])
     expect(line?.message.split('\n')).toHaveLength(1)
-    const said = line?.open?.join('\n') ?? ''
+    const listed = line?.open?.join('\n') ?? ''
     for (const one of [
       'GET /pages',
       'GET /metrics',
@@ -140,9 +144,9 @@ describe('Closed', () => {
       'any origin (CORS)',
       'POST /mcp',
     ])
-      expect(said).toContain(one)
+      expect(listed).toContain(one)
     // Routes that only modules use, such as the tools of records.
-    expect(said).not.toContain('~')
+    expect(listed).not.toContain('~')
   })
 
   it('Closed: the line lists what is public in spite of the option', async () => {
@@ -153,11 +157,11 @@ describe('Closed', () => {
       {},
       { NODE_ENV: 'production' },
     )
-    const said =
+    const listed =
       lines.find(({ message }) => message.startsWith('Everybody may'))?.open?.join('\n') ?? ''
-    expect(said).toContain('GET /pages/open')
-    expect(said).toContain('https://shop.example')
+    expect(listed).toContain('GET /pages/open')
+    expect(listed).toContain('https://shop.example')
     for (const one of ['GET /pages,', '/metrics', '/swagger', 'Lamp', '/graphql'])
-      expect(said).not.toContain(one)
+      expect(listed).not.toContain(one)
   })
 })

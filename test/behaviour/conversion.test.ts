@@ -10,7 +10,7 @@ import {
   Post,
   type Application,
 } from '../../src/index.js'
-import { faultsOf } from './answers.js'
+import { fieldErrorsOf } from './error-responses.js'
 import { Line, Order, order } from './orders.js'
 
 class Search {
@@ -27,14 +27,14 @@ class Note {
   @Field('json', { optional: true }) data?: unknown
 }
 
-let seen: unknown
+let received: unknown
 
 @Controller
 class TextController {
   @Post('/orders')
   @NoAuth
   create(body: Order) {
-    seen = body
+    received = body
     return { isOrder: body instanceof Order, isLine: body.lines[0] instanceof Line }
   }
 
@@ -109,7 +109,7 @@ describe('Validation of text', () => {
     ['colour=red', 'colour', 'unknown'],
   ])('Conversion: ?%s is 400 and names %s', async (query, path, code) => {
     const answer = await app.inject(`/search?${query}`)
-    expect(faultsOf(answer)).toMatchObject([{ path, code }])
+    expect(fieldErrorsOf(answer)).toMatchObject([{ path, code }])
   })
 
   it('Conversion: an undeclared query stays text', async () => {
@@ -120,7 +120,7 @@ describe('Validation of text', () => {
     'Conversion: %j in a form is refused for a json field',
     async (data) => {
       const answer = await app.inject({ url: '/note', form: { name: 'x', data } })
-      expect(faultsOf(answer)).toMatchObject([{ path: 'data', code: 'type' }])
+      expect(fieldErrorsOf(answer)).toMatchObject([{ path: 'data', code: 'type' }])
     },
   )
 
@@ -135,9 +135,9 @@ describe('Validation of text', () => {
       isOrder: true,
       isLine: true,
     })
-    expect(seen).toEqual({ ...order, gift: true })
+    expect(received).toEqual({ ...order, gift: true })
     const wrong = await app.inject({ url: '/orders', form: { ...form, gift: 'yes', lines: '{' } })
-    expect(faultsOf(wrong).map(({ path, code }) => `${path} ${code}`)).toEqual([
+    expect(fieldErrorsOf(wrong).map(({ path, code }) => `${path} ${code}`)).toEqual([
       'lines.0 type',
       'gift type',
     ])

@@ -67,14 +67,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-interface Asked {
+interface RequestParts {
   readonly method?: string
   readonly base?: string
   readonly headers?: Record<string, string>
   readonly json?: unknown
 }
 
-function ask(path: string, { method = 'GET', base = origin, headers, json }: Asked = {}) {
+function send(path: string, { method = 'GET', base = origin, headers, json }: RequestParts = {}) {
   const body = json === undefined ? {} : { body: JSON.stringify(json) }
   const type: Record<string, string> =
     json === undefined ? {} : { 'content-type': 'application/json' }
@@ -87,7 +87,7 @@ const old = (): string => token({ iat: now() - 590, exp: now() + 10, jti: 'old' 
 
 describe('the cookie of a sign-in', () => {
   it('is HttpOnly, Lax, only for this host and, over https, Secure', async () => {
-    const { headers } = await ask('/login', { method: 'POST' })
+    const { headers } = await send('/login', { method: 'POST' })
     const token = headers.get('freshtoken') ?? ''
     expect(headers.get('set-cookie')).toMatch(
       /^__Host-app_token=[\w.-]+; Max-Age=3\d{3}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -97,7 +97,7 @@ describe('the cookie of a sign-in', () => {
   })
 
   it('has no prefix and no Secure over http', async () => {
-    const { headers } = await ask('/login', { method: 'POST', base: 'http://shop.example' })
+    const { headers } = await send('/login', { method: 'POST', base: 'http://shop.example' })
     expect(headers.get('set-cookie')).toMatch(
       /^app_token=[\w.-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
     )
@@ -116,7 +116,7 @@ describe('the cookie of a sign-in', () => {
 
 describe('a read by cookie', () => {
   it('is accepted, and its response is private and varies by cookie', async () => {
-    const answer = await ask('/me', { headers: { cookie: secure(token()) } })
+    const answer = await send('/me', { headers: { cookie: secure(token()) } })
     expect(await answer.json()).toEqual({ sub: 'ada', by: 'token' })
     expect(answer.headers.get('cache-control')).toBe('private, no-store')
     expect(answer.headers.get('vary')).toBe('Authorization, Cookie')
@@ -124,7 +124,7 @@ describe('a read by cookie', () => {
 
   it('is accepted from links of other sites', async () => {
     const headers = { cookie: secure(token()), 'sec-fetch-site': 'cross-site' }
-    expect((await ask('/me', { headers })).status).toBe(200)
+    expect((await send('/me', { headers })).status).toBe(200)
   })
 
   it.each([
@@ -143,42 +143,42 @@ describe('a read by cookie', () => {
     { cookie: 'the prefix in another case', text: () => secure(token()).replace('H', 'h') },
     { cookie: 'another name with the same end', text: () => `x${secure(token())}` },
   ])('is 401 with $cookie', async ({ text }) => {
-    expect((await ask('/me', { headers: { cookie: text() } })).status).toBe(401)
+    expect((await send('/me', { headers: { cookie: text() } })).status).toBe(401)
   })
 
   it('ignores the name with prefix over http', async () => {
     const headers = { cookie: secure(token()) }
-    expect((await ask('/me', { base: 'http://shop.example', headers })).status).toBe(401)
+    expect((await send('/me', { base: 'http://shop.example', headers })).status).toBe(401)
   })
 
   it('clears a cookie whose token has expired', async () => {
     const expired = token({ exp: now() - 60 })
-    const { headers, status } = await ask('/me', { headers: { cookie: secure(expired) } })
+    const { headers, status } = await send('/me', { headers: { cookie: secure(expired) } })
     expect(status).toBe(401)
     expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0; Path=\/;/)
   })
 
   it('ignores the cookie if there is an Authorization header', async () => {
     const headers = { cookie: secure(token()), authorization: 'Bearer nonsense' }
-    const answer = await ask('/me', { headers })
+    const answer = await send('/me', { headers })
     expect(answer.status).toBe(401)
     expect(answer.headers.get('set-cookie')).toBeNull()
     const other = { cookie: secure(token()), authorization: `Bearer ${token({ sub: 'bob' })}` }
-    expect(await (await ask('/me', { headers: other })).json()).toMatchObject({ sub: 'bob' })
+    expect(await (await send('/me', { headers: other })).json()).toMatchObject({ sub: 'bob' })
   })
 })
 
 describe('rotation', () => {
   it('sends the next token in the cookie if the token came in the cookie', async () => {
-    const { headers } = await ask('/me', { headers: { cookie: secure(old()) } })
+    const { headers } = await send('/me', { headers: { cookie: secure(old()) } })
     expect(headers.get('freshtoken')).toBeNull()
     const fresh = /^__Host-app_token=([\w.-]+);/.exec(headers.get('set-cookie') ?? '')?.[1]
-    expect((await ask('/me', { headers: { cookie: secure(fresh ?? '') } })).status).toBe(200)
+    expect((await send('/me', { headers: { cookie: secure(fresh ?? '') } })).status).toBe(200)
   })
 
   it('sends the next token in FreshToken if the token came in the header', async () => {
     const headers = { cookie: secure(token()), authorization: `Bearer ${old()}` }
-    const answer = await ask('/me', { headers })
+    const answer = await send('/me', { headers })
     expect(answer.headers.get('freshtoken')).toEqual(expect.any(String))
     expect(answer.headers.get('set-cookie')).toBeNull()
   })
@@ -186,7 +186,7 @@ describe('rotation', () => {
 
 describe('rotation and pages of other sites', () => {
   const write = (headers: Record<string, string>) =>
-    ask('/notes', { method: 'POST', json: {}, headers })
+    send('/notes', { method: 'POST', json: {}, headers })
 
   it('a write from another site gets no next token and clears no cookie', async () => {
     for (const cookie of [secure(old()), secure(token({ exp: now() - 60 })), secure('nonsense')]) {
@@ -214,20 +214,20 @@ describe('rotation and pages of other sites', () => {
   it('requests that run during a sign-out get no valid token', async () => {
     const cookie = secure(token({ iat: now() - 590, exp: now() + 10, jti: 'leaves' }))
     const [reads, out] = await Promise.all([
-      Promise.all([1, 2, 3].map(() => ask('/me', { headers: { cookie } }))),
-      ask('/logout', { method: 'POST', headers: { ...page, cookie } }),
+      Promise.all([1, 2, 3].map(() => send('/me', { headers: { cookie } }))),
+      send('/logout', { method: 'POST', headers: { ...page, cookie } }),
     ])
     expect(out.headers.get('set-cookie')).toContain('Max-Age=0')
     for (const { headers } of reads) {
       const [next = ''] = (headers.get('set-cookie') ?? '').split(';')
-      expect((await ask('/me', { headers: { cookie: next } })).status).toBe(401)
+      expect((await send('/me', { headers: { cookie: next } })).status).toBe(401)
     }
   })
 })
 
 describe('a write by cookie', () => {
   const write = (headers: Record<string, string>, cookie = secure(token())) =>
-    ask('/notes', { method: 'POST', json: { n: 1 }, headers: { ...headers, cookie } })
+    send('/notes', { method: 'POST', json: { n: 1 }, headers: { ...headers, cookie } })
 
   it.each([
     { from: 'a page of the same origin', headers: page },
@@ -277,38 +277,38 @@ describe('a write by cookie', () => {
 
   it('is not checked with an Authorization header or on a public route', async () => {
     const headers = { authorization: `Bearer ${token()}`, cookie: secure(token()) }
-    expect((await ask('/notes', { method: 'POST', json: {}, headers })).status).toBe(200)
-    const hook = await ask('/hook', { method: 'POST', headers: { cookie: secure(token()) } })
+    expect((await send('/notes', { method: 'POST', json: {}, headers })).status).toBe(200)
+    const hook = await send('/hook', { method: 'POST', headers: { cookie: secure(token()) } })
     expect(await hook.json()).toEqual({ user: null })
   })
 
   it('that revokes its token clears the cookie', async () => {
     const cookie = secure(token({ jti: 'signed-out' }))
-    const answer = await ask('/logout', { method: 'POST', headers: { ...page, cookie } })
+    const answer = await send('/logout', { method: 'POST', headers: { ...page, cookie } })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0;/)
-    expect((await ask('/me', { headers: { cookie } })).status).toBe(401)
+    expect((await send('/me', { headers: { cookie } })).status).toBe(401)
   })
 
   it('is accepted behind a proxy that ends TLS', async () => {
-    await using behind = await startGated({ trustProxy: true, auth: { cookie: true } })
+    await using proxied = await startGated({ trustProxy: true, auth: { cookie: true } })
     const headers = {
       host: 'shop.example',
       origin,
       'x-forwarded-proto': 'https',
       cookie: secure(token()),
     }
-    expect((await behind.inject({ url: '/items', json: {}, headers })).status).toBe(200)
+    expect((await proxied.inject({ url: '/items', json: {}, headers })).status).toBe(200)
   })
 })
 
 describe('GraphQL by cookie', () => {
   const post = (query: string, headers: Record<string, string>) =>
-    ask('/graphql', { method: 'POST', json: { query }, headers })
+    send('/graphql', { method: 'POST', json: { query }, headers })
 
   it('reads by GET, and by POST from a page of the same origin', async () => {
     const headers = { cookie: secure(token()) }
-    expect(await (await ask('/graphql?query={me}', { headers })).json()).toEqual({
+    expect(await (await send('/graphql?query={me}', { headers })).json()).toEqual({
       data: { me: 'ada' },
     })
     expect(await (await post('{ me }', { ...headers, ...page })).json()).toEqual({
@@ -328,26 +328,27 @@ describe('GraphQL by cookie', () => {
 
 describe('with formToken', () => {
   it('a write with both is checked like one with the cookie', async () => {
-    await using both = await startGated({ auth: { cookie: true, formToken: true } })
+    await using combined = await startGated({ auth: { cookie: true, formToken: true } })
     const form = { formToken: token({ sub: 'bob' }) }
-    const ask = (headers: Record<string, string>) => both.inject({ url: '/items', form, headers })
+    const send = (headers: Record<string, string>) =>
+      combined.inject({ url: '/items', form, headers })
     const cookie = `app_token=${token()}`
-    expect((await ask({ cookie })).status).toBe(403)
-    expect((await ask({ cookie, ...page })).status).toBe(200)
-    expect((await ask({})).status).toBe(200)
+    expect((await send({ cookie })).status).toBe(403)
+    expect((await send({ cookie, ...page })).status).toBe(200)
+    expect((await send({})).status).toBe(200)
   })
 })
 
 describe('cookie sign-in behind a proxy that is not configured', () => {
   it('uses the public URL: Secure, only for this host, and writes only from its pages', async () => {
     const more = { publicUrl: 'https://desk.example', listen: false, logger: false, env: {} }
-    await using own = await bootstrap(AppModule, { ...more, auth: { cookie: true } })
-    const login = await own.inject({ method: 'POST', url: '/login' })
+    await using desk = await bootstrap(AppModule, { ...more, auth: { cookie: true } })
+    const login = await desk.inject({ method: 'POST', url: '/login' })
     const cookie = login.headers['set-cookie'] ?? ''
     expect(cookie).toMatch(/^__Host-app_token=[\w.-]+; Max-Age=3\d{3}; Path=\/; HttpOnly; Secure;/)
     const [pair = ''] = cookie.split(';')
     const status = async (headers: object, method = 'GET', url = '/me'): Promise<number> =>
-      (await own.inject({ method, url, headers: { ...headers } })).status
+      (await desk.inject({ method, url, headers: { ...headers } })).status
     expect(await status({ cookie: pair })).toBe(200)
     // A cookie without the prefix could be set by another host of the same domain.
     expect(await status({ cookie: pair.replace('__Host-', '') })).toBe(401)
@@ -416,8 +417,8 @@ describe('a sign-in from another site', () => {
     const silent = (): void => undefined
     const logger = { debug, info: silent, warn: silent, error: silent }
     const options = { listen: false, logger, env, auth: { cookie: true } }
-    await using told = await bootstrap(AppModule, options)
-    await signIn(told, { 'sec-fetch-site': 'cross-site' })
+    await using logging = await bootstrap(AppModule, options)
+    await signIn(logging, { 'sec-fetch-site': 'cross-site' })
     expect(lines).toContainEqual(
       expect.objectContaining({
         status: 403,

@@ -21,7 +21,7 @@ import { mcp } from '../../src/modules/mcp/mcp.js'
 import { throttle } from '../../src/modules/throttle/throttle.js'
 import { tracing } from '../../src/modules/tracing/tracing.js'
 
-const own = 'Origin, X-Requested-With, Content-Type, Accept, Authorization'
+const standardHeaders = 'Origin, X-Requested-With, Content-Type, Accept, Authorization'
 const origin = 'https://shop.example'
 
 @Controller
@@ -38,7 +38,7 @@ class PlainController {
   @Get('/busy') busy() {
     throw new HttpError(503, 'Later.', { headers: { 'retry-after': '3' } })
   }
-  @Get('/own') own() {
+  @Get('/audited') audited() {
     return reply({}).header('X-Audit', '1')
   }
   @Post('/write')
@@ -62,11 +62,15 @@ function start(imports: Imports = [], options: BootstrapOptions = {}) {
 
 type Started = Awaited<ReturnType<typeof start>>
 
-async function allowed(app: Started, asked: string | undefined, url = '/plain'): Promise<unknown> {
+async function allowed(
+  app: Started,
+  requested: string | undefined,
+  url = '/plain',
+): Promise<unknown> {
   const headers = {
     origin,
     'access-control-request-method': 'GET',
-    ...(asked === undefined ? {} : { 'access-control-request-headers': asked }),
+    ...(requested === undefined ? {} : { 'access-control-request-headers': requested }),
   }
   const answer = await app.inject({ method: 'OPTIONS', url, headers })
   expect(answer.status).toBe(204)
@@ -84,15 +88,15 @@ async function exposed(
 
 describe('request headers that a pre-flight allows', () => {
   it.each([
-    [undefined, own],
-    ['content-type, authorization', own],
-    ['x-unknown', own],
-    ['last-event-id', `${own}, Last-Event-ID`],
-    ['authorization,if-none-match,if-match', `${own}, If-Match, If-None-Match`],
-    ['idempotency-key', own],
-  ])('requested %s without modules: %s', async (asked, list) => {
+    [undefined, standardHeaders],
+    ['content-type, authorization', standardHeaders],
+    ['x-unknown', standardHeaders],
+    ['last-event-id', `${standardHeaders}, Last-Event-ID`],
+    ['authorization,if-none-match,if-match', `${standardHeaders}, If-Match, If-None-Match`],
+    ['idempotency-key', standardHeaders],
+  ])('requested %s without modules: %s', async (requested, list) => {
     await using app = await start()
-    expect(await allowed(app, asked)).toBe(list)
+    expect(await allowed(app, requested)).toBe(list)
   })
 
   it.each<[string, Imports, string]>([
@@ -102,21 +106,23 @@ describe('request headers that a pre-flight allows', () => {
     ['a package', [audit()], 'X-Audit-Key'],
   ])('include the headers of %s', async (_, imports, more) => {
     await using app = await start(imports)
-    expect(await allowed(app, undefined)).toBe(`${own}, ${more}`)
-    expect(await allowed(app, 'if-match')).toBe(`${own}, ${more}, If-Match`)
+    expect(await allowed(app, undefined)).toBe(`${standardHeaders}, ${more}`)
+    expect(await allowed(app, 'if-match')).toBe(`${standardHeaders}, ${more}, If-Match`)
     // Other responses have the list of the specification.
     const plain = await app.inject({ url: '/plain', headers: { origin } })
-    expect(plain.headers['access-control-allow-headers']).toBe(own)
+    expect(plain.headers['access-control-allow-headers']).toBe(standardHeaders)
   })
 
   it('include the header of versions', async () => {
     await using app = await start([], { versions: { by: 'header', header: 'X-Shop-Version' } })
-    expect(await allowed(app, undefined)).toBe(`${own}, X-Shop-Version`)
+    expect(await allowed(app, undefined)).toBe(`${standardHeaders}, X-Shop-Version`)
   })
 
   it('are the same for listed origins', async () => {
     await using app = await start([idempotent()], { cors: { origins: [origin] } })
-    expect(await allowed(app, 'last-event-id')).toBe(`${own}, Idempotency-Key, Last-Event-ID`)
+    expect(await allowed(app, 'last-event-id')).toBe(
+      `${standardHeaders}, Idempotency-Key, Last-Event-ID`,
+    )
   })
 })
 
@@ -125,7 +131,7 @@ describe('response headers that scripts may read', () => {
     ['/plain', 'FreshToken'],
     ['/file', 'FreshToken, Content-Disposition, ETag'],
     ['/busy', 'FreshToken, Retry-After'],
-    ['/own', 'FreshToken'],
+    ['/audited', 'FreshToken'],
   ])('name the headers of the response from %s: %s', async (url, list) => {
     await using app = await start()
     expect(await exposed(app, url)).toBe(list)
@@ -142,7 +148,7 @@ describe('response headers that scripts may read', () => {
 
   it('include the headers of a package, each once', async () => {
     await using app = await start([audit()], { cors: { exposedHeaders: ['ETag'] } })
-    expect(await exposed(app, '/own')).toBe('FreshToken, ETag, X-Audit')
+    expect(await exposed(app, '/audited')).toBe('FreshToken, ETag, X-Audit')
     expect(await exposed(app, '/file')).toBe('FreshToken, ETag, Content-Disposition')
   })
 
@@ -178,9 +184,9 @@ describe('cors: false', () => {
   it('OPTIONS is 204 with Allow for a known path, and 404 for an unknown one', async () => {
     await using app = await start([], { cors: false })
     const headers = { origin, 'access-control-request-method': 'GET' }
-    const known = await app.inject({ method: 'OPTIONS', url: '/plain', headers })
-    expect([known.status, known.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS'])
-    expect(known.headers).not.toHaveProperty('access-control-allow-origin')
+    const existing = await app.inject({ method: 'OPTIONS', url: '/plain', headers })
+    expect([existing.status, existing.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS'])
+    expect(existing.headers).not.toHaveProperty('access-control-allow-origin')
     const unknown = await app.inject({ method: 'OPTIONS', url: '/nothing', headers })
     expect(unknown.status).toBe(404)
   })

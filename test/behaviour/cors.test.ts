@@ -1,7 +1,7 @@
 /** Source: specification, Authentication 8; decisions, CORS and cookies. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
-import { give, startAnswers } from './answer-application.js'
+import { setResult, startAnswers } from './result-application.js'
 
 let app: Application
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('CORS on every response', () => {
-  // Responses also expose those of their headers that pages cannot read by default.
+  // Responses also expose their headers that pages cannot read by default.
   const named: Readonly<Record<string, string>> = {
     '/file/a.txt 200': 'FreshToken, ETag',
     '/file/a.txt 206': 'FreshToken, ETag, Content-Range',
@@ -58,7 +58,7 @@ describe('CORS on every response', () => {
   ]
 
   it.each(kinds)('Authentication 8: %s (%d) has the CORS headers', async (_, status, request) => {
-    give({ a: 1 })
+    setResult({ a: 1 })
     const answer = await app.inject(request)
     const exposed = named[`${request.url} ${status}`] ?? 'FreshToken'
     const headers = { ...cors, 'access-control-expose-headers': exposed }
@@ -92,12 +92,12 @@ describe('CORS on every response', () => {
       ['/redirect', 302],
       ['/file/a.txt', 200],
     ] as const) {
-      const known = await listed.inject({ url, headers: { origin: 'https://shop.example' } })
-      expect([known.status, known.headers['access-control-allow-origin']]).toEqual([
+      const allowed = await listed.inject({ url, headers: { origin: 'https://shop.example' } })
+      expect([allowed.status, allowed.headers['access-control-allow-origin']]).toEqual([
         status,
         'https://shop.example',
       ])
-      expect(known.headers.vary).toBe('Origin')
+      expect(allowed.headers.vary).toBe('Origin')
       const other = await listed.inject({ url, headers: { origin: 'https://evil.example' } })
       expect([other.headers['access-control-allow-origin'], other.headers.vary]).toEqual([
         undefined,

@@ -13,22 +13,22 @@ import {
 } from '../../src/index.js'
 import { Line, Order, order } from './orders.js'
 
-class Fault {
+class Failure {
   @Field('string') error!: string
 }
 
-let given: unknown
+let returned: unknown
 
 @Controller
 class OutputController {
   @Get('/one', { returns: Order })
   one() {
-    return given
+    return returned
   }
 
   @Get('/list', { returns: [Order] })
   list() {
-    return given
+    return returned
   }
 
   @Get('/page', { returns: Page.of(Line) })
@@ -36,9 +36,9 @@ class OutputController {
     return { items: [{ sku: 'ab', qty: 1, cost: 3 }], total: 9, limit: 1, offset: 0, sql: 'x' }
   }
 
-  @Get('/either', { returns: { 200: Line, 404: Fault } })
+  @Get('/either', { returns: { 200: Line, 404: Failure } })
   either() {
-    return given
+    return returned
   }
 }
 
@@ -57,19 +57,19 @@ describe('Declared output', () => {
   const sent = { id: 7, customer: 'Ada', price: 9.5, lines: order.lines, gift: false }
 
   it('returns: only declared fields are sent, with read-only and without hidden ones', async () => {
-    given = stored
+    returned = stored
     expect((await app.inject('/one')).json()).toEqual(sent)
-    given = reply({ ...stored, lines: [{ sku: 'ab', qty: 2, cost: 1 }] }, 201)
+    returned = reply({ ...stored, lines: [{ sku: 'ab', qty: 2, cost: 1 }] }, 201)
     const answer = await app.inject('/one')
     expect([answer.status, answer.json()]).toEqual([201, sent])
-    given = Promise.resolve(stored)
+    returned = Promise.resolve(stored)
     expect((await app.inject('/one')).json()).toEqual(sent)
   })
 
   it('returns: a list is mapped item by item', async () => {
-    given = [stored, stored]
+    returned = [stored, stored]
     expect((await app.inject('/list')).json()).toEqual([sent, sent])
-    given = []
+    returned = []
     expect((await app.inject('/list')).json()).toEqual([])
   })
 
@@ -83,23 +83,23 @@ describe('Declared output', () => {
   })
 
   it('returns: the class is chosen by status', async () => {
-    given = { sku: 'ab', qty: 1, cost: 2 }
+    returned = { sku: 'ab', qty: 1, cost: 2 }
     expect((await app.inject('/either')).json()).toEqual({ sku: 'ab', qty: 1 })
-    given = reply({ error: 'Gone.', stack: 'secret' }, 404)
-    const gone = await app.inject('/either')
-    expect([gone.status, gone.json()]).toEqual([404, { error: 'Gone.' }])
-    given = reply({ other: 1 }, 202)
+    returned = reply({ error: 'Gone.', stack: 'secret' }, 404)
+    const missing = await app.inject('/either')
+    expect([missing.status, missing.json()]).toEqual([404, { error: 'Gone.' }])
+    returned = reply({ other: 1 }, 202)
     expect((await app.inject('/either')).json()).toEqual({ other: 1 })
   })
 
   it.each(['/one', '/list', '/either'])('returns: null of %s is 404', async (url) => {
-    given = null
+    returned = null
     const answer = await app.inject(url)
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
   })
 
   it('returns: a returned HttpError is sent as an error', async () => {
-    given = new HttpError(409, 'Taken.')
+    returned = new HttpError(409, 'Taken.')
     const answer = await app.inject('/one')
     expect([answer.status, answer.json()]).toEqual([409, { error: 'Taken.' }])
   })
@@ -107,7 +107,7 @@ describe('Declared output', () => {
   it('returns: a circular object is a masked 500', async () => {
     const line: Record<string, unknown> = { sku: 'ab' }
     line.qty = line
-    given = line
+    returned = line
     const answer = await app.inject('/either')
     expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
   })

@@ -43,7 +43,7 @@ class AtGate extends entering('gate', 'gate') {
 class AtBody extends entering('body', 'body') {}
 class AtHandler extends entering('handler') {}
 
-class Later implements EntryInterceptor {
+class Delayed implements EntryInterceptor {
   async enter(request: HttpRequest) {
     await Promise.resolve()
     if (request.query['refuse'] === 'later') throw new HttpError(409)
@@ -80,12 +80,12 @@ class Refusing implements EntryInterceptor {
   }
 }
 
-const who = requestValue<string>('who')
+const callerName = requestValue<string>('who')
 const other = requestValue<number>('other')
 const Known = createDecorator('Known', (name: string) => ({
   before: 'body',
   enter: (route) => (request) => {
-    who.set(request, `${name} at ${route.path}`)
+    callerName.set(request, `${name} at ${route.path}`)
     other.set(request, 1)
     other.set(request, (other.get(request) ?? 0) + 1)
     request.setHeader('X-Who', 'first')
@@ -102,17 +102,17 @@ class Current implements EntryInterceptor {
 @Use(Refusing)
 @Controller
 class RouteController {
-  @NoAuth @Post('/order') @Use(AtHandler, Later, Around, Both) order(body: unknown) {
+  @NoAuth @Post('/order') @Use(AtHandler, Delayed, Around, Both) order(body: unknown) {
     trail.push('handler')
     return { ok: true, body }
   }
   @Get('/refused') refused() {
     return 1
   }
-  @Get('/known') @Known('ann') known(request: HttpRequest) {
-    return { who: who.get(request), other: other.get(request) }
+  @Get('/known') @Known('ann') identified(request: HttpRequest) {
+    return { callerName: callerName.get(request), other: other.get(request) }
   }
-  @Get('/own') @Known('ann') own() {
+  @Get('/own') @Known('ann') overridden() {
     return reply({}).header('X-Who', 'mine')
   }
   @Get('/current') @Use(Current) current() {
@@ -157,8 +157,8 @@ describe('interceptors with enter', () => {
     const refused = await app.inject('/refused')
     expect([refused.status, refused.headers['x-why']]).toEqual([418, 'tea'])
     expect(refused.headers['x-entered']).toBe('gate')
-    const later = await app.inject({ url: '/order?refuse=later', json: {} })
-    expect(later.status).toBe(409)
+    const delayedRefusal = await app.inject({ url: '/order?refuse=later', json: {} })
+    expect(delayedRefusal.status).toBe(409)
     expect(trail).not.toContain('around')
     const missing = await app.inject('/nowhere')
     expect([missing.status, missing.headers['x-entered']]).toEqual([404, 'gate'])
@@ -166,9 +166,9 @@ describe('interceptors with enter', () => {
 
   it('can be made by decorators, and store values with the request', async () => {
     const app = await start()
-    const known = await app.inject('/known')
-    expect(known.json()).toEqual({ who: 'ann at /known', other: 2 })
-    expect(known.headers['x-who']).toBe('ann')
+    const identified = await app.inject('/known')
+    expect(identified.json()).toEqual({ callerName: 'ann at /known', other: 2 })
+    expect(identified.headers['x-who']).toBe('ann')
     expect((await app.inject('/own')).headers['x-who']).toBe('mine')
     expect((await app.inject('/current')).headers['x-current']).toBe('true')
   })

@@ -40,10 +40,10 @@ class Orders {
   @Get('/broken') broken(): never {
     throw new Error('the password is 5')
   }
-  @Get('/late') late(): never {
+  @Get('/unavailable') unavailable(): never {
     throw new HttpError(503, 'Later', { headers: { 'Retry-After': '7' } })
   }
-  @Get('/own') @Doc({ responses: { 404: { description: 'There is none.' } } }) own(): never {
+  @Get('/custom') @Doc({ responses: { 404: { description: 'There is none.' } } }) custom(): never {
     throw new HttpError(404, 'None', { code: 'NO_ORDER' })
   }
 }
@@ -140,7 +140,7 @@ describe('errors.form', () => {
 
   it('does not change the headers of an error, also if the client accepts problem details', async () => {
     const answer = await app.inject({
-      url: '/orders/late',
+      url: '/orders/unavailable',
       headers: { accept: 'application/problem+json' },
     })
     expect(answer.headers).toMatchObject({
@@ -198,7 +198,7 @@ describe('the document', () => {
     }
     expect(responses['422']).toEqual({ $ref: '#/components/responses/OwnBadRequest' })
     expect(document.components?.responses?.OwnBadRequest).toMatchObject({ content })
-    expect(at(document, '/orders/own', 'get')['404']).toMatchObject({
+    expect(at(document, '/orders/custom', 'get')['404']).toMatchObject({
       description: 'There is none.',
       content,
     })

@@ -1,7 +1,7 @@
 /** Source: decisions, Responses. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { HttpError, type Application, type InjectRequest } from '../../src/index.js'
-import { ask, jsonType, startAnswers } from './answer-application.js'
+import { requestWith, jsonType, startAnswers } from './result-application.js'
 
 const logged: { details: Record<string, unknown>; message: string }[] = []
 const keep = (details: object, message: string): void => {
@@ -24,7 +24,7 @@ describe('Errors', () => {
   })
 
   it('Errors: a returned HttpError does the same', async () => {
-    const answer = await ask(app, new HttpError(404, 'Record not found'))
+    const answer = await requestWith(app, new HttpError(404, 'Record not found'))
     expect([answer.status, answer.json()]).toEqual([404, { error: 'Record not found' }])
   })
 
@@ -38,25 +38,28 @@ describe('Errors', () => {
       Object.assign(new Error('secret'), { status: 404, statusCode: 404 }),
     ],
   ])('Errors: throwing %s is a masked 500', async (_, thrown) => {
-    const answer = await ask(app, () => {
+    const answer = await requestWith(app, () => {
       throw thrown
     })
     expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
     expect(JSON.stringify([answer.headers, answer.body])).not.toContain('secret')
   })
 
-  it.each(['/crash', '/reject'])('Errors: the cause of %s is logged with the request id', async (url) => {
-    logged.length = 0
-    const answer = await app.inject(url)
-    expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
-    const id = answer.headers['x-request-id']
-    expect(id).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
-    expect(logged).toHaveLength(1)
-    expect(logged[0]).toMatchObject({
-      details: { requestId: id, method: 'GET', path: url, err: expect.any(Error) },
-      message: 'request failed',
-    })
-  })
+  it.each(['/crash', '/reject'])(
+    'Errors: the cause of %s is logged with the request id',
+    async (url) => {
+      logged.length = 0
+      const answer = await app.inject(url)
+      expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
+      const id = answer.headers['x-request-id']
+      expect(id).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
+      expect(logged).toHaveLength(1)
+      expect(logged[0]).toMatchObject({
+        details: { requestId: id, method: 'GET', path: url, err: expect.any(Error) },
+        message: 'request failed',
+      })
+    },
+  )
 
   it.each<[string, boolean]>([
     ['order-7:a.b@c', true],
@@ -66,11 +69,11 @@ describe('Errors', () => {
     ['<script>', false],
     ['', false],
     ['id\u007f', false],
-  ])('Errors: the incoming X-Request-Id %j is used: %p', async (id, kept) => {
+  ])('Errors: the incoming X-Request-Id %j is used: %p', async (id, isReused) => {
     const answer = await app.inject({ url: '/crash', headers: { 'x-request-id': id } })
     const sent = answer.headers['x-request-id']
-    expect(sent === id).toBe(kept)
-    expect(sent).toMatch(kept ? /^[\w.:@-]+$/ : /^[\da-f-]{36}$/)
+    expect(sent === id).toBe(isReused)
+    expect(sent).toMatch(isReused ? /^[\w.:@-]+$/ : /^[\da-f-]{36}$/)
   })
 
   const problems: [number, InjectRequest][] = [

@@ -110,7 +110,7 @@ const sendMessage = async (message: string): Promise<number> => {
   return first === 4400 ? 400 : 200
 }
 
-type Door = readonly [name: string, send: (number: string) => Promise<number>]
+type NumberInput = readonly [name: string, send: (number: string) => Promise<number>]
 
 const graphql = async (body: string): Promise<number> => {
   const response = await post('/graphql', body)
@@ -120,7 +120,7 @@ const graphql = async (body: string): Promise<number> => {
 
 const mutation = 'mutation($meta: String!) { createItem(input: { meta: $meta }) { id meta } }'
 
-const doors: readonly Door[] = [
+const inputs: readonly NumberInput[] = [
   ['a body without a class', async (n) => (await post('/plain', `{"a":[${n}]}`)).status],
   ['a field of kind json', async (n) => (await post('/items', `{"meta":{"a":${n}}}`)).status],
   [
@@ -173,7 +173,7 @@ const exact = [
   ...['100000000000000000000000', '0.30000000000000004', '1.7976931348623157e308', '5e-324', '-0'],
 ]
 
-describe.each(doors)('a number in %s', (_name, send) => {
+describe.each(inputs)('a number in %s', (_name, send) => {
   it.each(inexact)('is rejected if it would be rounded: %s', async (number) => {
     expect(await send(number)).toBe(400)
   })

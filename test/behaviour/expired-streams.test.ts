@@ -48,7 +48,7 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true })
 graphql.schema.addSubscription('silence', {
   type: 'String',
   async *subscribe() {
-    for await (const said of silence()) yield { silence: said }
+    for await (const text of silence()) yield { silence: text }
   },
 })
 graphql.registerRoute('/hand-made')
@@ -104,7 +104,7 @@ afterEach(() => {
 afterAll(() => app.close())
 
 /** An open response: the text received so far, and whether it has ended. */
-class Followed {
+class OpenStream {
   text = ''
   isOver = false
   constructor(response: Response) {
@@ -122,7 +122,8 @@ class Followed {
   }
   async until(isSo: (text: string) => boolean): Promise<void> {
     while (!isSo(this.text)) {
-      if (this.isOver || isLeaving) throw new Error(`The expected text did not come. The stream ended with: ${this.text}`)
+      if (this.isOver || isLeaving)
+        throw new Error(`The expected text did not come. The stream ended with: ${this.text}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
@@ -131,7 +132,7 @@ class Followed {
   }
 }
 
-async function follow(path: string, token: string): Promise<Followed> {
+async function openStream(path: string, token: string): Promise<OpenStream> {
   const abort = new AbortController()
   leaving.push(() => {
     abort.abort()
@@ -139,13 +140,13 @@ async function follow(path: string, token: string): Promise<Followed> {
   const headers = { accept: 'text/event-stream', authorization: `Bearer ${token}` }
   const response = await fetch(`${app.url}${path}`, { headers, signal: abort.signal })
   expect(response.status).toBe(200)
-  return new Followed(response)
+  return new OpenStream(response)
 }
 const subscription = (path: string, query: string): string =>
   `${path}?query=${encodeURIComponent(query)}`
 const tokenFor = (expiresIn: string): Promise<string> =>
   app.get(Auth).getToken({ sub: '7' }, { expiresIn })
-const begun = (text: string): boolean => text.includes('begun')
+const hasBegun = (text: string): boolean => text.includes('begun')
 
 it('streams end when their token expires, without waiting for an event, and files do not end', async () => {
   const token = await tokenFor('5m')
@@ -155,55 +156,62 @@ it('streams end when their token expires, without waiting for an event, and file
     '/open',
     subscription('/hand-made', 'subscription { silence }'),
   ]
-  const ending = await Promise.all(paths.map((path) => follow(path, token)))
-  const [whole, operators, longer] = await Promise.all([
-    follow('/file', token),
-    follow('/recent', apiKey),
-    tokenFor('1h').then((other) => follow('/events', other)),
+  const ending = await Promise.all(paths.map((path) => openStream(path, token)))
+  const [fileStream, operators, longer] = await Promise.all([
+    openStream('/file', token),
+    openStream('/recent', apiKey),
+    tokenFor('1h').then((other) => openStream('/events', other)),
   ])
-  await Promise.all([...ending, whole, operators, longer].map((one) => one.until(begun)))
+  await Promise.all([...ending, fileStream, operators, longer].map((one) => one.until(hasBegun)))
   await clock.advance('306s')
   // The public route did not read the token, so its stream is still open.
   for (const place of [0, 1, 3]) await ending[place]?.end()
   expect(ending[2]?.isOver).toBe(false)
-  for (const one of [whole, operators, longer]) expect(one.isOver).toBe(false)
+  for (const one of [fileStream, operators, longer]) expect(one.isOver).toBe(false)
   for (const say of sayMore.splice(0)) say()
   await Promise.all(
-    [whole, operators, longer].map((one) => one.until((text) => text.includes('more'))),
+    [fileStream, operators, longer].map((one) => one.until((text) => text.includes('more'))),
   )
-  const again = await fetch(`${app.url}/events`, { headers: { authorization: `Bearer ${token}` } })
-  expect(again.status).toBe(401)
+  const retried = await fetch(`${app.url}/events`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect(retried.status).toBe(401)
 })
 
 it('streams of routes with `fresh` end with 403 when the sign-in gets too old', async () => {
   const token = await tokenFor('1h')
   const [recent, plain, live] = await Promise.all(
-    ['/recent', '/events', '/live'].map((path) => follow(path, token)),
+    ['/recent', '/events', '/live'].map((path) => openStream(path, token)),
   )
-  await recent?.until(begun)
-  await plain?.until(begun)
+  await recent?.until(hasBegun)
+  await plain?.until(hasBegun)
   await live?.until((text) => text.includes('the same'))
   await clock.advance('5m')
   // Another subscriber of the same live query, with a later sign-in.
-  const other = await follow('/live', await tokenFor('1h'))
+  const other = await openStream('/live', await tokenFor('1h'))
   await other.until((text) => text.includes('the same'))
   await clock.advance('6m')
   await recent?.end()
   await live?.end()
   expect(live?.text).toContain('event: closed\ndata: {"status":403}')
   expect([plain?.isOver, other.isOver]).toEqual([false, false])
-  const again = await fetch(`${app.url}/recent`, { headers: { authorization: `Bearer ${token}` } })
-  expect(again.status).toBe(403)
+  const retried = await fetch(`${app.url}/recent`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  expect(retried.status).toBe(403)
 })
 
 it('streams of records with `fresh` end too, and send no later change', async () => {
   const token = await tokenFor('1h')
   const secrets = app.get(Database).records(Secret)
-  const asked = subscription('/graphql', 'subscription { secretChanged { event secret { word } } }')
+  const changesPath = subscription(
+    '/graphql',
+    'subscription { secretChanged { event secret { word } } }',
+  )
   const [changes, rows, query] = await Promise.all([
-    follow(asked, token),
-    follow('/secrets', token),
-    follow(subscription('/graphql', 'query @live { secrets { word } }'), token),
+    openStream(changesPath, token),
+    openStream('/secrets', token),
+    openStream(subscription('/graphql', 'query @live { secrets { word } }'), token),
   ])
   await rows.until((text) => text.includes('event: live'))
   await secrets.create({ word: 'early' })
@@ -222,7 +230,7 @@ it('a WebSocket ends a subscription whose sign-in is too old, and closes when it
   const messages: string[] = []
   let code = 0
   socket.on('message', (data: Buffer) => messages.push(data.toString()))
-  socket.on('close', (given: number) => (code = given))
+  socket.on('close', (closeCode: number) => (code = closeCode))
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo() && !isLeaving) await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -241,8 +249,8 @@ it('a WebSocket ends a subscription whose sign-in is too old, and closes when it
   }
   const letters = app.get(Database).records(Letter)
   const secrets = app.get(Database).records(Secret)
-  const isTold = (id: string): boolean => messages.some((text) => text.includes(`"id":"${id}"`))
-  while (!(isTold('recent') && isTold('plain')) && !isLeaving) {
+  const isNotified = (id: string): boolean => messages.some((text) => text.includes(`"id":"${id}"`))
+  while (!(isNotified('recent') && isNotified('plain')) && !isLeaving) {
     await letters.create({ text: 'a' })
     await secrets.create({ word: 'a' })
     await new Promise((resolve) => setTimeout(resolve, 50))

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
-import { startAnswers, textType } from './answer-application.js'
+import { startAnswers, textType } from './result-application.js'
 
 let app: Application
 
@@ -44,11 +44,11 @@ describe('Responses, file', () => {
 
   it('Responses, file: an unchanged file is 304', async () => {
     const { headers } = await app.inject('/file/a.txt')
-    const known: Record<string, string>[] = [
+    const conditions: Record<string, string>[] = [
       { 'if-none-match': headers.etag! },
       { 'if-modified-since': headers['last-modified']! },
     ]
-    for (const condition of known) {
+    for (const condition of conditions) {
       const answer = await app.inject({ url: '/file/a.txt', headers: condition })
       expect([answer.status, answer.body, answer.headers['content-type']]).toEqual([
         304,

@@ -1,7 +1,7 @@
 /** Source: decisions, Requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from 'filigree'
-import { expectUnauthorized } from './answers.js'
+import { expectUnauthorized } from './error-responses.js'
 import { apiKey, startGated, token } from './gated-application.js'
 
 let app: Application
@@ -17,7 +17,7 @@ describe('formToken', () => {
     json: { name: 'Lamp', formToken: value },
   })
 
-  it('is removed from the body and is no credential by default', async () => {
+  it('is removed from the body and is not a credential by default', async () => {
     expectUnauthorized(await app.inject(write(apiKey)))
     const answer = await app.inject({ ...write('anything'), token: apiKey })
     expect(answer.json()).toEqual({ body: { name: 'Lamp' } })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldOnce } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -53,7 +53,7 @@ class FormController {
   @Post('/class') one(body: Upload) {
     return body
   }
-  @Post('/both') both(body: Upload, files: UploadedFiles) {
+  @Post('/both') bodyAndFiles(body: Upload, files: UploadedFiles) {
     return { body, files: Object.keys(files) }
   }
   @Post('/drop', { unknownKeys: 'drop' }) drop(body: Upload) {
@@ -226,15 +226,15 @@ it('removes the upload folders of a killed process', async () => {
   const folder = dirname(path)
   const nameOf = (pid: number): string =>
     join(dirname(folder), basename(folder).replace(`-${process.pid}-`, `-${pid}-`))
-  const left = nameOf(spawnSync(process.execPath, ['-e', '']).pid)
+  const staleFolder = nameOf(spawnSync(process.execPath, ['-e', '']).pid)
   const used = nameOf(process.ppid)
-  for (const place of [left, used]) {
+  for (const place of [staleFolder, used]) {
     await mkdir(place)
     await writeFile(join(place, 'file'), 'x')
   }
   await using next = await bootstrap(FormModule, options)
   expect(next.routes.length).toBeGreaterThan(0)
-  while (existsSync(left)) await turn()
+  while (existsSync(staleFolder)) await yieldOnce()
   expect(existsSync(used)).toBe(true)
   const { rm } = await import('node:fs/promises')
   await rm(used, { recursive: true })

@@ -42,7 +42,7 @@ class MoneyController {
 
   @Get('/both')
   @Secured({ roles: ['admin'], fresh: 600, amr: 'mfa' })
-  both(): string {
+  allConditions(): string {
     return 'ok'
   }
 }
@@ -84,7 +84,7 @@ async function statusOf(url: string, token?: string): Promise<number> {
   return (await app.inject({ url, ...(token === undefined ? {} : { token }) })).status
 }
 
-async function ask(query: string, token?: string): Promise<unknown> {
+async function graphql(query: string, token?: string): Promise<unknown> {
   const options = { method: 'POST', url: '/graphql', json: { query } } as const
   return (await app.inject({ ...options, ...(token === undefined ? {} : { token }) })).json()
 }
@@ -112,8 +112,8 @@ it('requires roles, freshness and means of sign-in together', async () => {
   expect(await statusOf('/money/both', await tokenOf({ roles, amr: ['pwd'] }))).toBe(403)
   expect(refusals.at(-1)).toBe('amr mfa is needed, and the token has pwd')
   const before = Math.floor(clock.now() / 1000) - 700
-  const late = await tokenOf({ roles, amr: ['mfa'], auth_time: before })
-  expect(await statusOf('/money/both', late)).toBe(403)
+  const oldToken = await tokenOf({ roles, amr: ['mfa'], auth_time: before })
+  expect(await statusOf('/money/both', oldToken)).toBe(403)
   expect(await statusOf('/money/both', apiKey)).toBe(200)
 })
 
@@ -124,12 +124,12 @@ it('applies to fields and records in crud and GraphQL, in addition to the contro
   })
   expect(created.status).toBe(201)
   const token = await tokenOf()
-  const shown = async (with_?: string): Promise<unknown> =>
+  const readPayment = async (with_?: string): Promise<unknown> =>
     (
       await app.inject({ url: '/payments/1', ...(with_ === undefined ? {} : { token: with_ }) })
     ).json()
-  expect(await shown(token)).toEqual({ id: 1, to: 'Ann', note: 'rent' })
-  expect(await ask('{ payment(id: 1) { note } }', token)).toEqual({
+  expect(await readPayment(token)).toEqual({ id: 1, to: 'Ann', note: 'rent' })
+  expect(await graphql('{ payment(id: 1) { note } }', token)).toEqual({
     data: { payment: { note: 'rent' } },
   })
   expect(await statusOf('/payments?note.eq=rent', token)).toBe(200)
@@ -138,16 +138,16 @@ it('applies to fields and records in crud and GraphQL, in addition to the contro
     403, 200,
   ])
   await clock.advance('11m')
-  expect(await shown(token)).toEqual({ id: 1, to: 'Ann' })
-  expect(await ask('{ payment(id: 1) { note } }', token)).toMatchObject({
+  expect(await readPayment(token)).toEqual({ id: 1, to: 'Ann' })
+  expect(await graphql('{ payment(id: 1) { note } }', token)).toMatchObject({
     data: { payment: { note: null } },
     errors: [{ extensions: { code: 'FORBIDDEN' } }],
   })
   expect(await statusOf('/payments?note.eq=rent', token)).toBe(403)
   // Only the controller requires freshness, not the record.
   expect(await statusOf('/secrets', strong)).toBe(403)
-  expect(await ask('{ secrets { id } }', strong)).toMatchObject({ data: { secrets: [] } })
-  expect(await ask('{ secrets { id } }', token)).toMatchObject({
+  expect(await graphql('{ secrets { id } }', strong)).toMatchObject({ data: { secrets: [] } })
+  expect(await graphql('{ secrets { id } }', token)).toMatchObject({
     errors: [{ extensions: { code: 'FORBIDDEN' } }],
   })
 })
@@ -158,19 +158,21 @@ it('is described in the OpenAPI document and in the GraphQL schema', async () =>
       [path: string]: { get: { description?: string; security: object[]; responses: object } }
     }
   }
-  const both = paths['/money/both']?.get
-  expect(both?.description).toBe(
+  const allConditions = paths['/money/both']?.get
+  expect(allConditions?.description).toBe(
     'Needs a sign-in that is at most 10 minutes old and a sign-in by mfa.',
   )
-  expect(both?.security).toEqual([{ bearerAuth: ['admin', 'fresh:600', 'amr:mfa'] }])
-  expect(Object.keys(both?.responses ?? {})).toContain('403')
+  expect(allConditions?.security).toEqual([{ bearerAuth: ['admin', 'fresh:600', 'amr:mfa'] }])
+  expect(Object.keys(allConditions?.responses ?? {})).toContain('403')
   expect(paths['/secrets']?.get.security).toEqual([{ bearerAuth: ['fresh:600', 'amr:mfa|hwk'] }])
-  const answer = (await ask(
+  const answer = (await graphql(
     '{ secret: __type(name: "Query") { fields { name description } } payment: __type(name: "Payment") { fields { name description } } }',
     apiKey,
   )) as { data: { [type: string]: { fields: { name: string; description: string }[] } } }
-  const said = (type: string, field: string): string | undefined =>
+  const descriptionOf = (type: string, field: string): string | undefined =>
     answer.data[type]?.fields.find(({ name }) => name === field)?.description
-  expect(said('payment', 'note')).toContain('Needs a sign-in that is at most 10 minutes old.')
-  expect(said('secret', 'secrets')).toContain('Needs a sign-in by mfa or hwk.')
+  expect(descriptionOf('payment', 'note')).toContain(
+    'Needs a sign-in that is at most 10 minutes old.',
+  )
+  expect(descriptionOf('secret', 'secrets')).toContain('Needs a sign-in by mfa or hwk.')
 })

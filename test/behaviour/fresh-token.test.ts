@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import type { Application, InjectResponse } from 'filigree'
-import { expectUnauthorized } from './answers.js'
+import { expectUnauthorized } from './error-responses.js'
 import { apiKey, now, publicPem, startGated, token } from './gated-application.js'
 
 let app: Application

@@ -55,12 +55,12 @@ class ItemController {
   @Get('/admin') @Secured('admin') admin(): object {
     return { ok: true }
   }
-  @Get('/both') @Secured({ roles: ['admin', 'audit'], all: true }) both(): object {
+  @Get('/both') @Secured({ roles: ['admin', 'audit'], all: true }) allRoles(): object {
     return { ok: true }
   }
   @Get('/of/<sub>')
   @Secured((claims, request) => claims?.sub === request.params.sub)
-  own(sub: string): object {
+  bySubject(sub: string): object {
     return { sub }
   }
   @Get('/broken') @Secured broken(): never {

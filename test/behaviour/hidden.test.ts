@@ -15,7 +15,7 @@ import {
 
 class Address {
   @Field('string') city!: string
-  @Field('string', { hidden: true }) door!: string
+  @Field('string', { hidden: true }) flat!: string
 }
 
 @Record()
@@ -33,17 +33,17 @@ class Lamp {
 }
 
 /** Not a record, and not declared by a route. */
-class Guest {
+class Visitor {
   @Field('string') name = 'Ada'
   @Field('string', { hidden: true }) hash = 'secret'
   since = 1843
 }
 
-class Known extends Guest {
+class Known extends Visitor {
   @Field('string') declare hash: string
 }
 
-class Spoken extends Guest {
+class Spoken extends Visitor {
   toJSON() {
     return `${this.name} has ${this.hash.length} letters`
   }
@@ -74,17 +74,17 @@ class UserController {
 
   @Get('/guests')
   guests() {
-    return [new Guest(), new Known(), new Spoken()]
+    return [new Visitor(), new Known(), new Spoken()]
   }
 
   @Get('/reply')
   reply() {
-    return reply(new Guest(), 202)
+    return reply(new Visitor(), 202)
   }
 
   @Get('/events')
   events() {
-    return events([{ data: new Guest() }])
+    return events([{ data: new Visitor() }])
   }
 }
 
@@ -96,7 +96,7 @@ let app: Application
 beforeAll(async () => {
   const options = { listen: false, logger: false, database: 'sqlite::memory:', env: {} }
   app = await bootstrap(UserModule, options)
-  const address = Object.assign(new Address(), { city: 'London', door: '7b' })
+  const address = Object.assign(new Address(), { city: 'London', flat: '7b' })
   await app.get(Database).records(User).create({ name: 'Ada', hash: 'secret', address })
 })
 afterAll(() => app.close())
@@ -105,7 +105,7 @@ const json = async (path: string): Promise<unknown> => (await app.inject(path)).
 
 describe('Hidden', () => {
   const user = { id: 1, name: 'Ada', address: { city: 'London' } }
-  const guest = { name: 'Ada', since: 1843 }
+  const visitor = { name: 'Ada', since: 1843 }
 
   it('hidden: properties of a record are not sent if the route declares no output', async () => {
     expect(await json('/user')).toEqual(user)
@@ -117,11 +117,11 @@ describe('Hidden', () => {
 
   it('hidden: properties of other classes are not sent, unless a subclass shows them or has toJSON', async () => {
     expect(await json('/guests')).toEqual([
-      guest,
-      { ...guest, hash: 'secret' },
+      visitor,
+      { ...visitor, hash: 'secret' },
       'Ada has 6 letters',
     ])
-    expect(await json('/reply')).toEqual(guest)
+    expect(await json('/reply')).toEqual(visitor)
   })
 
   it('hidden: the field that softDelete adds is not sent', async () => {
@@ -134,7 +134,7 @@ describe('Hidden', () => {
 
   it('hidden: repositories return them', async () => {
     const found = await app.get(Database).records(User).find(1)
-    expect([found?.hash, found?.address.door]).toEqual(['secret', '7b'])
+    expect([found?.hash, found?.address.flat]).toEqual(['secret', '7b'])
     expect(Object.keys(found ?? {})).toContain('hash')
   })
 })

@@ -10,7 +10,7 @@ import {
   type Application,
   type InjectResponse,
 } from '../../src/index.js'
-import { faultsOf } from './answers.js'
+import { fieldErrorsOf } from './error-responses.js'
 import { Order, order } from './orders.js'
 
 class Tree {
@@ -49,12 +49,12 @@ const post = (url: string, json: unknown): Promise<InjectResponse> => app.inject
 describe('Hostile bodies', () => {
   it('Errors: at most 50 are reported', async () => {
     const wrong = Array.from({ length: 1000 }, () => ({ sku: 1, qty: 'x' }))
-    const faults = faultsOf(await post('/orders', { ...order, lines: wrong }))
-    expect(faults).toHaveLength(50)
-    expect(faults[49]).toMatchObject({ path: 'lines.24.qty' })
+    const errors = fieldErrorsOf(await post('/orders', { ...order, lines: wrong }))
+    expect(errors).toHaveLength(50)
+    expect(errors[49]).toMatchObject({ path: 'lines.24.qty' })
     const unknown = (length: number): object =>
       Object.fromEntries(Array.from({ length }, (_, key) => [`k${key}`, 1]))
-    expect(faultsOf(await post('/orders', { ...order, ...unknown(900) }))).toHaveLength(50)
+    expect(fieldErrorsOf(await post('/orders', { ...order, ...unknown(900) }))).toHaveLength(50)
     const refused = await post('/orders', { ...order, ...unknown(5000) })
     expect([refused.status, refused.json()]).toEqual([
       400,
@@ -85,7 +85,7 @@ describe('Hostile bodies', () => {
     ['a megabyte of digits', { ...order, due: '9'.repeat(900_000) }],
   ])('Validation: %s is 400, and is not repeated in the response', async (_, body) => {
     const answer = await post('/orders', body)
-    expect(faultsOf(answer).length).toBeGreaterThan(0)
+    expect(fieldErrorsOf(answer).length).toBeGreaterThan(0)
     expect(answer.body.length).toBeLessThan(20_000)
   })
 

@@ -149,21 +149,21 @@ describe('the order', () => {
 
 describe('instances', () => {
   it('are created once, with onStart, onStop and override, without being listed as providers', async () => {
-    const seen: string[] = []
+    const observed: string[] = []
     class Clock {
       readonly now = 7
     }
     class Counting implements Interceptor {
       static inject = [Clock]
-      static made = 0
+      static created = 0
       constructor(readonly clock: Clock) {
-        Counting.made++
+        Counting.created++
       }
       onStart() {
-        seen.push('start')
+        observed.push('start')
       }
       onStop() {
-        seen.push('stop')
+        observed.push('stop')
       }
       async intercept(_request: HttpRequest, next: Next) {
         return { clock: this.clock.now, value: await next() }
@@ -185,13 +185,13 @@ describe('instances', () => {
     class CountedModule {}
 
     const app = await bootstrap(CountedModule, quiet)
-    expect(Counting.made).toBe(1)
+    expect(Counting.created).toBe(1)
     expect((await app.inject('/counted/a')).json()).toEqual({
       clock: 7,
       value: { clock: 7, value: 1 },
     })
     await app.close()
-    expect(seen).toEqual(['start', 'stop'])
+    expect(observed).toEqual(['start', 'stop'])
 
     const fake: Interceptor = { intercept: (_request, next) => next() }
     await using replaced = await bootstrap(CountedModule, {
@@ -202,10 +202,10 @@ describe('instances', () => {
   })
 
   it('applies is called once for each route at the start', async () => {
-    const asked: string[] = []
+    const checkedRoutes: string[] = []
     class Picky implements Interceptor {
       applies(route: RouteInfo) {
-        asked.push(`${route.method} ${route.path}`)
+        checkedRoutes.push(`${route.method} ${route.path}`)
         return route.path !== '/open'
       }
       intercept() {
@@ -227,10 +227,10 @@ describe('instances', () => {
     @Module({ controllers: [PickyController] })
     class PickyModule {}
     await using app = await bootstrap(PickyModule, quiet)
-    expect(asked).toEqual(['GET /open', 'GET /closed'])
+    expect(checkedRoutes).toEqual(['GET /open', 'GET /closed'])
     expect((await app.inject('/open')).body).toBe('open')
     expect((await app.inject('/closed')).body).toBe('intercepted')
-    expect(asked).toHaveLength(2)
+    expect(checkedRoutes).toHaveLength(2)
   })
 
   it('an invalid interceptor stops the start', async () => {
@@ -417,9 +417,9 @@ describe('responses', () => {
     ['/filigree.js', '200 /filigree.js', 'text/javascript; charset=utf-8'],
     ['/docs/client.md', '200 /docs/<path:path>', 'text/markdown; charset=utf-8'],
     ['/answers/file', '200 /answers/file', 'application/json; charset=utf-8'],
-  ])('before the gate sees the final response of %s', async (url, seen, type) => {
+  ])('before the gate sees the final response of %s', async (url, observed, type) => {
     const answer = await app.inject(url)
-    expect(answer.headers.seen).toBe(seen)
+    expect(answer.headers.seen).toBe(observed)
     expect(answer.headers['seen-type']).toBe(type)
     expect(answer.headers['content-type']).toBe(type)
     expect(answer.headers['access-control-allow-origin']).toBe('*')
@@ -475,18 +475,18 @@ describe('responses', () => {
   it('streams pass unchanged, and a replaced stream is closed', async () => {
     const stream = await app.inject('/answers/stream')
     expect([stream.body, stream.headers.seen]).toEqual(['ab', '200 /answers/stream'])
-    const gone = new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       letGo = resolve
     })
     expect((await app.inject('/answers/replaced-stream')).json()).toEqual({ replaced: true })
-    await gone
+    await closed
   })
 
   it('currentRequest is set in a handler after an asynchronous interceptor', async () => {
     expect((await app.inject('/answers/current')).json()).toEqual({ path: '/answers/current' })
   })
 
-  it('HEAD has the headers of GET and no body', async () => {
+  it('HEAD has the headers of GET without a body', async () => {
     const head = await app.inject({ method: 'HEAD', url: '/answers/value' })
     expect([head.status, head.body, head.headers['content-length']]).toEqual([200, '', '7'])
   })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectResponse } from '../../src/index.js'
 import { bodyOf, exchange, statusOf } from '../bootstrap/raw-client.js'
-import { expectError } from './answers.js'
+import { expectError } from './error-responses.js'
 import { form, json, startBodies } from './body-application.js'
 
 let app: Application
@@ -24,9 +24,9 @@ describe('Requests, Limits', () => {
   it.each([json, 'text/plain', form, 'application/octet-stream'])(
     'Requests, Limits: %s of 1 MiB is read, and one more byte is 413',
     async (type) => {
-      const most = ofLength(mebi)
-      expect((await post(type, most)).status).toBe(200)
-      expectError(await post(type, `${most} `), 413, /^The body is larger than 1048576 bytes\.$/)
+      const largest = ofLength(mebi)
+      expect((await post(type, largest)).status).toBe(200)
+      expectError(await post(type, `${largest} `), 413, /^The body is larger than 1048576 bytes\.$/)
     },
   )
 
@@ -41,10 +41,10 @@ describe('Requests, Limits', () => {
 
   it('Requests, Limits: an application can have its own limits', async () => {
     await using strict = await startBodies({ listen: false, limits: { body: '1kb', url: 100 } })
-    const ask = (text: string, url = '/any') => strict.inject({ method: 'POST', url, text })
-    expect((await ask('a'.repeat(1024))).status).toBe(200)
-    expectError(await ask('a'.repeat(1025)), 413, /larger than 1024 bytes/)
-    expect((await ask('a'.repeat(1025), '/large')).status).toBe(200)
+    const send = (text: string, url = '/any') => strict.inject({ method: 'POST', url, text })
+    expect((await send('a'.repeat(1024))).status).toBe(200)
+    expectError(await send('a'.repeat(1025)), 413, /larger than 1024 bytes/)
+    expect((await send('a'.repeat(1025), '/large')).status).toBe(200)
     expectError(await strict.inject(`/any?q=${'a'.repeat(100)}`), 414, /longer than 100 bytes/)
   })
 

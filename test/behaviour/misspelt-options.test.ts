@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import * as face from '../../src/index.js'
+import * as filigree from '../../src/index.js'
 import * as accessLogModule from '../../src/modules/access-log/access-log.js'
 import * as cacheModule from '../../src/modules/cache/cache.js'
 import * as compressModule from '../../src/modules/compress/compress.js'
@@ -56,7 +56,7 @@ const {
   pglite,
   reply,
   oneTime,
-} = face
+} = filigree
 
 /** Options with unknown names. `never`, so that every parameter accepts them. */
 type Odd = never
@@ -71,19 +71,26 @@ class Shelf {
 
 const quiet = { listen: false, logger: false } as const
 
-function moduleOf(options: face.ModuleOptions): new () => object {
+function moduleOf(options: filigree.ModuleOptions): new () => object {
   class Odd {}
   Module(options)(Odd)
   return Odd
 }
 
 /** Starts an application with a module of these options. */
-function start(options: face.ModuleOptions, given: face.BootstrapOptions = {}): Promise<unknown> {
-  return bootstrap(moduleOf(options), { ...quiet, database: 'sqlite::memory:', ...given })
+function start(
+  options: filigree.ModuleOptions,
+  bootstrapOptions: filigree.BootstrapOptions = {},
+): Promise<unknown> {
+  return bootstrap(moduleOf(options), {
+    ...quiet,
+    database: 'sqlite::memory:',
+    ...bootstrapOptions,
+  })
 }
 
 /** Starts an application with one decorated controller method. */
-function startRoute(...decorators: face.AnyDecorator[]): Promise<unknown> {
+function startRoute(...decorators: filigree.AnyDecorator[]): Promise<unknown> {
   class Odd {
     read(): object {
       return {}
@@ -96,7 +103,7 @@ function startRoute(...decorators: face.AnyDecorator[]): Promise<unknown> {
 }
 
 /** Starts an application with a record that has one decorated property. */
-function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions = {}) {
+function startRecord(decorator: filigree.AnyDecorator, options: filigree.RecordOptions = {}) {
   class Odd {}
   Field('id')(Odd.prototype, 'id')
   decorator(Odd.prototype, 'other')
@@ -105,7 +112,7 @@ function startRecord(decorator: face.AnyDecorator, options: face.RecordOptions =
 }
 
 /** Starts an application with a decorated job. */
-function startJob(decorator: face.AnyDecorator): Promise<unknown> {
+function startJob(decorator: filigree.AnyDecorator): Promise<unknown> {
   class Odd {
     run(): void {
       return
@@ -137,7 +144,7 @@ class Work {
 
 const Invitations = oneTime<string>('a', { for: '1h' })
 
-function startResolve(options: face.ResolveOptions): Promise<unknown> {
+function startResolve(options: filigree.ResolveOptions): Promise<unknown> {
   class Odd {
     more(): number {
       return 1
@@ -149,7 +156,7 @@ function startResolve(options: face.ResolveOptions): Promise<unknown> {
   return start({ records: [Odd] })
 }
 
-function startSchema(declare: (graphql: face.GraphQL) => unknown): Promise<unknown> {
+function startSchema(declare: (graphql: filigree.GraphQL) => unknown): Promise<unknown> {
   const graphql = new GraphQL()
   graphql.schema.addQuery('a', { type: 'Int', resolve: () => 1 })
   declare(graphql.registerRoute('/odd'))
@@ -160,8 +167,8 @@ const resolve = (): number => 1
 const one = { type: 'Int' } as const
 
 /** The required options together with the unknown ones. */
-function from(needed: object, odd: Odd): never {
-  return { ...needed, ...(odd as object) } as never
+function from(required: object, odd: Odd): never {
+  return { ...required, ...(odd as object) } as never
 }
 
 let testApp: testingModule.TestApplication
@@ -175,7 +182,7 @@ type Places<Exports> = Readonly<globalThis.Record<keyof Exports, Taking>>
 type Taking = readonly (readonly [place: string, send: Send])[]
 
 /** The main entry. An empty list means that the export takes no options. */
-const index: Places<typeof face> = {
+const index: Places<typeof filigree> = {
   AfterCommit: [],
   AfterWrite: [],
   AfterDelete: [],
@@ -303,7 +310,7 @@ const index: Places<typeof face> = {
     ['inject', (odd) => testApp.app.inject(from({ url: '/' }, odd))],
   ],
   addRecords: [],
-  checkOf: [['', (odd) => face.checkOf(Shelf, odd)]],
+  checkOf: [['', (odd) => filigree.checkOf(Shelf, odd)]],
   connect: [
     ['', (odd) => connect(odd)],
     ['with an address', (odd) => connect('sqlite::memory:', odd)],
@@ -427,9 +434,9 @@ const oidc: Places<typeof oidcModule> = {
     [
       '',
       (odd) => {
-        const told = { name: 'one', issuer: 'https://id.example', clientId: 'desk' }
+        const provider = { name: 'one', issuer: 'https://id.example', clientId: 'desk' }
         const signIn = [Work, 'run'] as const
-        return start({ imports: [oidcModule.oidc(from({ ...told, signIn }, odd))] })
+        return start({ imports: [oidcModule.oidc(from({ ...provider, signIn }, odd))] })
       },
     ],
   ],
@@ -496,7 +503,7 @@ const tracing: Places<typeof tracingModule> = {
 }
 
 const all: readonly (readonly [string, object, Readonly<globalThis.Record<string, Taking>>])[] = [
-  ['filigree', face, index],
+  ['filigree', filigree, index],
   ['filigree/access-log', accessLogModule, accessLog],
   ['filigree/admin', adminModule, admin],
   ['filigree/cache', cacheModule, cache],
@@ -550,17 +557,17 @@ describe('misspelt options', () => {
   it.each(cases)('of %s are refused, with the right name suggested', async (_place, send) => {
     const refusal = await messageOf(send, ['zzzzzzzz'])
     expect(refusal).toContain('"zzzzzzzz"')
-    const known = knownNames(refusal)
-    if (known.length === 0) expect(refusal).toContain('It has none.')
+    const validNames = knownNames(refusal)
+    if (validNames.length === 0) expect(refusal).toContain('It has none.')
     for (const misspell of misspellings) {
-      const odd = known.map(misspell)
-      const told = await messageOf(send, odd)
+      const odd = validNames.map(misspell)
+      const fullRefusal = await messageOf(send, odd)
       // A call reports the first unknown option, a start reports all.
-      const isCall = !told.startsWith('Filigree cannot start')
-      for (const [number, name] of known.entries()) {
-        const said = isCall ? await messageOf(send, [odd[number] ?? '']) : told
-        expect(said).toContain(`"${odd[number]}"`)
-        expect(said).toContain(`Did you mean "${name}"?`)
+      const isCall = !fullRefusal.startsWith('Filigree cannot start')
+      for (const [number, name] of validNames.entries()) {
+        const message = isCall ? await messageOf(send, [odd[number] ?? '']) : fullRefusal
+        expect(message).toContain(`"${odd[number]}"`)
+        expect(message).toContain(`Did you mean "${name}"?`)
       }
     }
   })
@@ -651,7 +658,7 @@ const misspellings: readonly ((name: string) => string)[] = [
 async function messageOf(send: Send, names: readonly string[]): Promise<string> {
   try {
     const done: unknown = await send(Object.fromEntries(names.map((name) => [name, 1])) as Odd)
-    if (done instanceof Object && 'close' in done) await (done as face.Application).close()
+    if (done instanceof Object && 'close' in done) await (done as filigree.Application).close()
   } catch (error) {
     if (error instanceof Error) return error.message
   }

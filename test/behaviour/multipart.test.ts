@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Application, InjectRequest } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
 import { headOf, multipartOf, untilNoFolders } from '../http/bodies/body-server.js'
-import { expectError } from './answers.js'
+import { expectError } from './error-responses.js'
 import { field, file, formType, photo, post, startUploads } from './upload-application.js'
 
 let app: Application
@@ -201,8 +201,12 @@ describe('Requests, Limits of multipart', () => {
     const answer = await lifted.inject(fileOf(22 * mebi))
     expect(answer.json()).toMatchObject({ files: { photo: { size: 22 * mebi } } })
     const limits = { file: '4kb', multipart: '2kb' }
-    await using both = await startUploads({ listen: false, limits })
-    expectError(await both.inject(fileOf(3 * 1024)), 413, /^The body is larger than 2048 bytes\.$/)
+    await using limited = await startUploads({ listen: false, limits })
+    expectError(
+      await limited.inject(fileOf(3 * 1024)),
+      413,
+      /^The body is larger than 2048 bytes\.$/,
+    )
   })
 
   it.each(['announced', 'in chunks'])(

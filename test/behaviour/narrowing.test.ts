@@ -98,8 +98,12 @@ describe('access rules of controllers and endpoints', () => {
     await database.close()
   })
 
-  const ask = async (who: string | undefined, url: string, json?: object): Promise<number> => {
-    const token = who === undefined ? undefined : tokens.get(who)
+  const statusOf = async (
+    callerRoles: string | undefined,
+    url: string,
+    json?: object,
+  ): Promise<number> => {
+    const token = callerRoles === undefined ? undefined : tokens.get(callerRoles)
     const headers: { [name: string]: string } =
       token === undefined ? {} : { authorization: `Bearer ${token}` }
     const method = json === undefined ? 'GET' : 'POST'
@@ -117,37 +121,48 @@ describe('access rules of controllers and endpoints', () => {
     ],
     ['@Secured restricts a public record', '/notices', undefined, [401, 200, 200, 200]],
     ['both lists of roles are required', '/vaults', undefined, [401, 403, 403, 403, 200, 200]],
-    ['both lists of roles are required for a write too', '/vaults', { word: 'a' }, [401, 403, 403, 403, 201, 201]],
-    ['@NoAuth of a record does not open a secured controller', '/wishes', undefined, [401, 403, 403, 200, 200, 403]],
-  ])('%s', async (_what, url, json, wanted) => {
+    [
+      'both lists of roles are required for a write too',
+      '/vaults',
+      { word: 'a' },
+      [401, 403, 403, 403, 201, 201],
+    ],
+    [
+      '@NoAuth of a record does not open a secured controller',
+      '/wishes',
+      undefined,
+      [401, 403, 403, 200, 200, 403],
+    ],
+  ])('%s', async (_what, url, json, expected) => {
     const callers = [undefined, '', 'admin', 'staff', 'staff admin', 'night audit']
     const got: number[] = []
-    for (const caller of callers.slice(0, wanted.length)) got.push(await ask(caller, url, json))
-    expect(got).toEqual(wanted)
+    for (const caller of callers.slice(0, expected.length))
+      got.push(await statusOf(caller, url, json))
+    expect(got).toEqual(expected)
   })
 
   it('the role of an endpoint is required in addition to the rules of records', async () => {
     const create = { query: 'mutation { createNotice(input: { text: "a" }) { id } }' }
     const vaults = { query: '{ vaults { id } }' }
     const wishes = { query: '{ wishs { id } }' }
-    expect(await ask('admin', '/staff', create)).toBe(403)
-    expect(await ask('staff', '/staff', create)).toBe(403)
-    expect(await ask('staff admin', '/staff', create)).toBe(200)
-    expect(await ask('admin', '/staff', vaults)).toBe(403)
-    expect(await ask('staff admin', '/staff', vaults)).toBe(200)
-    expect(await ask(undefined, '/staff', wishes)).toBe(401)
-    expect(await ask('staff', '/staff', wishes)).toBe(200)
+    expect(await statusOf('admin', '/staff', create)).toBe(403)
+    expect(await statusOf('staff', '/staff', create)).toBe(403)
+    expect(await statusOf('staff admin', '/staff', create)).toBe(200)
+    expect(await statusOf('admin', '/staff', vaults)).toBe(403)
+    expect(await statusOf('staff admin', '/staff', vaults)).toBe(200)
+    expect(await statusOf(undefined, '/staff', wishes)).toBe(401)
+    expect(await statusOf('staff', '/staff', wishes)).toBe(200)
   })
 
   it('a custom query with noAuth stays public there', async () => {
-    expect(await ask(undefined, '/staff', { query: '{ hello }' })).toBe(200)
+    expect(await statusOf(undefined, '/staff', { query: '{ hello }' })).toBe(200)
   })
 
   it('an endpoint with noAuth opens no record', async () => {
     const create = { query: 'mutation { createNotice(input: { text: "a" }) { id } }' }
-    expect(await ask(undefined, '/everybody', create)).toBe(401)
-    expect(await ask('staff', '/everybody', create)).toBe(403)
-    expect(await ask(undefined, '/everybody', { query: '{ vaults { id } }' })).toBe(401)
+    expect(await statusOf(undefined, '/everybody', create)).toBe(401)
+    expect(await statusOf('staff', '/everybody', create)).toBe(403)
+    expect(await statusOf(undefined, '/everybody', { query: '{ vaults { id } }' })).toBe(401)
   })
 
   it('the OpenAPI document lists all required roles', async () => {

@@ -51,7 +51,7 @@ class Books {}
 class Letters {}
 
 @Controller('/')
-class Doors {
+class AccountController {
   static inject = [Auth, Database]
   constructor(
     private readonly auth: Auth,
@@ -102,7 +102,7 @@ class Doors {
   @Get('/transaction') async transaction(): Promise<object> {
     return this.database.transaction(async (tx) => ({ count: await tx.records(Book).count() }))
   }
-  @Post('/whole', { transaction: true }) @NoAuth whole(): object {
+  @Post('/whole', { transaction: true }) @NoAuth inTransaction(): object {
     return {}
   }
   @Get('/plain') @Secured plain(): object {
@@ -110,7 +110,7 @@ class Doors {
   }
 }
 
-@Module({ controllers: [Books, Letters, Doors], records: [Book, Letter, Person] })
+@Module({ controllers: [Books, Letters, AccountController], records: [Book, Letter, Person] })
 class AppModule {}
 
 const apiKey = 'operator-0123456789abcdef'
@@ -121,7 +121,7 @@ let server: OwnPostgres
 let app: Application
 let auth: Auth
 /** A token that was verified and cached before the database stops. */
-let known: string
+let cachedToken: string
 let cookie: string
 
 beforeAll(async () => {
@@ -145,7 +145,7 @@ afterAll(async () => {
   await server.close()
 })
 
-interface Asked {
+interface RequestParts {
   readonly method?: string
   readonly token?: string
   readonly cookie?: string
@@ -153,110 +153,113 @@ interface Asked {
   readonly accept?: string
 }
 
-const ask = (url: string, asked: Asked = {}): Promise<InjectResponse> => {
+const send = (url: string, parts: RequestParts = {}): Promise<InjectResponse> => {
   const headers: { [name: string]: string } = {}
-  if (asked.token !== undefined) headers.authorization = `Bearer ${asked.token}`
-  if (asked.cookie !== undefined) headers.cookie = asked.cookie
-  if (asked.accept !== undefined) headers.accept = asked.accept
-  const { method = asked.json === undefined ? 'GET' : 'POST', json } = asked
+  if (parts.token !== undefined) headers.authorization = `Bearer ${parts.token}`
+  if (parts.cookie !== undefined) headers.cookie = parts.cookie
+  if (parts.accept !== undefined) headers.accept = parts.accept
+  const { method = parts.json === undefined ? 'GET' : 'POST', json } = parts
   return app.inject({ method, url, headers, ...(json === undefined ? {} : { json }) })
 }
 
-const graphql = (query: string, asked: Asked = {}): Promise<InjectResponse> =>
-  ask('/graphql', { ...asked, json: { query } })
+const graphql = (query: string, parts: RequestParts = {}): Promise<InjectResponse> =>
+  send('/graphql', { ...parts, json: { query } })
 
 const freshToken = (): Promise<string> => auth.getToken({ sub: 'ada', roles: ['admin'] })
 
 /** Requests that need the database, with their status while it runs. */
-const doors: readonly (readonly [name: string, well: number, go: () => Promise<InjectResponse>])[] =
+const requests: readonly (readonly [
+  name: string,
+  well: number,
+  go: () => Promise<InjectResponse>,
+])[] = [
+  ['a list', 200, () => send('/books')],
+  ['one row', 200, () => send('/books/1')],
+  ['a list of rows that depend on the caller', 200, () => send('/letters', { token: cachedToken })],
+  ['a create', 201, () => send('/books', { token: cachedToken, json: { title: 'Two' } })],
   [
-    ['a list', 200, () => ask('/books')],
-    ['one row', 200, () => ask('/books/1')],
-    ['a list of rows that depend on the caller', 200, () => ask('/letters', { token: known })],
-    ['a create', 201, () => ask('/books', { token: known, json: { title: 'Two' } })],
-    [
-      'an update',
-      200,
-      () => ask('/books/1', { method: 'PATCH', token: known, json: { title: '1' } }),
-    ],
-    ['a delete', 404, () => ask('/books/999', { method: 'DELETE', token: known })],
-    ['a sign-in', 200, () => ask('/sign-in', { json: { name: 'ada', password: 'correct horse' } })],
-    [
-      'a sign-out everywhere',
-      200,
-      () => ask('/sign-out-everywhere', { token: apiKey, json: { sub: 'nobody' } }),
-    ],
-    ['a sign-out', 200, async () => ask('/sign-out', { token: await freshToken(), json: {} })],
-    ['a token that is not cached', 200, async () => ask('/me', { token: await freshToken() })],
-    [
-      'an uncached token on a public route',
-      200,
-      async () => ask('/perhaps', { token: await freshToken() }),
-    ],
-    [
-      'an uncached token in GraphQL',
-      200,
-      async () => graphql('{ __typename }', { token: await freshToken() }),
-    ],
-    ['an existing session', 200, () => ask('/visited', { cookie })],
-    ['a new session', 200, () => ask('/visits')],
-    ['a statement of the application', 200, () => ask('/raw')],
-    ['a transaction of the query builder', 200, () => ask('/raw-transaction')],
-    ['a transaction', 200, () => ask('/transaction')],
-    ['a route in a transaction', 200, () => ask('/whole', { json: {} })],
-    ['a query', 200, () => graphql('{ books { title } }')],
-    ['a query of two fields', 200, () => graphql('{ a: books { title } book(id: 1) { id } }')],
-    [
-      'a query whose document is not cached',
-      200,
-      () => graphql(`{ books(limit: ${Math.ceil(Math.random() * 90)}) { id title } }`),
-    ],
-    ['a query by GET', 200, () => ask('/graphql?query={books{title}}')],
-    [
-      'a query in the new media type',
-      200,
-      () => graphql('{ books { title } }', { accept: 'application/graphql-response+json' }),
-    ],
-    [
-      'a query over an event stream',
-      200,
-      () => graphql('{ books { title } }', { accept: 'text/event-stream' }),
-    ],
-    [
-      'a mutation',
-      200,
-      () => graphql('mutation { createBook(input: { title: "B" }) { id } }', { token: known }),
-    ],
-    [
-      'two mutations',
-      200,
-      () =>
-        graphql(
-          'mutation { a: createBook(input: { title: "B" }) { id } b: createBook(input: { title: "C" }) { id } }',
-          { token: known },
-        ),
-    ],
-  ]
+    'an update',
+    200,
+    () => send('/books/1', { method: 'PATCH', token: cachedToken, json: { title: '1' } }),
+  ],
+  ['a delete', 404, () => send('/books/999', { method: 'DELETE', token: cachedToken })],
+  ['a sign-in', 200, () => send('/sign-in', { json: { name: 'ada', password: 'correct horse' } })],
+  [
+    'a sign-out everywhere',
+    200,
+    () => send('/sign-out-everywhere', { token: apiKey, json: { sub: 'nobody' } }),
+  ],
+  ['a sign-out', 200, async () => send('/sign-out', { token: await freshToken(), json: {} })],
+  ['a token that is not cached', 200, async () => send('/me', { token: await freshToken() })],
+  [
+    'an uncached token on a public route',
+    200,
+    async () => send('/perhaps', { token: await freshToken() }),
+  ],
+  [
+    'an uncached token in GraphQL',
+    200,
+    async () => graphql('{ __typename }', { token: await freshToken() }),
+  ],
+  ['an existing session', 200, () => send('/visited', { cookie })],
+  ['a new session', 200, () => send('/visits')],
+  ['a statement of the application', 200, () => send('/raw')],
+  ['a transaction of the query builder', 200, () => send('/raw-transaction')],
+  ['a transaction', 200, () => send('/transaction')],
+  ['a route in a transaction', 200, () => send('/whole', { json: {} })],
+  ['a query', 200, () => graphql('{ books { title } }')],
+  ['a query of two fields', 200, () => graphql('{ a: books { title } book(id: 1) { id } }')],
+  [
+    'a query whose document is not cached',
+    200,
+    () => graphql(`{ books(limit: ${Math.ceil(Math.random() * 90)}) { id title } }`),
+  ],
+  ['a query by GET', 200, () => send('/graphql?query={books{title}}')],
+  [
+    'a query in the new media type',
+    200,
+    () => graphql('{ books { title } }', { accept: 'application/graphql-response+json' }),
+  ],
+  [
+    'a query over an event stream',
+    200,
+    () => graphql('{ books { title } }', { accept: 'text/event-stream' }),
+  ],
+  [
+    'a mutation',
+    200,
+    () => graphql('mutation { createBook(input: { title: "B" }) { id } }', { token: cachedToken }),
+  ],
+  [
+    'two mutations',
+    200,
+    () =>
+      graphql(
+        'mutation { a: createBook(input: { title: "B" }) { id } b: createBook(input: { title: "C" }) { id } }',
+        { token: cachedToken },
+      ),
+  ],
+]
 
 describe('a stopped database', () => {
   beforeEach(async () => {
-    known = await freshToken()
-    expect((await ask('/me', { token: known })).status).toBe(200)
-    const visit = await ask('/visits')
+    cachedToken = await freshToken()
+    expect((await send('/me', { token: cachedToken })).status).toBe(200)
+    const visit = await send('/visits')
     cookie = visit.headers['set-cookie']?.split(';')[0] ?? ''
   })
 
   it('makes every request that needs it 503 with Retry-After, until it runs again', async () => {
     const statuses = async (): Promise<unknown> => {
-      const seen: { [name: string]: number } = {}
-      for (const [name, , go] of doors) seen[name] = (await go()).status
-      return seen
+      const statusByName: { [name: string]: number } = {}
+      for (const [name, , go] of requests) statusByName[name] = (await go()).status
+      return statusByName
     }
-    const well = Object.fromEntries(doors.map(([name, status]) => [name, status]))
+    const well = Object.fromEntries(requests.map(([name, status]) => [name, status]))
     expect(await statuses()).toEqual(well)
     await server.stop()
     try {
-      for (const [name, , go] of doors) {
+      for (const [name, , go] of requests) {
         const { status, headers, body } = await go()
         const { error } = JSON.parse(body) as { error: string }
         const retry = headers['retry-after']
@@ -272,7 +275,7 @@ describe('a stopped database', () => {
     } finally {
       await server.start()
     }
-    known = await freshToken()
+    cachedToken = await freshToken()
     expect(await statuses()).toEqual(well)
   })
 
@@ -285,10 +288,10 @@ describe('a stopped database', () => {
         data: { books: null },
         errors: [{ message: text, path: ['books'], extensions: { code: 'DATABASE_UNAVAILABLE' } }],
       })
-      expect((await ask('/plain', { token: apiKey })).json()).toEqual({ ok: true })
-      expect((await ask('/plain', { token: known })).json()).toEqual({ ok: true })
-      expect((await ask('/plain')).status).toBe(401)
-      expect((await ask('/plain', { token: 'e30.e30.e30' })).status).toBe(401)
+      expect((await send('/plain', { token: apiKey })).json()).toEqual({ ok: true })
+      expect((await send('/plain', { token: cachedToken })).json()).toEqual({ ok: true })
+      expect((await send('/plain')).status).toBe(401)
+      expect((await send('/plain', { token: 'e30.e30.e30' })).status).toBe(401)
       expect((await graphql('{ __typename }')).status).toBe(200)
     } finally {
       await server.start()
@@ -299,14 +302,14 @@ describe('a stopped database', () => {
     await server.stop()
     try {
       // A request with a cookie has to read the session first.
-      const answer = await ask('/leave', { method: 'POST', cookie })
+      const answer = await send('/leave', { method: 'POST', cookie })
       expect([answer.status, answer.headers['set-cookie']]).toEqual([503, undefined])
     } finally {
       await server.start()
     }
-    expect((await ask('/visited', { cookie })).json()).toEqual({ visits: 1 })
-    expect((await ask('/leave', { method: 'POST', cookie })).status).toBe(200)
-    expect((await ask('/visited', { cookie })).status).toBe(401)
+    expect((await send('/visited', { cookie })).json()).toEqual({ visits: 1 })
+    expect((await send('/leave', { method: 'POST', cookie })).status).toBe(200)
+    expect((await send('/visited', { cookie })).status).toBe(401)
   })
 
   it('makes a subscription 503', async () => {

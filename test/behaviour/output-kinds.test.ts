@@ -15,7 +15,7 @@ import {
 import { startBothEngines } from '../records/both-engines.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 
-const moment = '2026-11-20T10:00:00.000Z'
+const timestamp = '2026-11-20T10:00:00.000Z'
 const uuid = '0190d1a2-0000-7000-8000-00000000abcd'
 
 /** The kind, its rules, a returned value, and the value that is sent. */
@@ -33,11 +33,11 @@ const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
   ['decimal', {}, -0, '0.00'],
   ['decimal', { precision: 38, scale: 0 }, 1e21, '1000000000000000000000'],
   ['decimal', { precision: 12, scale: 8 }, 1e-7, '0.00000010'],
-  ['date', {}, new Date(moment), '2026-11-20'],
+  ['date', {}, new Date(timestamp), '2026-11-20'],
   ['date', {}, '2026-11-20', '2026-11-20'],
-  ['datetime', {}, new Date(moment), moment],
-  ['datetime', {}, '2026-11-20T12:00:00+02:00', moment],
-  ['datetime', {}, moment, moment],
+  ['datetime', {}, new Date(timestamp), timestamp],
+  ['datetime', {}, '2026-11-20T12:00:00+02:00', timestamp],
+  ['datetime', {}, timestamp, timestamp],
   ['time', {}, '10:30:00', '10:30:00'],
   ['uuid', {}, uuid.toUpperCase(), uuid],
   ['id', { key: 'uuid' }, uuid.toUpperCase(), uuid],
@@ -53,7 +53,7 @@ const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
   ['string', {}, 'a', 'a'],
   ['text', {}, 'a', 'a'],
   ['enum', { oneOf: ['a'] }, 'a', 'a'],
-  ['json', {}, { a: [new Date(moment)] }, { a: [moment] }],
+  ['json', {}, { a: [new Date(timestamp)] }, { a: [timestamp] }],
 ]
 
 class Plain {}
@@ -137,55 +137,66 @@ class Inner {
   @Field('bigint') big!: string
 }
 
-describe.each(await startBothEngines())('a record that a resolver returns, on %s', (_engine, open) => {
-  @Record({ table: 'output_item' })
-  @NoAuth
-  class Item {
-    @Field('id') id!: number
-    @Field('bigint') big!: string
-    @Field('integer') count!: number
-    @Field('numeric') size!: number
-    @Field('decimal') price!: string
-    @Field('date') day!: string
-    @Field('datetime') at!: string
-    @Field('uuid') mark!: string
-    @Field('date', { list: true }) days!: string[]
-    @Field(() => Inner) inner!: Inner
-  }
-
-  const made = {
-    ...{
-      id: 1n,
-      count: 10n,
-      size: 10n,
-      big: 10n,
-      price: 9.5,
-      day: new Date(moment),
-      at: new Date(moment),
-    },
-    ...{ mark: uuid.toUpperCase(), days: [new Date(moment)] },
-    inner: { price: 9.5, day: new Date(moment), big: 10n },
-  }
-  const fields = 'id count size big price day at mark days inner'
-
-  it('is sent in the format of its kinds', async () => {
-    const graphql = new GraphQL()
-    graphql.registerRoute('/graphql')
-    graphql.schema.fromOrm(Item)
-    graphql.schema.addQuery('made', { type: 'Item', resolve: () => made })
-    graphql.schema.addQuery('several', { type: '[Item!]', resolve: () => [made] })
-    @Module({ records: [Item], graphql: [graphql] })
-    class ItemModule {}
-    const options = { listen: false, logger: false, env: {}, database: await open() }
-    const app = await bootstrap(ItemModule, options)
-    const query = `{ made { ${fields} } several { ${fields} } }`
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
-    const sent = {
-      ...{ id: '1', count: 10, size: 10, big: '10', price: '9.50', day: '2026-11-20', at: moment },
-      ...{ mark: uuid, days: ['2026-11-20'] },
-      inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
+describe.each(await startBothEngines())(
+  'a record that a resolver returns, on %s',
+  (_engine, open) => {
+    @Record({ table: 'output_item' })
+    @NoAuth
+    class Item {
+      @Field('id') id!: number
+      @Field('bigint') big!: string
+      @Field('integer') count!: number
+      @Field('numeric') size!: number
+      @Field('decimal') price!: string
+      @Field('date') day!: string
+      @Field('datetime') at!: string
+      @Field('uuid') mark!: string
+      @Field('date', { list: true }) days!: string[]
+      @Field(() => Inner) inner!: Inner
     }
-    expect(answer.json()).toEqual({ data: { made: sent, several: [sent] } })
-    await app.close()
-  })
-})
+
+    const resolverValue = {
+      ...{
+        id: 1n,
+        count: 10n,
+        size: 10n,
+        big: 10n,
+        price: 9.5,
+        day: new Date(timestamp),
+        at: new Date(timestamp),
+      },
+      ...{ mark: uuid.toUpperCase(), days: [new Date(timestamp)] },
+      inner: { price: 9.5, day: new Date(timestamp), big: 10n },
+    }
+    const fields = 'id count size big price day at mark days inner'
+
+    it('is sent in the format of its kinds', async () => {
+      const graphql = new GraphQL()
+      graphql.registerRoute('/graphql')
+      graphql.schema.fromOrm(Item)
+      graphql.schema.addQuery('made', { type: 'Item', resolve: () => resolverValue })
+      graphql.schema.addQuery('several', { type: '[Item!]', resolve: () => [resolverValue] })
+      @Module({ records: [Item], graphql: [graphql] })
+      class ItemModule {}
+      const options = { listen: false, logger: false, env: {}, database: await open() }
+      const app = await bootstrap(ItemModule, options)
+      const query = `{ made { ${fields} } several { ${fields} } }`
+      const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+      const sent = {
+        ...{
+          id: '1',
+          count: 10,
+          size: 10,
+          big: '10',
+          price: '9.50',
+          day: '2026-11-20',
+          at: timestamp,
+        },
+        ...{ mark: uuid, days: ['2026-11-20'] },
+        inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
+      }
+      expect(answer.json()).toEqual({ data: { resolverValue: sent, several: [sent] } })
+      await app.close()
+    })
+  },
+)

@@ -13,7 +13,7 @@ import {
 
 const started: string[] = []
 let running = 0
-let mostRunning = 0
+let maxRunning = 0
 let waiting = new Map<string, () => void>()
 let onStart: (name: string) => void = () => undefined
 
@@ -29,7 +29,7 @@ class PipelineController {
   @Get('/wait/<name>')
   async wait(name: string): Promise<object> {
     started.push(name)
-    mostRunning = Math.max(mostRunning, ++running)
+    maxRunning = Math.max(maxRunning, ++running)
     await new Promise<void>((resolve) => {
       waiting.set(name, resolve)
       onStart(name)
@@ -71,7 +71,7 @@ let app: Application
 beforeEach(async () => {
   started.length = 0
   running = 0
-  mostRunning = 0
+  maxRunning = 0
   waiting = new Map()
   onStart = () => undefined
   app = await bootstrap(PipelineModule, {
@@ -131,7 +131,7 @@ describe('pipelined requests', () => {
     )
     expect(names(all)).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
     expect(started).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
-    expect(mostRunning).toBe(1)
+    expect(maxRunning).toBe(1)
   })
 
   it('can have bodies, with a length and in chunks', async () => {
@@ -252,7 +252,7 @@ describe('pipelined requests', () => {
     const socket = open()
     socket.write(get('/wait/a') + get('/now/b').repeat(50))
     await first
-    const left = new Promise<void>(
+    const disconnected = new Promise<void>(
       (resolve) =>
         (onStart = () => {
           resolve()
@@ -262,7 +262,7 @@ describe('pipelined requests', () => {
     // The request of another client starts after the server has noticed the disconnect.
     const other = open()
     other.write(get('/wait/other'))
-    await left
+    await disconnected
     waiting.get('a')?.()
     waiting.get('other')?.()
     await new Promise((resolve) => other.once('data', resolve))
@@ -273,14 +273,14 @@ describe('pipelined requests', () => {
 
 describe('an application that closes', () => {
   it('closes the connections of responses that start after the close', async () => {
-    const begun = new Promise<void>(
+    const streamStarted = new Promise<void>(
       (resolve) =>
         (onStart = () => {
           resolve()
         }),
     )
     const exchanged = exchange(get('/stream'))
-    await begun
+    await streamStarted
     const closed = app.close()
     waiting.get('stream')?.()
     expect(await exchanged).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n/)

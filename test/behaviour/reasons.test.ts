@@ -66,10 +66,10 @@ class Pages {
   @Post('/write') write() {
     return {}
   }
-  @Get('/own') own() {
+  @Get('/custom') custom() {
     throw new HttpError(409, 'It is taken.', { reason: 'the lamp hangs elsewhere' })
   }
-  @Get('/late', { timeout: 20 }) late() {
+  @Get('/slow', { timeout: 20 }) slow() {
     return new Promise(() => undefined)
   }
 }
@@ -162,7 +162,7 @@ describe('Reasons', () => {
       () => ({ method: 'POST', url: '/tasks', token: user, json: { name: 'a', owner: 'ann' } }),
       /name/,
     ],
-    [409, 'a custom reason', () => ({ url: '/own' }), /^the lamp hangs elsewhere$/],
+    [409, 'a custom reason', () => ({ url: '/custom' }), /^the lamp hangs elsewhere$/],
     [
       412,
       'an old version',
@@ -202,8 +202,8 @@ describe('Reasons', () => {
     [429, 'a limit', () => ({ url: '/rare' }), /GET \/rare.* by ip.* is used up/],
   ])(
     'Reasons: %i for %s is one debug line, and the response does not show the reason',
-    async (status, _what, ask, reason) => {
-      const request = ask()
+    async (status, _what, makeRequest, reason) => {
+      const request = makeRequest()
       const headers = { 'x-request-id': 'r-1', ...request.headers }
       const answer = await app.inject({ ...request, headers })
       expect(answer.status).toBe(status)
@@ -217,8 +217,8 @@ describe('Reasons', () => {
   )
 
   it('Reasons: a timeout is an error line that names the handler', async () => {
-    expect((await app.inject({ url: '/late' })).status).toBe(503)
-    expect(lines).toMatchObject([{ level: 'error', path: '/late', route: 'Pages.late' }])
+    expect((await app.inject({ url: '/slow' })).status).toBe(503)
+    expect(lines).toMatchObject([{ level: 'error', path: '/slow', route: 'Pages.slow' }])
   })
 
   it('Reasons: a refused GraphQL operation is one line for all of its fields', async () => {
@@ -243,13 +243,17 @@ describe('a GraphQL field that is refused', () => {
       const headers = { accept, 'x-request-id': 'r-3' }
       const body = JSON.stringify({ query: accept === json ? query : `query @live ${query}` })
       const all = { ...headers, 'content-type': json, authorization: `Bearer ${user}` }
-      const asked = new Request('http://localhost/graphql', { method: 'POST', body, headers: all })
-      const reader = (await app.handle(asked)).body!.getReader()
+      const httpRequest = new Request('http://localhost/graphql', {
+        method: 'POST',
+        body,
+        headers: all,
+      })
+      const reader = (await app.handle(httpRequest)).body!.getReader()
       await reader.read()
       await reader.cancel()
       // A live query logs it for each run.
-      const told = lines.map(({ message, requestId }) => `${message} ${String(requestId)}`)
-      expect([...new Set(told)]).toEqual(['GraphQL fields refused r-3'])
+      const loggedLines = lines.map(({ message, requestId }) => `${message} ${String(requestId)}`)
+      expect([...new Set(loggedLines)]).toEqual(['GraphQL fields refused r-3'])
     }
   })
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { HttpError, redirect, reply, type Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
-import { ask, give, startAnswers } from './answer-application.js'
+import { requestWith, setResult, startAnswers } from './result-application.js'
 
 let app: Application
 
@@ -13,7 +13,7 @@ afterAll(() => app.close())
 
 describe('Responses, reply', () => {
   it('Responses, reply: status, headers, type, cookies and token are sent', async () => {
-    const answer = await ask(
+    const answer = await requestWith(
       app,
       reply({ a: 1 }, 201)
         .header('X-Shelf', '3')
@@ -42,7 +42,7 @@ describe('Responses, reply', () => {
     ['Transfer-Encoding', 'chunked'],
     ['Access-Control-Allow-Origin', 'https://evil.example'],
   ])('Responses, CR or LF: the header %j: %j is refused', async (name, value) => {
-    const answer = await ask(app, () => reply({}).header(name, value))
+    const answer = await requestWith(app, () => reply({}).header(name, value))
     expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
     expect(answer.headers['x-evil']).toBeUndefined()
     expect(answer.headers['access-control-allow-origin']).toBe('*')
@@ -60,7 +60,7 @@ describe('Responses, reply', () => {
       },
     ],
   ])('Responses, CR or LF: %s with CR or LF is refused', async (_, make) => {
-    give(make)
+    setResult(make)
     const answer = await exchange(
       app.url,
       'GET /given HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
@@ -70,14 +70,14 @@ describe('Responses, reply', () => {
   })
 
   it('Responses, cookie: CR and LF in a value are encoded', async () => {
-    const answer = await ask(app, reply({}).cookie('a', 'x\r\nX-Evil: 1'))
+    const answer = await requestWith(app, reply({}).cookie('a', 'x\r\nX-Evil: 1'))
     expect(answer.headers['set-cookie']).toBe(
       'a=x%0D%0AX-Evil%3A%201; Path=/; HttpOnly; SameSite=Lax',
     )
   })
 
   it.each([301, 302, 303, 307, 308] as const)('Responses, redirect: %d', async (status) => {
-    const answer = await ask(app, redirect('/Grüße?a=b c', status))
+    const answer = await requestWith(app, redirect('/Grüße?a=b c', status))
     expect([answer.status, answer.headers.location, answer.body]).toEqual([
       status,
       '/Gr%C3%BC%C3%9Fe?a=b%20c',

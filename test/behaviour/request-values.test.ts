@@ -1,5 +1,5 @@
 /** Source: decisions, Interceptors; the public API, 8: createModule and rawBody. */
-import { setTimeout as later } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -37,18 +37,18 @@ class TenantReader implements Interceptor {
   }
 }
 
-const taken: string[] = []
+const resolvedNames: string[] = []
 
 const tenants = createModule(({ slow }: { slow: boolean }) => ({
   use: [TenantReader],
   arguments: {
     tenant: (request) => {
-      taken.push('tenant')
+      resolvedNames.push('tenant')
       return tenant.get(request)
     },
     plan: async (request) => {
-      taken.push('plan')
-      await later(slow ? 1 : 0)
+      resolvedNames.push('plan')
+      await delay(slow ? 1 : 0)
       if (tenant.get(request)?.name === 'unpaid') throw new HttpError(402, 'Pay first.')
       return 'gold'
     },
@@ -110,13 +110,13 @@ describe('requestValue', () => {
 
 describe('custom handler arguments', () => {
   it('are resolved once, just before the handler, and only if a handler names them', async () => {
-    taken.length = 0
+    resolvedNames.length = 0
     const headers = { 'x-tenant': 'acme' }
     const answer = await app.inject({ url: '/values/tenant/7', headers })
     expect(answer.json()).toEqual({ id: 7, tenant: { name: 'acme' } })
-    expect(taken).toEqual(['tenant'])
+    expect(resolvedNames).toEqual(['tenant'])
     await app.inject('/values/none')
-    expect(taken).toEqual(['tenant'])
+    expect(resolvedNames).toEqual(['tenant'])
   })
 
   it('a promise is awaited, and an HttpError is sent', async () => {
@@ -139,7 +139,12 @@ describe('custom handler arguments', () => {
       { tenant: () => 2 },
       /"tenant" is an argument of Inner, too/,
     ],
-    ['a value that is not a function', { tenant: 'acme' as never }, {}, /"tenant" is not a function/],
+    [
+      'a value that is not a function',
+      { tenant: 'acme' as never },
+      {},
+      /"tenant" is not a function/,
+    ],
   ])('%s stops the start', async (_what, outer, inner, expected) => {
     @Module({ arguments: inner })
     class Inner {}

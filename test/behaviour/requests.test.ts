@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
-import { expectError } from './answers.js'
+import { expectError } from './error-responses.js'
 import { apiKey, json, startBodies } from './body-application.js'
 
 let app: Application
@@ -52,8 +52,8 @@ describe('Requests, Head', () => {
     async (coding) => {
       const head = `POST /any HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${json}`
       const body = '2\r\n{}\r\n0\r\n\r\n'
-      const send = (given: string): Promise<string> =>
-        exchange(app.url, `${head}\r\nTransfer-Encoding: ${given}\r\n\r\n${body}`)
+      const send = (value: string): Promise<string> =>
+        exchange(app.url, `${head}\r\nTransfer-Encoding: ${value}\r\n\r\n${body}`)
       expect(await send(coding)).toMatch(/^HTTP\/1\.1 501 [^]*Transfer-Encoding may be chunked/)
       expect(await send('Chunked')).toMatch(/^HTTP\/1\.1 200 /)
     },
@@ -80,13 +80,16 @@ describe('Requests, Head', () => {
 })
 
 describe('Requests, GET and DELETE bodies', () => {
-  it.each(['GET', 'HEAD'])('Requests, GET/HEAD bodies: the body of %s is ignored', async (method) => {
-    const malformed = `${method} /any HTTP/1.1\r\nHost: x\r\nContent-Type: ${json}\r\nContent-Length: 3\r\n\r\n{"a`
-    const next = 'GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
-    const answer = await exchange(app.url, malformed + next)
-    expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
-    expect(answer.includes('{"nothing":true}')).toBe(method === 'GET')
-  })
+  it.each(['GET', 'HEAD'])(
+    'Requests, GET/HEAD bodies: the body of %s is ignored',
+    async (method) => {
+      const malformed = `${method} /any HTTP/1.1\r\nHost: x\r\nContent-Type: ${json}\r\nContent-Length: 3\r\n\r\n{"a`
+      const next = 'GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+      const answer = await exchange(app.url, malformed + next)
+      expect(answer.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
+      expect(answer.includes('{"nothing":true}')).toBe(method === 'GET')
+    },
+  )
 
   it('Requests, DELETE bodies: they are read', async () => {
     const answer = await app.inject({ method: 'DELETE', url: '/any', json: { a: 1 } })
@@ -101,7 +104,11 @@ describe('Requests, formToken', () => {
     ['JSON object', { json: { a: 1, formToken: 't' } }, { formToken: 't', body: { a: 1 } }],
     ['form', { form: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
     ['multipart', { multipart: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
-    ['object, where it is not a string', { json: { formToken: { x: 1 } } }, { formToken: null, body: {} }],
+    [
+      'object, where it is not a string',
+      { json: { formToken: { x: 1 } } },
+      { formToken: null, body: {} },
+    ],
   ])('Requests, formToken: it is removed from: %s', async (_, request, expected) => {
     const answer = await app.inject({ url: '/token', method: 'POST', ...request })
     expect(answer.json()).toEqual(expected)

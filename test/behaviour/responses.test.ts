@@ -2,7 +2,14 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { html, reply, type Application } from '../../src/index.js'
-import { ask, give, Item, jsonType, startAnswers, textType } from './answer-application.js'
+import {
+  requestWith,
+  setResult,
+  Item,
+  jsonType,
+  startAnswers,
+  textType,
+} from './result-application.js'
 
 let app: Application
 
@@ -26,9 +33,9 @@ describe('Responses, values', () => {
     [new Date(0), '"1970-01-01T00:00:00.000Z"'],
     [Object.create(null), '{}'],
     [Object.assign(new Item(), { id: 3 }), '{"id":3}'],
-    [Promise.resolve({ later: 1 }), '{"later":1}'],
+    [Promise.resolve({ delayed: 1 }), '{"delayed":1}'],
   ])('Responses, object, list, number, boolean: %j is 200 JSON', async (value, body) => {
-    const answer = await ask(app, value)
+    const answer = await requestWith(app, value)
     expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
       200,
       jsonType,
@@ -40,7 +47,7 @@ describe('Responses, values', () => {
   it.each(['hello', 'Grüße', '', '<b>', '{"a":1}'])(
     'Responses, string: %j is 200 text/plain',
     async (text) => {
-      const answer = await ask(app, text)
+      const answer = await requestWith(app, text)
       expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
         200,
         textType,
@@ -50,7 +57,7 @@ describe('Responses, values', () => {
   )
 
   it('Responses, html: the page is sent as text/html', async () => {
-    const answer = await ask(app, html('<h1>Grüße</h1>', 202))
+    const answer = await requestWith(app, html('<h1>Grüße</h1>', 202))
     expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([
       202,
       'text/html; charset=utf-8',
@@ -59,7 +66,7 @@ describe('Responses, values', () => {
   })
 
   it.each([undefined, null])('Responses, %p: 204, without a body', async (value) => {
-    const answer = await ask(app, value)
+    const answer = await requestWith(app, value)
     expect([answer.status, answer.body, answer.headers['content-type']]).toEqual([
       204,
       '',
@@ -67,17 +74,14 @@ describe('Responses, values', () => {
     ])
   })
 
-  it.each([undefined, null])(
-    'Responses, %p: 404 if the route declares returns',
-    async (value) => {
-      const answer = await ask(app, value, { url: '/declared' })
-      expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
-    },
-  )
+  it.each([undefined, null])('Responses, %p: 404 if the route declares returns', async (value) => {
+    const answer = await requestWith(app, value, { url: '/declared' })
+    expect([answer.status, answer.json()]).toEqual([404, { error: 'Not found' }])
+  })
 
   it("Responses, status: plain values get the route's status, and a reply overrides it", async () => {
-    expect((await ask(app, { a: 1 }, { method: 'POST', url: '/made' })).status).toBe(201)
-    const moved = await ask(app, reply({ a: 1 }, 202), { method: 'POST', url: '/made' })
+    expect((await requestWith(app, { a: 1 }, { method: 'POST', url: '/made' })).status).toBe(201)
+    const moved = await requestWith(app, reply({ a: 1 }, 202), { method: 'POST', url: '/made' })
     expect(moved.status).toBe(202)
   })
 
@@ -103,13 +107,13 @@ describe('Responses, values', () => {
     ],
     ['a Blob', () => new Blob(['abc'])],
   ])('Responses, bytes / stream / async iterable: %s', async (_, make) => {
-    const plain = await ask(app, make())
+    const plain = await requestWith(app, make())
     expect([plain.status, plain.headers['content-type'], plain.body]).toEqual([
       200,
       binaryType,
       'abc',
     ])
-    const typed = await ask(app, reply(make(), 203).type('text/csv'))
+    const typed = await requestWith(app, reply(make(), 203).type('text/csv'))
     expect([typed.status, typed.headers['content-type'], typed.body]).toEqual([
       203,
       'text/csv',
@@ -119,27 +123,27 @@ describe('Responses, values', () => {
 
   it('Responses, stream: a large stream arrives completely over a socket', async () => {
     const chunk = Buffer.alloc(65_536, 'x')
-    give(() => Readable.from(Array.from({ length: 64 }, () => chunk)))
+    setResult(() => Readable.from(Array.from({ length: 64 }, () => chunk)))
     const answer = await fetch(`${app.url}/given`)
     expect((await answer.arrayBuffer()).byteLength).toBe(64 * 65_536)
   })
 
   it('Responses, stream: a stream that fails before its first byte is a 500, later it is cut off', async () => {
-    const early = await ask(app, () =>
+    const early = await requestWith(app, () =>
       (async function* () {
         await Promise.reject(new Error('secret'))
         yield 'never'
       })(),
     )
     expect([early.status, early.json()]).toEqual([500, { error: 'Internal server error' }])
-    give(() =>
+    setResult(() =>
       (async function* () {
         yield 'some'
         await Promise.reject(new Error('secret'))
       })(),
     )
-    const late = fetch(`${app.url}/given`).then((answer) => answer.text())
-    await expect(late).rejects.toThrow('terminated')
+    const brokenStream = fetch(`${app.url}/given`).then((answer) => answer.text())
+    await expect(brokenStream).rejects.toThrow('terminated')
   })
 
   it.each<[string, unknown]>([
@@ -162,7 +166,7 @@ describe('Responses, values', () => {
       },
     ],
   ])('Responses, values without JSON: %s is a masked 500', async (_, value) => {
-    const answer = await ask(app, () => value)
+    const answer = await requestWith(app, () => value)
     expect([answer.status, answer.json()]).toEqual([500, { error: 'Internal server error' }])
   })
 })
@@ -178,7 +182,7 @@ describe('HEAD', () => {
     '/nothing',
     '/crash',
   ])('HEAD: %s has the status and headers of GET without a body', async (url) => {
-    give({ a: 1 })
+    setResult({ a: 1 })
     const headers = { 'x-request-id': 'same' }
     const get = await app.inject({ url, headers })
     const head = await app.inject({ method: 'HEAD', url, headers })

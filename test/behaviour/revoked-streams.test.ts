@@ -39,7 +39,7 @@ graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true })
 graphql.schema.addSubscription('silence', {
   type: 'String',
   async *subscribe() {
-    for await (const said of silence()) yield { silence: said }
+    for await (const text of silence()) yield { silence: text }
   },
 })
 graphql.registerRoute('/hand-made')
@@ -98,7 +98,7 @@ const start = (database: string): Promise<Application> =>
 /** A response that has started. */
 interface Open {
   /** The complete text, resolved when the response ends. */
-  readonly whole: Promise<string>
+  readonly fullText: Promise<string>
   readonly leave: () => void
 }
 
@@ -109,7 +109,7 @@ async function follow(app: Application, path: string, token?: string): Promise<O
   const response = await fetch(`${app.url}${path}`, { headers, signal: abort.signal })
   expect(response.status).toBe(200)
   return {
-    whole: response.text(),
+    fullText: response.text(),
     leave: () => {
       abort.abort()
     },
@@ -150,19 +150,19 @@ describe.each(engines)('the streams of a revoked token, on %s', (_name, address)
   it.each(ways)('after %s end in every application of the database', async (_way, callBack) => {
     const database = await address()
     apps = [await start(database), await start(database)]
-    const [here, there] = apps as [Application, Application]
-    const auth = here.get(Auth)
+    const [firstApp, secondApp] = apps as [Application, Application]
+    const auth = firstApp.get(Auth)
     const token = await auth.getToken({ sub: 'ada' })
-    const others = await auth.getToken({ sub: 'eve' })
+    const otherToken = await auth.getToken({ sub: 'eve' })
     const claims = (await auth.verify(token)) ?? {}
     const staying = await Promise.all([
-      ...paths.map((path) => follow(here, path, others)),
-      ...paths.slice(0, 3).map((path) => follow(there, path, apiKey)),
-      follow(there, paths[4] ?? ''),
+      ...paths.map((path) => follow(firstApp, path, otherToken)),
+      ...paths.slice(0, 3).map((path) => follow(secondApp, path, apiKey)),
+      follow(secondApp, paths[4] ?? ''),
     ])
     let ended = 0
-    for (const { whole } of staying) {
-      whole.then(
+    for (const { fullText } of staying) {
+      fullText.then(
         () => ended++,
         () => undefined,
       )
@@ -171,11 +171,11 @@ describe.each(engines)('the streams of a revoked token, on %s', (_name, address)
       apps.flatMap((app) => paths.map((path) => follow(app, path, token))),
     )
     await callBack(auth, claims)
-    const texts = await Promise.all(ending.map(({ whole }) => whole))
+    const texts = await Promise.all(ending.map(({ fullText }) => fullText))
     expect(texts).toHaveLength(12)
     for (const text of texts) expect(text).not.toContain('complete')
     expect(ended).toBe(0)
-    expect(await here.get(Database).records(Letter).create({ text: 'on' })).toMatchObject({
+    expect(await firstApp.get(Database).records(Letter).create({ text: 'on' })).toMatchObject({
       id: 1,
     })
     for (const { leave } of staying) leave()
@@ -188,12 +188,12 @@ describe.each(engines)('the streams of a revoked token, on %s', (_name, address)
   it('end if the token was revoked before they started', async () => {
     const database = await address()
     apps = [await start(database), await start(database)]
-    const [here, there] = apps as [Application, Application]
-    const token = await here.get(Auth).getToken({ sub: 'ada' })
+    const [firstApp, secondApp] = apps as [Application, Application]
+    const token = await firstApp.get(Auth).getToken({ sub: 'ada' })
     // The second application caches the token for some seconds.
-    const claims = (await there.get(Auth).verify(token)) ?? {}
-    await here.get(Auth).revoke(claims.jti ?? '')
-    expect(await (await follow(there, '/text', token)).whole).toMatch(/^(begun)?$/)
+    const claims = (await secondApp.get(Auth).verify(token)) ?? {}
+    await firstApp.get(Auth).revoke(claims.jti ?? '')
+    expect(await (await follow(secondApp, '/text', token)).fullText).toMatch(/^(begun)?$/)
   })
 })
 
@@ -205,7 +205,7 @@ describe('without a database', () => {
     const token = await auth.getToken({ sub: 'ada' })
     const ending = await Promise.all(['/events', '/text'].map((path) => follow(app, path, token)))
     await callBack(auth, (await auth.verify(token)) ?? {})
-    for (const { whole } of ending) expect(await whole).toContain('begun')
+    for (const { fullText } of ending) expect(await fullText).toContain('begun')
   })
 
   it('the streams of a token end if it is not renewed', async () => {
@@ -222,7 +222,7 @@ describe('without a database', () => {
     const [app] = apps as [Application]
     const token = await app.get(Auth).getToken({ sub: 'ada' })
     // The response of the stream needs the next token, and there is none.
-    expect(await (await follow(app, '/text', token)).whole).toMatch(/^(begun)?$/)
+    expect(await (await follow(app, '/text', token)).fullText).toMatch(/^(begun)?$/)
     expect((await fetch(`${app.url}/text`, bearer(token))).status).toBe(401)
   })
 })

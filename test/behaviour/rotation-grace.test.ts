@@ -17,7 +17,7 @@ import { engines, Processes } from './several-processes.js'
 @Controller('/')
 class Site {
   @Get('/me') @Secured me(user: Claims): object {
-    return { sub: user.sub, asked: user.asked }
+    return { sub: user.sub, renewals: user.renewals }
   }
   @Post('/notes') note(): object {
     return {}
@@ -32,25 +32,25 @@ const advance = (seconds: number): void => {
 afterAll(() => processes.close())
 
 let apps: readonly [Application, Application]
-let asked = 0
+let renewals = 0
 afterEach(() => processes.stop())
 
 const renew = async (claims: Claims): Promise<Claims> => {
-  const number = ++asked
+  const number = ++renewals
   await new Promise((resolve) => setTimeout(resolve, 20))
-  return { ...claims, asked: number }
+  return { ...claims, renewals: number }
 }
 
 const start = async (engine: (typeof engines)[number], auth: AuthOptions): Promise<void> => {
-  asked = 0
+  renewals = 0
   await processes.start(engine, [Site], { auth })
   apps = [processes.first, processes.second]
 }
 
-const ask = (app: Application, token: string): Promise<InjectResponse> =>
+const requestMe = (app: Application, token: string): Promise<InjectResponse> =>
   app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })
 const statusOf = async (app: Application, token: string): Promise<number> =>
-  (await ask(app, token)).status
+  (await requestMe(app, token)).status
 const signIn = (): Promise<string> => apps[0].get(Auth).getToken({ sub: '7' })
 const half = 1801
 
@@ -62,13 +62,13 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
       const token = await signIn()
       advance(half)
       const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => ask(apps[index % 2 === 0 ? 0 : 1], token)),
+        Array.from({ length: 50 }, (_, index) => requestMe(apps[index % 2 === 0 ? 0 : 1], token)),
       )
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
       const fresh = new Set(answers.map(({ headers }) => headers.freshtoken))
       expect(fresh.size).toBe(1)
       expect([...fresh][0]).toBeDefined()
-      expect(asked).toBeLessThanOrEqual(2)
+      expect(renewals).toBeLessThanOrEqual(2)
       const [next = ''] = [...fresh]
       for (const app of apps) expect(await statusOf(app, next)).toBe(200)
     })
@@ -76,15 +76,15 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     it('works during the grace time with the same successor, and ends the sign-in after it', async () => {
       const token = await signIn()
       advance(half)
-      const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+      const next = (await requestMe(apps[0], token)).headers.freshtoken ?? ''
       for (const seconds of [0, 10, 10, 9]) {
         advance(seconds)
         for (const app of apps) {
-          const { status, headers } = await ask(app, token)
+          const { status, headers } = await requestMe(app, token)
           expect([status, headers.freshtoken]).toEqual([200, next])
         }
       }
-      expect(asked).toBe(1)
+      expect(renewals).toBe(1)
       expect(await statusOf(apps[1], next)).toBe(200)
       advance(1)
       expect(await statusOf(apps[1], token)).toBe(401)
@@ -95,7 +95,7 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     it('can be revoked during the grace time, together with its successor', async () => {
       const token = await signIn()
       advance(half)
-      const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+      const next = (await requestMe(apps[0], token)).headers.freshtoken ?? ''
       await apps[0].get(Auth).revokeAll('7')
       advance(5)
       for (const app of apps)
@@ -106,65 +106,65 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
       const token = await signIn()
       clocks[0].by += half * 1000
       clocks[1].by += (half - 4) * 1000
-      const next = (await ask(apps[0], token)).headers.freshtoken
-      expect((await ask(apps[1], token)).headers.freshtoken).toBe(next)
-      expect(asked).toBe(1)
+      const next = (await requestMe(apps[0], token)).headers.freshtoken
+      expect((await requestMe(apps[1], token)).headers.freshtoken).toBe(next)
+      expect(renewals).toBe(1)
     })
 
     it('is not replaced if the transaction of the exchange is rolled back', async () => {
       const token = await signIn()
       const database = apps[0].get(Database)
       const auth = apps[0].get(Auth)
-      const made = database.transaction(async () => {
+      const issued = database.transaction(async () => {
         await auth.exchange(token, {}, () => ({ one: 1 }))
         throw new Error('back')
       })
-      await expect(made).rejects.toThrow('back')
+      await expect(issued).rejects.toThrow('back')
       expect(await auth.exchange(token, {}, () => ({ two: 2 }))).toEqual({ two: 2 })
       expect(await auth.exchange(token, {}, () => ({ three: 3 }))).toEqual({ two: 2 })
     })
   })
 
-  it('has one successor, made by a rotation or by an exchange', async () => {
+  it('has one successor, issued by a rotation or by an exchange', async () => {
     await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
     const auth = apps[0].get(Auth)
-    const make = (): object => ({ made: true })
+    const make = (): object => ({ issued: true })
     const rotated = await signIn()
     advance(half)
-    expect((await ask(apps[0], rotated)).headers.freshtoken).toBeDefined()
+    expect((await requestMe(apps[0], rotated)).headers.freshtoken).toBeDefined()
     expect(await auth.exchange(rotated, {}, make)).toBeNull()
-    expect((await ask(apps[1], rotated)).headers.freshtoken).toBeDefined()
+    expect((await requestMe(apps[1], rotated)).headers.freshtoken).toBeDefined()
     const exchanged = await signIn()
     advance(half)
-    expect(await auth.exchange(exchanged, {}, make)).toEqual({ made: true })
-    const { status, headers } = await ask(apps[1], exchanged)
+    expect(await auth.exchange(exchanged, {}, make)).toEqual({ issued: true })
+    const { status, headers } = await requestMe(apps[1], exchanged)
     expect([status, headers.freshtoken]).toEqual([200, undefined])
     const raced = await signIn()
     advance(half)
-    const [made, { headers: next }] = await Promise.all([
+    const [issued, { headers: next }] = await Promise.all([
       auth.exchange(raced, {}, make),
-      ask(apps[1], raced),
+      requestMe(apps[1], raced),
     ])
-    expect([made === null, next.freshtoken === undefined]).toContain(true)
-    expect(made === null).not.toBe(next.freshtoken === undefined)
+    expect([issued === null, next.freshtoken === undefined]).toContain(true)
+    expect(issued === null).not.toBe(next.freshtoken === undefined)
   })
 
   it('that is used too late by many requests is refused everywhere, with its successor', async () => {
     await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
     const token = await signIn()
     advance(half)
-    const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+    const next = (await requestMe(apps[0], token)).headers.freshtoken ?? ''
     advance(half)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        ask(apps[index % 2 === 0 ? 0 : 1], index % 4 < 2 ? token : next),
+        requestMe(apps[index % 2 === 0 ? 0 : 1], index % 4 < 2 ? token : next),
       ),
     )
-    const late = answers.filter((_, index) => index % 4 < 2)
-    expect(late.map(({ status }) => status)).toEqual(late.map(() => 401))
+    const refused = answers.filter((_, index) => index % 4 < 2)
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 401))
     advance(5)
-    const made = [next, ...answers.flatMap(({ headers }) => headers.freshtoken ?? [])]
-    for (const one of made) for (const app of apps) expect(await statusOf(app, one)).toBe(401)
+    const issued = [next, ...answers.flatMap(({ headers }) => headers.freshtoken ?? [])]
+    for (const one of issued) for (const app of apps) expect(await statusOf(app, one)).toBe(401)
     expect(await apps[1].get(Auth).signIns('7')).toEqual([])
   })
 
@@ -180,7 +180,7 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     await start(engine, { rotation: { grace: '30s' } })
     const token = await signIn()
     advance(half)
-    const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+    const next = (await requestMe(apps[0], token)).headers.freshtoken ?? ''
     advance(31)
     expect(await statusOf(apps[0], token)).toBe(401)
     expect(await statusOf(apps[1], token)).toBe(401)
@@ -191,7 +191,7 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     await start(engine, {})
     const token = await signIn()
     advance(half)
-    expect((await ask(apps[0], token)).headers.freshtoken).toBeDefined()
+    expect((await requestMe(apps[0], token)).headers.freshtoken).toBeDefined()
     advance(1700)
     expect(await statusOf(apps[1], token)).toBe(200)
   })
@@ -211,19 +211,19 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     expect(new Set(cookies).size).toBe(1)
     expect(cookies[0]).toMatch(/^app_token=ey/)
     advance(31)
-    const late = await apps[0].inject({ url: '/me', headers })
-    expect(late.status).toBe(401)
-    expect(String(late.headers['set-cookie'])).toContain('Max-Age=0')
+    const refused = await apps[0].inject({ url: '/me', headers })
+    expect(refused.status).toBe(401)
+    expect(String(refused.headers['set-cookie'])).toContain('Max-Age=0')
   })
 
   it("with rotate: 'always' gets a new successor after each use", async () => {
     await start(engine, { rotate: 'always', rotation: { grace: '30s', reuse: 'end' } })
     const token = await signIn()
-    expect((await ask(apps[0], token)).headers.freshtoken).toBeUndefined()
+    expect((await requestMe(apps[0], token)).headers.freshtoken).toBeUndefined()
     advance(1)
-    const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+    const next = (await requestMe(apps[0], token)).headers.freshtoken ?? ''
     expect(next).not.toBe('')
     advance(40)
-    expect((await ask(apps[1], next)).headers.freshtoken).toBeDefined()
+    expect((await requestMe(apps[1], next)).headers.freshtoken).toBeDefined()
   })
 })

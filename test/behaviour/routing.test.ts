@@ -85,7 +85,7 @@ class EverythingController {
   }
 
   @Get('/given/<id:int>', { args: ['id', 'query'] })
-  given(a: number, b: object) {
+  explicitArguments(a: number, b: object) {
     return { a, b }
   }
 
@@ -96,8 +96,8 @@ class EverythingController {
   }
 
   @Get('/async')
-  async later() {
-    return Promise.resolve({ later: true })
+  async delayed() {
+    return Promise.resolve({ delayed: true })
   }
 
   @Get('/broken')
@@ -138,7 +138,7 @@ describe('Route declaration rules', () => {
     ['Trailing slash: /a/ is /a', '/items/7/', { id: 7, kind: 'number' }],
     ['A bare verb answers at the path of its controller', '/items', [1, 2]],
     ['A method may have several routes', '/uno', 1],
-    ['A handler may answer by a promise', '/async', { later: true }],
+    ['A handler may answer by a promise', '/async', { delayed: true }],
     ['Handler arguments can be stated', '/given/5?q=x', { a: 5, b: { q: 'x' } }],
   ])('%s', async (_, url, expected) => {
     const answer = await app.inject(url)
@@ -197,20 +197,20 @@ describe('Route declaration rules', () => {
     },
   )
 
-  it('HEAD: answered by the GET route with the same headers and no body', async () => {
+  it('HEAD: answered by the GET route with the same headers, without a body', async () => {
     const get = await app.inject('/items/7')
     const head = await app.inject({ method: 'HEAD', url: '/items/7' })
     expect([head.status, head.headers, head.body]).toEqual([200, get.headers, ''])
   })
 
   it('OPTIONS: a known path is 204 with Allow; an unknown one is 404', async () => {
-    const known = await app.inject({ method: 'OPTIONS', url: '/items/7' })
-    expect([known.status, known.headers.allow, known.body]).toEqual([
+    const existing = await app.inject({ method: 'OPTIONS', url: '/items/7' })
+    expect([existing.status, existing.headers.allow, existing.body]).toEqual([
       204,
       'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
       '',
     ])
-    expect(known.headers['access-control-allow-origin']).toBe('*')
+    expect(existing.headers['access-control-allow-origin']).toBe('*')
     expect((await app.inject({ method: 'OPTIONS', url: '/nothing' })).status).toBe(404)
   })
 

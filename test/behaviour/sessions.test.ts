@@ -15,7 +15,7 @@ import {
 
 @Controller('/')
 class VisitController {
-  @Get('/who') who(session: Session): object {
+  @Get('/who') visitor(session: Session): object {
     return { user: session.user ?? null, views: session.views ?? 0 }
   }
   @Get('/plain') plain(): object {
@@ -77,9 +77,9 @@ describe('Sessions', () => {
     expect(login.headers['set-cookie']).toMatch(
       /^app_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/,
     )
-    const who = await get('/who', cookieOf(login))
-    expect(who.json()).toEqual({ user: 'ada', views: 0 })
-    expect(who.headers['set-cookie']).toBeUndefined()
+    const visitor = await get('/who', cookieOf(login))
+    expect(visitor.json()).toEqual({ user: 'ada', views: 0 })
+    expect(visitor.headers['set-cookie']).toBeUndefined()
   })
 
   it('session: a login moves the existing data to a new id', async () => {
@@ -125,7 +125,7 @@ describe('Sessions', () => {
     expect(cookieOf(counted)).not.toBe(cookie)
   })
 
-  it('session: it is no credential for secured routes', async () => {
+  it('session: it is not a credential for secured routes', async () => {
     const cookie = cookieOf(await app.inject({ url: '/login', json: { name: 'ada' } }))
     const answer = await app.inject({ method: 'POST', url: '/save', headers: { cookie } })
     expect(answer.status).toBe(401)
@@ -151,8 +151,8 @@ describe('Sessions', () => {
         debug: quiet,
       },
     })
-    const known = { cookie: `app_session=${'A'.repeat(43)}` }
-    for (const headers of [known, {}]) {
+    const validCookie = { cookie: `app_session=${'A'.repeat(43)}` }
+    for (const headers of [validCookie, {}]) {
       const answer = await failing.inject({ url: '/count', headers })
       expect(answer.status).toBe(503)
       expect(answer.json()).toEqual({ error: 'Sessions are not available at the moment.' })
@@ -160,7 +160,7 @@ describe('Sessions', () => {
       expect(answer.headers['set-cookie']).toBeUndefined()
     }
     expect(errors).toEqual(Array(2).fill('request failed: the disk is gone'))
-    expect((await failing.inject({ url: '/plain', headers: known })).status).toBe(200)
+    expect((await failing.inject({ url: '/plain', headers: validCookie })).status).toBe(200)
     await failing.close()
   })
 })

@@ -15,7 +15,7 @@ import { makePair } from '../auth/key-pair.js'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 
 /** The clock of one process. The time of the database is moved by the same amount. */
-export class OwnClock extends Clock {
+export class ProcessClock extends Clock {
   by = 0
   override now(): number {
     return super.now() + this.by
@@ -33,7 +33,7 @@ export const engines = ['SQLite', 'PostgreSQL'] as const
 
 /** The two applications of a suite, and their database. */
 export class Processes {
-  readonly clocks = [new OwnClock(), new OwnClock()] as const
+  readonly clocks = [new ProcessClock(), new ProcessClock()] as const
   apps: Application[] = []
   readonly #server: PostgresServer
   readonly #folder = mkdtempSync(join(tmpdir(), 'filigree-processes-'))

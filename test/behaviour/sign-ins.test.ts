@@ -50,11 +50,15 @@ const use = async (
 const useAs = async (
   agent: string,
   token: string,
-  { kept = agent, by = app, ip }: { kept?: string; by?: Application; ip?: string } = {},
+  {
+    storedAgent = agent,
+    by = app,
+    ip,
+  }: { storedAgent?: string; by?: Application; ip?: string } = {},
 ): Promise<void> => {
   const headers = { 'user-agent': agent, ...(ip !== undefined && { 'x-forwarded-for': ip }) }
   expect(await use(token, headers, by)).toBe(200)
-  while (!(await auth.signIns('7')).some((one) => one.agent === kept))
+  while (!(await auth.signIns('7')).some((one) => one.agent === storedAgent))
     await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
@@ -91,8 +95,8 @@ describe.each(['memory', ...engines] as const)('sign-ins stored in %s', (engine)
     expect(await only()).toMatchObject({ agent: 'First', last })
     advance(20)
     await useAs('Third', token)
-    const later = await only()
-    expect(later.last.getTime() - last.getTime()).toBeGreaterThanOrEqual(60_000)
+    const updated = await only()
+    expect(updated.last.getTime() - last.getTime()).toBeGreaterThanOrEqual(60_000)
   })
 
   it('stay the same when the token rotates, and end when the last token expires', async () => {
@@ -140,7 +144,7 @@ describe.each(['memory', ...engines] as const)('sign-ins stored in %s', (engine)
     const token = await auth.getToken({ sub: '7' })
     const agent = `<b>'; drop table x; --\u0085${'a'.repeat(5000)}`
     await useAs(agent, token, {
-      kept: agent.slice(0, 255).replace('\u0085', ''),
+      storedAgent: agent.slice(0, 255).replace('\u0085', ''),
       ip: `fe80::1%${'z'.repeat(9000)}`,
     })
     expect(((await only()).address ?? '').length).toBeLessThanOrEqual(64)

@@ -12,36 +12,36 @@ import {
 } from '../../src/index.js'
 import { open } from '../bootstrap/raw-client.js'
 
-interface Told {
+interface SignalState {
   readonly aborted: boolean
   readonly reason: unknown
   readonly cleaned: boolean
 }
 
 let app: Application
-let begun: () => void
-let told: (what: Told) => void
+let notifyStarted: () => void
+let reportState: (state: SignalState) => void
 
 function look({ signal }: HttpRequest, cleaned: boolean): void {
-  told({ aborted: signal.aborted, reason: signal.reason, cleaned })
+  reportState({ aborted: signal.aborted, reason: signal.reason, cleaned })
 }
 
 @Controller
 class SignalController {
-  @Get('/left') async left(request: HttpRequest) {
-    begun()
+  @Get('/left') async disconnects(request: HttpRequest) {
+    notifyStarted()
     await once(request.outgoing, 'close')
     let cleaned = false
     request.onFinished(() => (cleaned = true))
     look(request, cleaned)
   }
 
-  @Get('/late', { timeout: 20 }) async late(request: HttpRequest) {
+  @Get('/late', { timeout: 20 }) async timesOut(request: HttpRequest) {
     await once(request.signal, 'abort')
     look(request, false)
   }
 
-  @Get('/read-late', { timeout: 20 }) async readLate(request: HttpRequest) {
+  @Get('/read-late', { timeout: 20 }) async readsAfterTimeout(request: HttpRequest) {
     await once(request.outgoing, 'finish')
     look(request, false)
   }
@@ -64,14 +64,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-function untilTold(): Promise<Told> {
-  return new Promise((resolve) => (told = resolve))
+function nextReport(): Promise<SignalState> {
+  return new Promise((resolve) => (reportState = resolve))
 }
 
 describe('request.signal', () => {
   it('is aborted, and cleanups run, if they are first used after the client disconnected', async () => {
-    const result = untilTold()
-    const working = new Promise<void>((resolve) => (begun = resolve))
+    const result = nextReport()
+    const working = new Promise<void>((resolve) => (notifyStarted = resolve))
     const socket = open(app.url)
     socket.write('GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
     await working
@@ -79,19 +79,16 @@ describe('request.signal', () => {
     expect(await result).toMatchObject({ aborted: true, cleaned: true })
   })
 
-  it.each(['/late', '/read-late'])(
-    'is aborted when the route times out: %s',
-    async (url) => {
-      const result = untilTold()
-      expect((await app.inject(url)).status).toBe(503)
-      const { aborted, reason } = await result
-      expect([aborted, reason]).toEqual([true, expect.any(HttpError)])
-      expect((reason as HttpError).status).toBe(503)
-    },
-  )
+  it.each(['/late', '/read-late'])('is aborted when the route times out: %s', async (url) => {
+    const result = nextReport()
+    expect((await app.inject(url)).status).toBe(503)
+    const { aborted, reason } = await result
+    expect([aborted, reason]).toEqual([true, expect.any(HttpError)])
+    expect((reason as HttpError).status).toBe(503)
+  })
 
   it('is not aborted after a complete response', async () => {
-    const result = untilTold()
+    const result = nextReport()
     expect((await fetch(`${app.url}/fine`)).status).toBe(200)
     expect(await result).toMatchObject({ aborted: false, cleaned: true })
   })

@@ -77,13 +77,13 @@ describe.each(await startBothEngines())('%s: a handler that throws', (_engine, o
   afterAll(() => app.close())
 
   it.each(Object.keys(thrown))('%s is a masked 500, and nothing is stored', async (kind) => {
-    for (const door of ['plain', 'transaction', 'live']) {
+    for (const route of ['plain', 'transaction', 'live']) {
       const answer = await app.inject({
         method: 'GET',
-        url: `/throws/${door}/${encodeURIComponent(kind)}`,
-        headers: { accept: door === 'live' ? 'text/event-stream' : '*/*' },
+        url: `/throws/${route}/${encodeURIComponent(kind)}`,
+        headers: { accept: route === 'live' ? 'text/event-stream' : '*/*' },
       })
-      expect([door, answer.status]).toEqual([door, 500])
+      expect([route, answer.status]).toEqual([route, 500])
       expect(answer.body).toContain('Internal server error')
     }
     expect(await app.get(Database).records(Note).count({})).toBe(0)

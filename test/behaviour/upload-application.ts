@@ -26,7 +26,7 @@ class Picture {
 }
 
 /** The folder that handlers move files to. */
-export class KeptFiles {
+export class StoredFiles {
   path = ''
 
   async onStart(): Promise<void> {
@@ -51,17 +51,17 @@ const describeFile = ({ name, type, size }: UploadedFile): object => ({ name, ty
 
 @Controller
 class UploadController {
-  static inject = [KeptFiles]
-  constructor(private readonly kept: KeptFiles) {}
+  static inject = [StoredFiles]
+  constructor(private readonly storedFiles: StoredFiles) {}
 
   @Post('/form')
   @NoAuth
   form(body: unknown, files: UploadedFiles) {
-    const shown = Object.entries(files).map(([name, file]) => [
+    const described = Object.entries(files).map(([name, file]) => [
       name,
       Array.isArray(file) ? file.map(describeFile) : describeFile(file),
     ])
-    return { body, files: Object.fromEntries(shown), folders: uploadFolders().length }
+    return { body, files: Object.fromEntries(described), folders: uploadFolders().length }
   }
 
   @Post('/content')
@@ -75,7 +75,7 @@ class UploadController {
   @Post('/keep/<name>')
   @NoAuth
   async keep(files: { photo: UploadedFile }, name: string) {
-    const { path: folder } = this.kept
+    const { path: folder } = this.storedFiles
     const path = await files.photo.moveTo(name === 'folder' ? `${folder}/` : join(folder, name))
     return reply({ path, same: path === files.photo.path }, 201)
   }
@@ -118,7 +118,7 @@ class UploadController {
   }
 }
 
-@Module({ controllers: [UploadController], providers: [KeptFiles] })
+@Module({ controllers: [UploadController], providers: [StoredFiles] })
 class UploadModule {}
 
 /** Listens on a free port of 127.0.0.1. */

@@ -2,16 +2,16 @@
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as yieldOnce } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application } from '../../src/index.js'
 import { exchange, open } from '../bootstrap/raw-client.js'
 import { headOf, multipartOf, untilNoFolders, uploadFolders } from '../http/bodies/body-server.js'
-import { expectError } from './answers.js'
+import { expectError } from './error-responses.js'
 import {
   file,
   formType,
-  KeptFiles,
+  StoredFiles,
   photo,
   post,
   slowHandlerBegins,
@@ -29,7 +29,7 @@ afterEach(async () => {
   expect(await untilNoFolders()).toEqual([])
 })
 
-const folder = (): string => app.get(KeptFiles).path
+const folder = (): string => app.get(StoredFiles).path
 
 describe('Uploads', () => {
   it.each([
@@ -87,15 +87,18 @@ describe('Uploads of a client that disconnects', () => {
   it.each([
     ['in the first file', `--b\r\n${headOf('f', 'a')}\r\n\r\nhalf`],
     ['after a file', `--b\r\n${headOf('f', 'a')}\r\n\r\nwhole\r\n--b\r\n`],
-  ])('Uploads: if the client aborts %s, no file is left and the process goes on', async (_, bytes) => {
-    const socket = open(app.url)
-    socket.write(head('/form', 9999) + bytes)
-    await once(socket, 'connect')
-    while (uploadFolders().length === 0) await turn()
-    socket.resetAndDestroy()
-    expect(await untilNoFolders()).toEqual([])
-    expect((await post(app, photo)).status).toBe(200)
-  })
+  ])(
+    'Uploads: if the client aborts %s, no file is left and the process goes on',
+    async (_, bytes) => {
+      const socket = open(app.url)
+      socket.write(head('/form', 9999) + bytes)
+      await once(socket, 'connect')
+      while (uploadFolders().length === 0) await yieldOnce()
+      socket.resetAndDestroy()
+      expect(await untilNoFolders()).toEqual([])
+      expect((await post(app, photo)).status).toBe(200)
+    },
+  )
 
   it('Requests, Times: an upload has its own timeout, in any case of its media type', async () => {
     const times = { request: 60_000, upload: 40 }

@@ -14,20 +14,20 @@ import {
   type BootstrapOptions,
   type InjectResponse,
 } from '../../src/index.js'
-import { faultsOf } from './answers.js'
+import { fieldErrorsOf } from './error-responses.js'
 import { Line, Order, order } from './orders.js'
 
 class ChangedOrder extends partial(omit(Order, 'lines')) {}
 class Contact extends pick(Order, 'customer', 'mail') {}
 
-let seen: unknown
+let received: unknown
 
 @Controller
 class OrderController {
   @Post('/orders')
   @NoAuth
   create(body: Order) {
-    seen = body
+    received = body
     return { isOrder: body instanceof Order, isLine: body.lines[0] instanceof Line }
   }
 
@@ -58,14 +58,14 @@ class OrderController {
   @Post('/dropping', { unknownKeys: 'drop' })
   @NoAuth
   dropping(body: Order) {
-    seen = body
+    received = body
     return {}
   }
 
   @Patch('/orders')
   @NoAuth
   change(body: ChangedOrder) {
-    seen = body
+    received = body
     return {}
   }
 
@@ -96,7 +96,7 @@ describe('Validation of a body', () => {
   it('Validation: valid input becomes an instance of its class with defaults', async () => {
     const answer = await post('/orders', { ...order, colour: null })
     expect(answer.json()).toEqual({ isOrder: true, isLine: true })
-    expect(seen).toEqual({ ...order, colour: null, gift: false })
+    expect(received).toEqual({ ...order, colour: null, gift: false })
   })
 
   it('Validation: one response has the path, code and message of every error', async () => {
@@ -111,7 +111,7 @@ describe('Validation of a body', () => {
       tags: ['a', 5],
       customr: 'x',
     })
-    expect(faultsOf(answer).map(({ path, code }) => `${path} ${code}`)).toEqual([
+    expect(fieldErrorsOf(answer).map(({ path, code }) => `${path} ${code}`)).toEqual([
       'customer maxLength',
       'customer pattern',
       'price min',
@@ -148,26 +148,26 @@ describe('Validation of a body', () => {
     ['the 30th of February', { ...order, due: '2026-02-30' }, 'due', 'type'],
     ['1 for true', { ...order, gift: 1 }, 'gift', 'type'],
   ])('Validation: %s is 400', async (_, body, path, code) => {
-    expect(faultsOf(await post('/orders', body))).toMatchObject([{ path, code }])
+    expect(fieldErrorsOf(await post('/orders', body))).toMatchObject([{ path, code }])
   })
 
   it.each(['id', 'secret', 'other', 'constructor', 'toString', 'hasOwnProperty'])(
     'Bodies: the key %s, read-only, hidden or unknown, is refused with 400',
     async (key) => {
       const answer = await post('/orders', { ...order, [key]: 1 })
-      expect(faultsOf(answer)).toMatchObject([{ path: key, code: 'unknown' }])
+      expect(fieldErrorsOf(answer)).toMatchObject([{ path: key, code: 'unknown' }])
     },
   )
 
   it('Bodies: unknownKeys: drop removes them, for a route or for all', async () => {
     const body = { ...order, id: 7, secret: 's', other: 1, lines: [{ sku: 'ab', qty: 2, x: 1 }] }
-    const kept = { ...order, gift: false }
+    const expected = { ...order, gift: false }
     expect((await post('/dropping', body)).status).toBe(200)
-    expect(seen).toEqual(kept)
-    seen = undefined
+    expect(received).toEqual(expected)
+    received = undefined
     await using dropping = await start({ unknownKeys: 'drop' })
     expect((await dropping.inject({ url: '/orders', json: body })).status).toBe(200)
-    expect(seen).toEqual(kept)
+    expect(received).toEqual(expected)
   })
 
   it('Validation: a list of a class is validated item by item', async () => {
@@ -176,23 +176,28 @@ describe('Validation of a body', () => {
       isLine: true,
     })
     expect((await post('/many', [])).json()).toEqual({ count: 0, isLine: true })
-    expect(faultsOf(await post('/many', [order.lines[0], { sku: 'ab', qty: 0 }, null]))).toEqual([
+    expect(
+      fieldErrorsOf(await post('/many', [order.lines[0], { sku: 'ab', qty: 0 }, null])),
+    ).toEqual([
       { path: '1.qty', code: 'min', message: '1.qty must be at least 1' },
       { path: '2', code: 'type', message: '2 must be an object' },
     ])
-    expect(faultsOf(await post('/many', order.lines[0]))).toMatchObject([{ path: '' }])
+    expect(fieldErrorsOf(await post('/many', order.lines[0]))).toMatchObject([{ path: '' }])
   })
 
   it('Validation: a class can be given by a function', async () => {
     expect((await post('/thunk', order.lines[0])).json()).toEqual({ isLine: true })
-    expect(faultsOf(await post('/thunk', {}))).toHaveLength(2)
+    expect(fieldErrorsOf(await post('/thunk', {}))).toHaveLength(2)
   })
 
   it.each(['/thunk/in/list', '/thunk/of/list'])(
     'Validation: the class of a list can be given by a function: %s',
     async (url) => {
       expect((await post(url, [order.lines[0]])).json()).toEqual({ isLine: true })
-      expect(faultsOf(await post(url, [{}]))).toMatchObject([{ path: '0.sku' }, { path: '0.qty' }])
+      expect(fieldErrorsOf(await post(url, [{}]))).toMatchObject([
+        { path: '0.sku' },
+        { path: '0.qty' },
+      ])
     },
   )
 })
@@ -201,21 +206,21 @@ describe('Classes derived from others', () => {
   it('partial and omit: keys are optional and get no default, and rules apply', async () => {
     const change = (json: unknown) => app.inject({ method: 'PATCH', url: '/orders', json })
     expect((await change({ price: 5 })).status).toBe(200)
-    expect(seen).toEqual({ price: 5 })
+    expect(received).toEqual({ price: 5 })
     expect((await change({})).status).toBe(200)
-    expect(seen).toEqual({})
-    expect(faultsOf(await change({ price: -1, customer: null }))).toMatchObject([
+    expect(received).toEqual({})
+    expect(fieldErrorsOf(await change({ price: -1, customer: null }))).toMatchObject([
       { path: 'customer', code: 'type' },
       { path: 'price', code: 'min' },
     ])
-    expect(faultsOf(await change({ lines: [] }))).toMatchObject([
+    expect(fieldErrorsOf(await change({ lines: [] }))).toMatchObject([
       { path: 'lines', code: 'unknown' },
     ])
   })
 
   it('pick: only the named keys are accepted', async () => {
     expect((await post('/contact', { customer: 'Ada' })).json()).toEqual({ customer: 'Ada' })
-    expect(faultsOf(await post('/contact', { customer: 'ada', price: 1 }))).toMatchObject([
+    expect(fieldErrorsOf(await post('/contact', { customer: 'ada', price: 1 }))).toMatchObject([
       { path: 'customer', code: 'pattern' },
       { path: 'price', code: 'unknown' },
     ])

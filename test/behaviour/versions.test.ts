@@ -60,18 +60,18 @@ async function start(options: BootstrapOptions = {}) {
 
 describe('versions of an API', () => {
   it('are in the path by default, and a path without version is 404', async () => {
-    const ask = await start()
-    expect(await (await ask('/v1/items/7')).json()).toEqual({ id: 7, version: 1 })
-    expect(await (await ask('/v2/items/7')).json()).toEqual({ id: 7, version: 2 })
-    expect((await ask('/items/7')).status).toBe(404)
-    expect((await ask('/v3/items/7')).status).toBe(404)
-    expect(await (await ask('/about')).json()).toEqual({ about: true })
+    const request = await start()
+    expect(await (await request('/v1/items/7')).json()).toEqual({ id: 7, version: 1 })
+    expect(await (await request('/v2/items/7')).json()).toEqual({ id: 7, version: 2 })
+    expect((await request('/items/7')).status).toBe(404)
+    expect((await request('/v3/items/7')).status).toBe(404)
+    expect(await (await request('/about')).json()).toEqual({ about: true })
   })
 
   it('come after the base path of the application', async () => {
-    const ask = await start({ basePath: '/api', versions: { by: 'path' } })
-    expect((await ask('/api/v2/items/7')).status).toBe(200)
-    expect((await ask('/v2/items/7')).status).toBe(404)
+    const request = await start({ basePath: '/api', versions: { by: 'path' } })
+    expect((await request('/api/v2/items/7')).status).toBe(200)
+    expect((await request('/v2/items/7')).status).toBe(404)
   })
 
   it.each([
@@ -89,33 +89,34 @@ describe('versions of an API', () => {
       'Accept',
     ],
   ])('are selected by %j', async (versions, one, two, vary) => {
-    const ask = await start({ versions })
-    const first = await ask('/items/7', one)
+    const request = await start({ versions })
+    const first = await request('/items/7', one)
     expect(await first.json()).toEqual({ id: 7, version: 1 })
     expect(first.headers.get('vary')).toBe(vary)
-    expect(await (await ask('/items/7', two)).json()).toEqual({ id: 7, version: 2 })
-    expect((await ask('/items/7')).status).toBe(404)
-    expect((await ask('/v1/items/7', one)).status).toBe(404)
-    expect((await ask('/about', two)).status).toBe(200)
-    const wrong = await ask('/items/7', two, 'DELETE')
+    expect(await (await request('/items/7', two)).json()).toEqual({ id: 7, version: 2 })
+    expect((await request('/items/7')).status).toBe(404)
+    expect((await request('/v1/items/7', one)).status).toBe(404)
+    expect((await request('/about', two)).status).toBe(200)
+    const wrong = await request('/items/7', two, 'DELETE')
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
-    expect((await ask('/items', {}, 'OPTIONS')).headers.get('allow')).toBe(
+    expect((await request('/items', {}, 'OPTIONS')).headers.get('allow')).toBe(
       'GET, HEAD, POST, OPTIONS',
     )
   })
 
   it('have one OpenAPI document each', async () => {
-    const ask = await start()
+    const request = await start()
     const read = async (query: string) =>
       Object.keys(
-        ((await (await ask(`/swagger/openapi.json${query}`)).json()) as { paths: object }).paths,
+        ((await (await request(`/swagger/openapi.json${query}`)).json()) as { paths: object })
+          .paths,
       )
     expect(await read('?version=1')).toEqual(['/v1/items/{id}', '/v1/items', '/about'])
     expect(await read('?version=2')).toContain('/v2/items/{id}')
     expect(await read('?version=2')).not.toContain('/v1/items')
     expect(await read('')).toEqual(await read('?version=2'))
-    expect((await ask('/swagger/openapi.json?version=3')).status).toBe(404)
-    expect((await ask('/swagger/openapi.yaml?version=1')).status).toBe(200)
+    expect((await request('/swagger/openapi.json?version=3')).status).toBe(404)
+    expect((await request('/swagger/openapi.yaml?version=1')).status).toBe(200)
   })
 
   it('are a header parameter in the document', async () => {
@@ -128,19 +129,19 @@ describe('versions of an API', () => {
 
 describe('@Doc({ deprecated })', () => {
   it('sets headers on every response, including HEAD, errors and 401', async () => {
-    const ask = await start()
+    const request = await start()
     const answers = [
-      await ask('/v1/items/7'),
-      await ask('/v1/items/7', {}, 'HEAD'),
-      await ask('/v1/items/0'),
-      await ask('/v1/items', {}, 'POST'),
+      await request('/v1/items/7'),
+      await request('/v1/items/7', {}, 'HEAD'),
+      await request('/v1/items/0'),
+      await request('/v1/items', {}, 'POST'),
     ]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 401])
     for (const { headers } of answers) {
       expect(headers.get('deprecation')).toBe('@1767225600')
       expect(headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
     }
-    const plain = await ask('/v2/items')
+    const plain = await request('/v2/items')
     expect([plain.headers.get('deprecation'), plain.headers.get('sunset')]).toEqual([null, null])
     expect(app?.openapi.paths?.['/v2/items']?.get?.deprecated).toBe(true)
   })

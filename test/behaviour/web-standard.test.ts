@@ -23,7 +23,7 @@ import {
 let permits = 0
 let waiting: (() => void) | undefined
 let entered: () => void = () => undefined
-let left: (how: string) => void = () => undefined
+let notifyEnd: (how: string) => void = () => undefined
 let inner: Application
 
 const where = (): string | undefined => currentRequest()?.path
@@ -71,14 +71,14 @@ class WebController {
       yield 'two'
       await gate()
     } finally {
-      left('generator')
+      notifyEnd('generator')
     }
   }
 
   @Get('/slow')
   async slow(request: HttpRequest) {
     request.signal.addEventListener('abort', () => {
-      left('signal')
+      notifyEnd('signal')
     })
     entered()
     await gate()
@@ -106,7 +106,7 @@ class WebController {
   }
 
   @Get('/taken')
-  taken() {
+  conflict() {
     throw new HttpError(409, 'Taken.')
   }
 
@@ -121,7 +121,7 @@ class WebController {
   }
 
   @Get('/later')
-  async later() {
+  async afterAwait() {
     await Promise.resolve()
     return { path: where() ?? null }
   }
@@ -209,11 +209,11 @@ describe('handle', () => {
     const away = await get('/away')
     expect([away.status, away.headers.get('location')]).toEqual([302, '/items'])
     expect((await get('/cookies')).headers.getSetCookie()).toHaveLength(2)
-    const whole = await get('/file')
-    expect(await whole.json()).toMatchObject({ name: 'filigree' })
-    const etag = whole.headers.get('etag')!
-    const known = await get('/file', { headers: { 'if-none-match': etag } })
-    expect([known.status, known.body]).toEqual([304, null])
+    const fileResponse = await get('/file')
+    expect(await fileResponse.json()).toMatchObject({ name: 'filigree' })
+    const etag = fileResponse.headers.get('etag')!
+    const unchanged = await get('/file', { headers: { 'if-none-match': etag } })
+    expect([unchanged.status, unchanged.body]).toEqual([304, null])
   })
 
   it('handle: request.url has path and query, and Host is the host of the URL', async () => {
@@ -230,7 +230,7 @@ describe('handle', () => {
     release()
     expect(await text()).toBe('two')
     const done = new Promise((resolve) => {
-      left = resolve
+      notifyEnd = resolve
     })
     release()
     expect((await reader.read()).done).toBe(true)
@@ -239,7 +239,7 @@ describe('handle', () => {
 
   it('handle: canceling the body closes the generator', async () => {
     const done = new Promise((resolve) => {
-      left = resolve
+      notifyEnd = resolve
     })
     const reader = (await get('/stream')).body!.getReader()
     await reader.read()
@@ -253,14 +253,14 @@ describe('handle', () => {
     const working = new Promise<void>((resolve) => {
       entered = resolve
     })
-    const told = new Promise((resolve) => {
-      left = resolve
+    const aborted = new Promise((resolve) => {
+      notifyEnd = resolve
     })
     const answer = get('/slow', { signal: abort.signal })
     await working
     abort.abort()
     await expect(answer).rejects.toThrow('closed before there was an answer')
-    expect(await told).toBe('signal')
+    expect(await aborted).toBe('signal')
     release()
     expect((await get('/items')).status).toBe(200)
   })
@@ -271,7 +271,7 @@ describe('handle', () => {
     const reader = answer.body!.getReader()
     await reader.read()
     const done = new Promise((resolve) => {
-      left = resolve
+      notifyEnd = resolve
     })
     abort.abort()
     await expect(reader.read()).rejects.toThrow('cut off')

@@ -59,7 +59,7 @@ describe('the admin page', () => {
       (error: unknown) => (error as Error).message,
     )
     const info = { name: 'field', required: true, ...rules } as FieldInfo
-    const fault = findFieldError(info, value, true)
-    expect(fault === undefined ? undefined : `field ${fault}`).toBe(words)
+    const error = findFieldError(info, value, true)
+    expect(error === undefined ? undefined : `field ${error}`).toBe(words)
   })
 })

@@ -24,8 +24,8 @@ async function visit(use: (page: Page) => Promise<void>): Promise<void> {
     page.setDefaultTimeout(20_000)
     await use(page)
     // Chromium's messages about responses with 400 and above.
-    const own = errors.filter((message) => !message.startsWith('Failed to load resource'))
-    expect({ own, strangers }).toEqual({ own: [], strangers: [] })
+    const otherErrors = errors.filter((message) => !message.startsWith('Failed to load resource'))
+    expect({ otherErrors, strangers }).toEqual({ otherErrors: [], strangers: [] })
   })
 }
 
@@ -262,13 +262,16 @@ describe('the admin page', () => {
       })
       await button(page, 'Save').click()
       await status(page, 'A new lamp” was created')
-      const [made] = await records()
+      const [created] = await records()
         .records(Ticket)
         .list({ where: { subject: 'A new lamp' }, with: ['org', 'comments'] })
-      expect(made).toMatchObject({ place: { street: 'Main Street 1', town: 'Oslo' }, priority: 2 })
-      expect(made?.org.name).toBe('Zed Ltd')
-      expect(made?.comments.map(({ text }) => text)).toEqual(['Its first words'])
-      expect(String(made?.picture)).toBe('hello')
+      expect(created).toMatchObject({
+        place: { street: 'Main Street 1', town: 'Oslo' },
+        priority: 2,
+      })
+      expect(created?.org.name).toBe('Zed Ltd')
+      expect(created?.comments.map(({ text }) => text)).toEqual(['Its first words'])
+      expect(String(created?.picture)).toBe('hello')
       await button(page, 'Close').click()
       await page.getByRole('dialog').getByLabel('Reason').fill('It shines')
       await page.getByRole('dialog').getByRole('button', { name: 'Run' }).click()
@@ -304,9 +307,9 @@ describe('the admin page', () => {
       }
       const closing = page.waitForEvent('dialog')
       await page.evaluate('setTimeout(() => location.reload())')
-      const asked = await closing
-      expect(asked.type()).toBe('beforeunload')
-      await asked.dismiss()
+      const dialog = await closing
+      expect(dialog.type()).toBe('beforeunload')
+      await dialog.dismiss()
       expect(await subject.inputValue()).toBe('Half a sent')
       await page.evaluate('history.back()')
       await question.getByRole('button', { name: 'Leave' }).click()
@@ -394,8 +397,8 @@ describe('the admin page', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Run' }).click()
       await status(page, 'Rename: done for 3 devices.')
       // The list gets changes of rows with UUIDs too.
-      await devices.update(id, { name: 'Rack of somebody' })
-      await page.getByRole('link', { name: 'Rack of somebody' }).waitFor()
+      await devices.update(id, { name: 'Rack of a user' })
+      await page.getByRole('link', { name: 'Rack of a user' }).waitFor()
       await page.getByLabel('Choose all').check()
       await button(page, 'Delete chosen').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -420,10 +423,10 @@ describe('the admin page', () => {
       await page.goto(`${app.url}/admin/plans/new`)
       await page.getByRole('alert').filter({ hasText: 'no such plan' }).waitFor()
 
-      for (let turn = 0; turn < 60; turn++)
+      for (let count = 0; count < 60; count++)
         await records()
           .records(Ticket)
-          .update(1, { subject: `Lamp ${turn}` })
+          .update(1, { subject: `Lamp ${count}` })
       await page.goto(`${app.url}/admin/tickets/1`)
       await button(page, 'History').click()
       const history = page.getByRole('region', { name: 'History' })
@@ -488,8 +491,8 @@ describe('the admin page', () => {
       const listening = page.waitForResponse((response) => response.url().endsWith('/live'))
       await page.goto(`${app.url}/admin/tickets`)
       await listening
-      await records().records(Ticket).update(1, { subject: 'Lamp of somebody else' })
-      const row = page.getByRole('row').filter({ hasText: 'Lamp of somebody else' })
+      await records().records(Ticket).update(1, { subject: 'Lamp of another user' })
+      const row = page.getByRole('row').filter({ hasText: 'Lamp of another user' })
       await row.waitFor()
     }))
 
@@ -499,9 +502,9 @@ describe('the admin page', () => {
       page.on('response', (response) => {
         if (!response.url().includes('/assets/')) bodies.push(response.text().catch(() => ''))
       })
-      const shown: string[] = []
+      const contents: string[] = []
       const look = async (): Promise<void> => {
-        shown.push(await page.content())
+        contents.push(await page.content())
       }
       await signIn(page, 'ed', '/admin/tickets')
       await page.getByRole('link', { name: 'Chair squeaks', exact: true }).waitFor()
@@ -536,7 +539,7 @@ describe('the admin page', () => {
       const csv = await page.evaluate(
         "fetch('/admin/api/csv/tickets').then((answer) => answer.text())",
       )
-      const all = [...shown, ...answers, String(csv)].join('\n')
+      const all = [...contents, ...answers, String(csv)].join('\n')
       expect(all).toContain('Chair of an editor')
       for (const word of [
         'salary',

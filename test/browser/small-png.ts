@@ -1,4 +1,4 @@
-/** Compresses a screenshot to an indexed PNG of 256 colours: the most frequent ones and those that differ most from them. Source: PNG specification, §5 and §11. */
+/** Compresses a screenshot to an indexed PNG of 256 colours: the most frequent ones and the ones that differ most from them. Source: PNG specification, §5 and §11. */
 import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 
@@ -70,20 +70,22 @@ async function toIndexed(address: string): Promise<Indexed> {
   const distance = (one: readonly number[], other: readonly number[]): number =>
     one.reduce((sum, value, channel) => sum + (value - (other[channel] ?? 0)) ** 2, 0)
   let rest = common.slice(160).map(([color, count]) => {
-    const own = channels(color)
-    return { own, count, far: Math.min(...palette.map((known) => distance(own, known))) }
+    const rgb = channels(color)
+    return { rgb, count, far: Math.min(...palette.map((entry) => distance(rgb, entry))) }
   })
   while (palette.length < 256 && rest.length > 0) {
-    const missed = ({ far, count }: (typeof rest)[number]): number => far * count
-    const worst = rest.reduce((one, other) => (missed(other) > missed(one) ? other : one))
-    palette.push(worst.own)
+    const weightedError = ({ far, count }: (typeof rest)[number]): number => far * count
+    const worst = rest.reduce((one, other) =>
+      weightedError(other) > weightedError(one) ? other : one,
+    )
+    palette.push(worst.rgb)
     rest = rest.filter((one) => one !== worst)
-    for (const one of rest) one.far = Math.min(one.far, distance(one.own, worst.own))
+    for (const one of rest) one.far = Math.min(one.far, distance(one.rgb, worst.rgb))
   }
   const letters = new Map<number, string>()
   for (const color of counts.keys()) {
-    const wanted = channels(color)
-    const distances = palette.map((known) => distance(known, wanted))
+    const rgb = channels(color)
+    const distances = palette.map((entry) => distance(entry, rgb))
     letters.set(color, String.fromCharCode(distances.indexOf(Math.min(...distances))))
   }
   const pixels = colors.map((color) => letters.get(color)).join('')

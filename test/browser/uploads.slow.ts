@@ -82,14 +82,14 @@ describe('an uploaded page in a browser', () => {
   it.each(Object.keys(contents))(
     'does not run when a visitor opens it: %s',
     async (name) => {
-      const own = await upload(name, name)
+      const stored = await upload(name, name)
       const fresh = await upload(name, 'any')
       calls = 0
       const saved = await withPage(app.url, async ({ page }) => {
         await page.goto(`${app.url}/`)
         const download = page.waitForEvent('download')
         // A download does not end the navigation.
-        await page.goto(`${app.url}/files/${own}`).catch(() => undefined)
+        await page.goto(`${app.url}/files/${stored}`).catch(() => undefined)
         const url = (await download).url()
         await page.goto(`${app.url}/files/${fresh}`)
         const text = await page.evaluate(() => document.body.textContent)
@@ -102,10 +102,10 @@ describe('an uploaded page in a browser', () => {
           const picture = new Image()
           picture.src = address
           await picture.decode().catch(() => undefined)
-        }, `/files/${own}`)
+        }, `/files/${stored}`)
         return { url, isText: text.includes('fetch(') }
       })
-      expect(saved).toEqual({ url: `${app.url}/files/${own}`, isText: true })
+      expect(saved).toEqual({ url: `${app.url}/files/${stored}`, isText: true })
       expect(calls).toBe(0)
     },
     time,
@@ -114,10 +114,10 @@ describe('an uploaded page in a browser', () => {
   it.each(Object.keys(contents))(
     'would run with inline: true, so that the test above sees scripts: %s',
     async (name) => {
-      const own = await upload(name, name)
+      const stored = await upload(name, name)
       calls = 0
       await withPage(app.url, async ({ page }) => {
-        await page.goto(`${app.url}/inline/${own}`)
+        await page.goto(`${app.url}/inline/${stored}`)
         await page.waitForFunction(() => document.title === 'called')
       })
       expect(calls).toBe(1)

@@ -14,7 +14,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
   describe(`${name}: change events`, () => {
     let server: DatabaseUnderTest
     let database: Database
-    let told: string[]
+    let reported: string[]
     let stop: () => void
 
     beforeAll(async () => {
@@ -35,34 +35,34 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
         for (const { id } of await records.list()) await records.delete(id)
       }
       stop = database.onChange(({ event, record, id }) =>
-        told.push(`${event} ${record.name.toLowerCase()} ${String(id)}`),
+        reported.push(`${event} ${record.name.toLowerCase()} ${String(id)}`),
       )
-      told = []
+      reported = []
     })
 
     it('insertMany reports every row after its commit, with integer and UUID keys', async () => {
       const many = [{ name: 'a' }, { name: 'b' }]
       await database.records(Category).insertMany(many)
       const ids = (await database.records(Category).list()).map(({ id }) => id)
-      expect(told).toStrictEqual(ids.map((id) => `created category ${id}`))
-      told.length = 0
+      expect(reported).toStrictEqual(ids.map((id) => `created category ${id}`))
+      reported.length = 0
       await database.records(Author).insertMany(many)
       const authors = (await database.records(Author).list()).map(({ id }) => id)
-      expect(told.sort()).toStrictEqual(authors.map((id) => `created author ${id}`).sort())
+      expect(reported.sort()).toStrictEqual(authors.map((id) => `created author ${id}`).sort())
     })
 
     it('insertMany reports rows with a key of the caller', async () => {
       const many = [{ id: 7001, name: 'a' }, { name: 'b' }]
       await database.records(Category).insertMany(many as { name: string }[])
       const ids = (await database.records(Category).list()).map(({ id }) => id)
-      expect(told.sort()).toStrictEqual(ids.map((id) => `created category ${id}`).sort())
+      expect(reported.sort()).toStrictEqual(ids.map((id) => `created category ${id}`).sort())
       expect(ids).toContain(7001)
     })
 
     it('a failed insertMany reports nothing', async () => {
       const twice = database.records(Category).insertMany([{ name: 'a' }, { name: 'a' }])
       await expect(twice).rejects.toMatchObject({ status: 409 })
-      expect(told).toStrictEqual([])
+      expect(reported).toStrictEqual([])
     })
 
     it('a deletion reports the rows deleted by cascade and the rows that lose their reference', async () => {
@@ -72,16 +72,16 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       const ann = await database.records(Author).create({ name: 'Ann' })
       const first = await database.records(Review).create({ stars: 1, ...keysOf(lamp, ann) })
       const second = await database.records(Review).create({ stars: 2, ...keysOf(lamp, ann) })
-      told.length = 0
+      reported.length = 0
       await database.records(Author).delete(ann.id)
-      expect(told.sort()).toStrictEqual([
+      expect(reported.sort()).toStrictEqual([
         `deleted author ${ann.id}`,
         `updated review ${first.id}`,
         `updated review ${second.id}`,
       ])
-      told.length = 0
+      reported.length = 0
       expect(await database.records(Product).delete(lamp.id)).toBe(true)
-      expect(told).toStrictEqual([
+      expect(reported).toStrictEqual([
         `deleted review ${first.id}`,
         `deleted review ${second.id}`,
         `deleted product ${lamp.id}`,
@@ -90,22 +90,22 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
 
     it('a change has the key in the type of the record, whatever type the caller passed', async () => {
       const { id } = await database.records(Category).create({ name: 'Light' })
-      const seen: unknown[] = []
-      const end = database.onChange((change) => seen.push(change.id))
+      const changes: unknown[] = []
+      const end = database.onChange((change) => changes.push(change.id))
       await database.records(Category).delete(String(id))
       end()
-      expect(seen).toStrictEqual([id])
+      expect(changes).toStrictEqual([id])
     })
 
     it('a refused deletion reports nothing', async () => {
       const light = await database.records(Category).create({ name: 'Light' })
       await database.records(Product).create({ name: 'Lamp', price: 1, categoryId: light.id })
-      told.length = 0
+      reported.length = 0
       await expect(database.records(Category).delete(light.id)).rejects.toMatchObject({
         status: 409,
       })
       expect(await database.records(Category).delete(123456)).toBe(false)
-      expect(told).toStrictEqual([])
+      expect(reported).toStrictEqual([])
     })
 
     it('linking and unlinking reports an update of the record', async () => {
@@ -113,30 +113,30 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       const values = { name: 'Lamp', price: 1, categoryId: light.id }
       const lamp = await database.records(Product).create(values)
       const tag = await database.records(Tag).create({ word: 'new' })
-      told.length = 0
+      reported.length = 0
       await database.records(Product).link(lamp.id, 'tags', [tag.id])
       await database.records(Product).link(lamp.id, 'tags', [tag.id])
       await database.records(Tag).delete(tag.id)
-      expect(told).toStrictEqual([`updated product ${lamp.id}`, `deleted tag ${tag.id}`])
+      expect(reported).toStrictEqual([`updated product ${lamp.id}`, `deleted tag ${tag.id}`])
     })
 
     it('a watcher that starts during an insertMany is notified that it missed changes', async () => {
       stop()
-      const seen: unknown[] = []
+      const changes: unknown[] = []
       let end: (() => void) | undefined
       await database.transaction(async (tx) => {
         await tx.records(Category).insertMany([{ name: 'a' }])
         end = await database.watch(Category, {
-          onChanges: ({ event, ids }) => seen.push([event, ids]),
+          onChanges: ({ event, ids }) => changes.push([event, ids]),
           end: () => undefined,
           columns: [],
         })
         const b = await tx.records(Category).create({ name: 'b' })
-        expect(seen).toStrictEqual([])
-        seen.push(b.id)
+        expect(changes).toStrictEqual([])
+        changes.push(b.id)
       })
       end?.()
-      expect(seen).toStrictEqual([seen[0], ['lost', []], ['created', [seen[0]]]])
+      expect(changes).toStrictEqual([changes[0], ['lost', []], ['created', [changes[0]]]])
       expect(database.feed.size).toBe(0)
     })
 

@@ -3,20 +3,25 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { anonymous } from '../../src/records/rights/caller.js'
 import { ClientView } from '../../src/records/policy/client-view.js'
 import { Review, Tag } from '../records/shop.js'
-import { failure, type Ground } from './database-ground.js'
+import { failure, type Fixture } from './database-fixture.js'
 
 /** The view of an anonymous client. */
-function clientView({ database: { context, log } }: Ground): ClientView {
+function clientView({ database: { context, log } }: Fixture): ClientView {
   return new ClientView({ context, caller: anonymous, log })
 }
 
-export function describeLists(ground: Ground): void {
+export function describeLists(fixture: Fixture): void {
   describe('filters', () => {
     beforeEach(async () => {
-      await ground.create({ name: 'Äpfel', price: 5, stock: null, active: false })
-      await ground.create({ name: 'lamp', price: 10, stock: 1, soldAt: '2026-01-02T00:00:00Z' })
-      await ground.create({ name: 'Lamp', price: 20, stock: 2, soldAt: '2026-01-01T23:59:59.999Z' })
-      await ground.create({ name: '100%_x', price: 30, stock: 0 })
+      await fixture.create({ name: 'Äpfel', price: 5, stock: null, active: false })
+      await fixture.create({ name: 'lamp', price: 10, stock: 1, soldAt: '2026-01-02T00:00:00Z' })
+      await fixture.create({
+        name: 'Lamp',
+        price: 20,
+        stock: 2,
+        soldAt: '2026-01-01T23:59:59.999Z',
+      })
+      await fixture.create({ name: '100%_x', price: 30, stock: 0 })
     })
 
     const all = ['Äpfel', 'lamp', 'Lamp', '100%_x']
@@ -55,63 +60,63 @@ export function describeLists(ground: Ground): void {
       ['through a relation', { category: { name: 'Light' } }, all],
       ['through a relation to nothing', { category: { name: 'Dark' } }, []],
     ])('finds by %s', async (_, where, expected) => {
-      expect(await ground.names({ where })).toStrictEqual(expected)
-      expect(await ground.products.count(where)).toBe(expected.length)
+      expect(await fixture.names({ where })).toStrictEqual(expected)
+      expect(await fixture.products.count(where)).toBe(expected.length)
     })
 
     it('filters through one-to-many and many-to-many relations', async () => {
-      const [apple, lamp] = await ground.products.list()
+      const [apple, lamp] = await fixture.products.list()
       const [red, blue] = [
-        await ground.database.records(Tag).create({ word: 'red' }),
-        await ground.database.records(Tag).create({ word: 'blue' }),
+        await fixture.database.records(Tag).create({ word: 'red' }),
+        await fixture.database.records(Tag).create({ word: 'blue' }),
       ]
-      await ground.products.link(apple!.id, 'tags', [red.id, blue.id])
-      await ground.products.link(lamp!.id, 'tags', [blue.id])
-      await ground.database.records(Review).create({ stars: 2, productId: lamp!.id })
-      expect(await ground.names({ where: { reviews: { stars: { lt: 3 } } } })).toStrictEqual([
+      await fixture.products.link(apple!.id, 'tags', [red.id, blue.id])
+      await fixture.products.link(lamp!.id, 'tags', [blue.id])
+      await fixture.database.records(Review).create({ stars: 2, productId: lamp!.id })
+      expect(await fixture.names({ where: { reviews: { stars: { lt: 3 } } } })).toStrictEqual([
         'lamp',
       ])
-      expect(await ground.names({ where: { not: { reviews: {} }, stock: null } })).toStrictEqual([
+      expect(await fixture.names({ where: { not: { reviews: {} }, stock: null } })).toStrictEqual([
         'Äpfel',
       ])
-      expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual(['Äpfel'])
+      expect(await fixture.names({ where: { tags: { word: 'red' } } })).toStrictEqual(['Äpfel'])
       const where = { products: { tags: { word: 'blue' }, price: { lt: 6 } } }
-      expect(await ground.categories.count(where)).toBe(1)
-      await ground.database.records(Tag).delete(red.id)
-      expect(await ground.names({ where: { tags: { word: 'red' } } })).toStrictEqual([])
+      expect(await fixture.categories.count(where)).toBe(1)
+      await fixture.database.records(Tag).delete(red.id)
+      expect(await fixture.names({ where: { tags: { word: 'red' } } })).toStrictEqual([])
     })
 
     it('filters through several levels of relations', async () => {
-      const [apple, lamp] = await ground.products.list()
-      const tags = ground.database.records(Tag)
+      const [apple, lamp] = await fixture.products.list()
+      const tags = fixture.database.records(Tag)
       const [red, blue] = [await tags.create({ word: 'red' }), await tags.create({ word: 'blue' })]
-      await ground.products.link(apple!.id, 'tags', [red.id, blue.id])
-      await ground.products.link(lamp!.id, 'tags', [blue.id])
-      await ground.database.records(Review).create({ stars: 2, productId: lamp!.id })
-      const dark = await ground.categories.create({ name: 'Dark' })
-      await ground.create({ name: 'Night', categoryId: dark.id })
+      await fixture.products.link(apple!.id, 'tags', [red.id, blue.id])
+      await fixture.products.link(lamp!.id, 'tags', [blue.id])
+      await fixture.database.records(Review).create({ stars: 2, productId: lamp!.id })
+      const dark = await fixture.categories.create({ name: 'Dark' })
+      await fixture.create({ name: 'Night', categoryId: dark.id })
       const byTag = { tags: { products: { name: 'lamp' } } }
-      expect(await ground.names({ where: byTag })).toStrictEqual(['Äpfel', 'lamp'])
+      expect(await fixture.names({ where: byTag })).toStrictEqual(['Äpfel', 'lamp'])
       const byReview = { category: { products: { reviews: { stars: 2 } } } }
-      expect(await ground.names({ where: byReview })).toStrictEqual(all)
-      expect(await ground.names({ where: { not: byReview } })).toStrictEqual(['Night'])
+      expect(await fixture.names({ where: byReview })).toStrictEqual(all)
+      expect(await fixture.names({ where: { not: byReview } })).toStrictEqual(['Night'])
       const without = { category: { not: { products: { tags: {} } } } }
-      expect(await ground.names({ where: without })).toStrictEqual(['Night'])
+      expect(await fixture.names({ where: without })).toStrictEqual(['Night'])
       await tags.delete(blue.id)
-      expect(await ground.names({ where: byTag })).toStrictEqual([])
+      expect(await fixture.names({ where: byTag })).toStrictEqual([])
     })
 
     // A nested loop over the rows would take 100 to the power of 5 steps, so this test would not end.
     it('reads each row once, even if many paths of the filter lead to it', async () => {
       const rows = Array.from({ length: 100 }, (_, index) => ({ name: `p${index}` }))
-      const whole = { price: 1, categoryId: ground.light.id }
-      await ground.products.insertMany(rows.map((row) => ({ ...row, ...whole })))
+      const values = { price: 1, categoryId: fixture.light.id }
+      await fixture.products.insertMany(rows.map((row) => ({ ...row, ...values })))
       let where: object = { name: 'Dark' }
       for (let level = 0; level < 9; level++) {
         where = level % 2 === 0 ? { category: where } : { products: where }
       }
-      expect(await ground.products.count(where)).toBe(0)
-      expect(await ground.products.count({ not: where })).toBe(104)
+      expect(await fixture.products.count(where)).toBe(0)
+      expect(await fixture.products.count({ not: where })).toBe(104)
     })
 
     it.each<[unknown, string]>([
@@ -139,40 +144,45 @@ export function describeLists(ground: Ground): void {
       [[], ''],
       [deep(20), 'not.not.not.not.not.not.not.not.not.not.not.not'],
     ])('refuses the filter %j and names its path', async (where, path) => {
-      const error = await failure(ground.products.list({ where: where as never }))
+      const error = await failure(fixture.products.list({ where: where as never }))
       expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
       expect(error.errors?.[0]?.path).toBe(path)
     })
 
-    it.each(['like', 'ilike'])('accepts 20 patterns of a client by %s, and refuses the 21st', async (operator) => {
-      const ask = (most: number) => ({
-        or: Array.from({ length: most }, (_, index) => ({ name: { [operator]: `%la${index}%` } })),
-      })
-      await expect(
-        ground.names({ where: ask(20), view: clientView(ground) }),
-      ).resolves.toStrictEqual([])
-      await expect(ground.names({ where: ask(21) })).resolves.toStrictEqual([])
-      const error = await failure(
-        ground.products.list({ where: ask(21), view: clientView(ground) }),
-      )
-      expect(error).toMatchObject({ status: 400, errors: [{ path: `or.20.name.${operator}` }] })
-    })
+    it.each(['like', 'ilike'])(
+      'accepts 20 patterns of a client by %s, and refuses the 21st',
+      async (operator) => {
+        const patterns = (count: number) => ({
+          or: Array.from({ length: count }, (_, index) => ({
+            name: { [operator]: `%la${index}%` },
+          })),
+        })
+        await expect(
+          fixture.names({ where: patterns(20), view: clientView(fixture) }),
+        ).resolves.toStrictEqual([])
+        await expect(fixture.names({ where: patterns(21) })).resolves.toStrictEqual([])
+        const error = await failure(
+          fixture.products.list({ where: patterns(21), view: clientView(fixture) }),
+        )
+        expect(error).toMatchObject({ status: 400, errors: [{ path: `or.20.name.${operator}` }] })
+      },
+    )
 
     it('refuses filters and orders of a client by hidden fields', async () => {
-      expect(await ground.names({ where: { secret: 'x' } })).toStrictEqual([])
+      expect(await fixture.names({ where: { secret: 'x' } })).toStrictEqual([])
       for (const where of [
         { secret: 'x' },
         { or: [{ secret: 'x' }] },
         { category: { products: { secret: 'x' } } },
       ]) {
         await expect(
-          ground.products.list({ where, view: clientView(ground) }),
+          fixture.products.list({ where, view: clientView(fixture) }),
         ).rejects.toMatchObject({
           status: 400,
         })
       }
       await expect(
-        ground.products.list({ orderBy: { secret: 'asc' }, view: clientView(ground) }),
+        fixture.products.list({ orderBy: { secret: 'asc' }, view: clientView(fixture) }),
       ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('is unknown') })
     })
   })
@@ -187,7 +197,7 @@ export function describeLists(ground: Ground): void {
         ['😀', null],
         ['\uffff', 3],
       ] as const) {
-        await ground.create({ name, stock })
+        await fixture.create({ name, stock })
       }
     })
 
@@ -205,15 +215,15 @@ export function describeLists(ground: Ground): void {
       ],
       ['several fields', [{ stock: 'desc' }, { name: 'desc' }], '\uffff é b Z 😀 a'],
     ])('sorts by %s', async (_, orderBy, expected) => {
-      expect((await ground.names({ orderBy })).join(' ')).toBe(expected)
+      expect((await fixture.names({ orderBy })).join(' ')).toBe(expected)
     })
 
     it('limit and offset select a page', async () => {
-      expect(await ground.names({ limit: 2 })).toStrictEqual(['b', 'a'])
-      expect(await ground.names({ limit: 2, offset: 2 })).toStrictEqual(['Z', 'é'])
-      expect(await ground.names({ offset: 4 })).toStrictEqual(['😀', '\uffff'])
-      expect(await ground.names({ limit: 0 })).toStrictEqual([])
-      expect(await ground.names({ limit: 5, offset: Number.MAX_SAFE_INTEGER })).toStrictEqual([])
+      expect(await fixture.names({ limit: 2 })).toStrictEqual(['b', 'a'])
+      expect(await fixture.names({ limit: 2, offset: 2 })).toStrictEqual(['Z', 'é'])
+      expect(await fixture.names({ offset: 4 })).toStrictEqual(['😀', '\uffff'])
+      expect(await fixture.names({ limit: 0 })).toStrictEqual([])
+      expect(await fixture.names({ limit: 5, offset: Number.MAX_SAFE_INTEGER })).toStrictEqual([])
     })
 
     it.each([
@@ -230,11 +240,11 @@ export function describeLists(ground: Ground): void {
       { with: ['nope'] },
       { with: ['category.nope'] },
     ])('refuses %j with 400', async (options) => {
-      await expect(ground.products.list(options as never)).rejects.toMatchObject({ status: 400 })
+      await expect(fixture.products.list(options as never)).rejects.toMatchObject({ status: 400 })
     })
 
     it('refuses a misspelt option', async () => {
-      await expect(ground.products.list({ wher: {} } as never)).rejects.toThrow(
+      await expect(fixture.products.list({ wher: {} } as never)).rejects.toThrow(
         'unknown option "wher"',
       )
     })

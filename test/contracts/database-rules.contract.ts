@@ -1,12 +1,12 @@
 /** What every engine does alike: the rules of fields, changes and deletions. */
 import { describe, expect, it } from '@jest/globals'
 import { Author, Category, Person, Review, Tag } from '../records/shop.js'
-import { failure, type Ground } from './database-ground.js'
+import { failure, type Fixture } from './database-fixture.js'
 
-export function describeRules(ground: Ground): void {
+export function describeRules(fixture: Fixture): void {
   describe('rules', () => {
     it('create refuses invalid values and names the path of each field', async () => {
-      const error = await failure(ground.products.create({ price: -1, name: 5 } as never))
+      const error = await failure(fixture.products.create({ price: -1, name: 5 } as never))
       expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })
       expect(error.errors?.map(({ path, code }) => `${path} ${code}`).sort()).toStrictEqual([
         'categoryId required',
@@ -16,35 +16,37 @@ export function describeRules(ground: Ground): void {
     })
 
     it('update refuses invalid values and changes nothing', async () => {
-      const lamp = await ground.create()
-      await expect(ground.products.update(lamp.id, { price: -1 })).rejects.toMatchObject({
+      const lamp = await fixture.create()
+      await expect(fixture.products.update(lamp.id, { price: -1 })).rejects.toMatchObject({
         status: 400,
       })
-      expect((await ground.products.find(lamp.id))?.price).toBe(9.5)
+      expect((await fixture.products.find(lamp.id))?.price).toBe(9.5)
     })
 
     it.each(['nope', '__proto__', 'category', 'name"; drop table product; --'])(
       'refuses the unknown key %p',
       async (key) => {
         const values = Object.defineProperty(
-          { name: 'x', price: 1, categoryId: ground.light.id },
+          { name: 'x', price: 1, categoryId: fixture.light.id },
           key,
           {
             value: 1,
             enumerable: true,
           },
         )
-        await expect(ground.products.create(values)).rejects.toMatchObject({ status: 400 })
+        await expect(fixture.products.create(values)).rejects.toMatchObject({ status: 400 })
       },
     )
 
     it.each(['a\u0000b', '\ud800', 'x\udfff'])('refuses the text %j', async (name) => {
-      await expect(ground.create({ name })).rejects.toMatchObject({ status: 400 })
-      await expect(ground.products.list({ where: { name } })).rejects.toMatchObject({ status: 400 })
+      await expect(fixture.create({ name })).rejects.toMatchObject({ status: 400 })
+      await expect(fixture.products.list({ where: { name } })).rejects.toMatchObject({
+        status: 400,
+      })
     })
 
     it("a duplicate value is 409 with the field's name, and shows no SQL", async () => {
-      const error = await failure(ground.categories.create({ name: 'Light' }))
+      const error = await failure(fixture.categories.create({ name: 'Light' }))
       expect(error).toMatchObject({
         status: 409,
         code: 'CONFLICT',
@@ -54,7 +56,7 @@ export function describeRules(ground: Ground): void {
     })
 
     it('a duplicate of a unique group names both fields', async () => {
-      const people = ground.database.records(Person)
+      const people = fixture.database.records(Person)
       await people.create({ city: 'Oslo', street: 'A' })
       await people.create({ city: 'Oslo', street: 'B' })
       const error = await failure(people.create({ city: 'Oslo', street: 'A' }))
@@ -65,7 +67,7 @@ export function describeRules(ground: Ground): void {
     })
 
     it('a reference to a missing record is 409', async () => {
-      const lamp = await ground.create()
+      const lamp = await fixture.create()
       const expected = {
         status: 409,
         code: 'CONFLICT',
@@ -73,80 +75,80 @@ export function describeRules(ground: Ground): void {
           { path: 'categoryId', code: 'reference', message: 'categoryId names no Category' },
         ],
       }
-      await expect(ground.create({ categoryId: 9999 })).rejects.toMatchObject(expected)
-      await expect(ground.products.update(lamp.id, { categoryId: 9999 })).rejects.toMatchObject(
+      await expect(fixture.create({ categoryId: 9999 })).rejects.toMatchObject(expected)
+      await expect(fixture.products.update(lamp.id, { categoryId: 9999 })).rejects.toMatchObject(
         expected,
       )
     })
 
     it('refuses to delete a record that is referenced, unless the deletion cascades', async () => {
-      const lamp = await ground.create()
+      const lamp = await fixture.create()
       const message = 'This Category is still referred to by Product.categoryId.'
-      await expect(ground.categories.delete(ground.light.id)).rejects.toMatchObject({
+      await expect(fixture.categories.delete(fixture.light.id)).rejects.toMatchObject({
         status: 409,
         code: 'CONFLICT',
         message,
         errors: [{ path: 'Product.categoryId', code: 'reference', message }],
       })
-      await ground.database.transaction(async (tx) => {
-        const work = tx.transaction((part) => part.records(Category).delete(ground.light.id))
+      await fixture.database.transaction(async (tx) => {
+        const work = tx.transaction((part) => part.records(Category).delete(fixture.light.id))
         await expect(work).rejects.toMatchObject({ status: 409, message })
       })
-      await ground.database.records(Review).create({ stars: 5, productId: lamp.id })
-      expect(await ground.products.delete(lamp.id)).toBe(true)
-      expect(await ground.database.records(Review).count()).toBe(0)
+      await fixture.database.records(Review).create({ stars: 5, productId: lamp.id })
+      expect(await fixture.products.delete(lamp.id)).toBe(true)
+      expect(await fixture.database.records(Review).count()).toBe(0)
     })
 
     it('sets references to a deleted record to null if the relation says so', async () => {
-      const lamp = await ground.create()
-      const ann = await ground.database.records(Author).create({ name: 'Ann' })
+      const lamp = await fixture.create()
+      const ann = await fixture.database.records(Author).create({ name: 'Ann' })
       const values = { stars: 5, productId: lamp.id, authorKey: ann.id }
-      const review = await ground.database.records(Review).create(values)
-      await ground.database.records(Author).delete(ann.id)
-      expect((await ground.database.records(Review).find(review.id))?.authorKey).toBeNull()
+      const review = await fixture.database.records(Review).create(values)
+      await fixture.database.records(Author).delete(ann.id)
+      expect((await fixture.database.records(Review).find(review.id))?.authorKey).toBeNull()
     })
   })
 
   describe('update and delete', () => {
     it('update changes only the fields that it names', async () => {
-      const lamp = await ground.create({ stock: 3 })
-      const updated = await ground.products.update(lamp.id, { price: 12 })
+      const lamp = await fixture.create({ stock: 3 })
+      const updated = await fixture.products.update(lamp.id, { price: 12 })
       expect(updated).toStrictEqual(Object.assign(lamp, { price: 12 }))
-      expect(await ground.products.find(lamp.id)).toStrictEqual(updated)
+      expect(await fixture.products.find(lamp.id)).toStrictEqual(updated)
     })
 
     it('update stores null and ignores undefined', async () => {
-      const lamp = await ground.create({ stock: 3 })
-      expect((await ground.products.update(lamp.id, { stock: null }))?.stock).toBeNull()
-      expect((await ground.products.update(lamp.id, { name: undefined }))?.name).toBe('Lamp')
+      const lamp = await fixture.create({ stock: 3 })
+      expect((await fixture.products.update(lamp.id, { stock: null }))?.stock).toBeNull()
+      expect((await fixture.products.update(lamp.id, { name: undefined }))?.name).toBe('Lamp')
     })
 
     it('update accepts the record itself, and refuses another key', async () => {
-      const lamp = await ground.create()
+      const lamp = await fixture.create()
       expect(
-        (await ground.products.update(lamp.id, Object.assign(lamp, { price: 1 })))?.price,
+        (await fixture.products.update(lamp.id, Object.assign(lamp, { price: 1 })))?.price,
       ).toBe(1)
-      await expect(ground.products.update(lamp.id, { id: lamp.id + 1 })).rejects.toMatchObject({
+      await expect(fixture.products.update(lamp.id, { id: lamp.id + 1 })).rejects.toMatchObject({
         status: 400,
         message: 'id cannot be changed',
       })
     })
 
     it('delete returns true once', async () => {
-      const lamp = await ground.create()
-      expect(await ground.products.delete(lamp.id)).toBe(true)
-      expect(await ground.products.delete(lamp.id)).toBe(false)
-      expect(await ground.products.find(lamp.id)).toBeNull()
+      const lamp = await fixture.create()
+      expect(await fixture.products.delete(lamp.id)).toBe(true)
+      expect(await fixture.products.delete(lamp.id)).toBe(false)
+      expect(await fixture.products.find(lamp.id)).toBeNull()
     })
 
     it('never generates the key of a deleted row again', async () => {
-      const lamp = await ground.create()
-      await ground.products.delete(lamp.id)
-      expect((await ground.create()).id).toBeGreaterThan(lamp.id)
+      const lamp = await fixture.create()
+      await fixture.products.delete(lamp.id)
+      expect((await fixture.create()).id).toBeGreaterThan(lamp.id)
     })
 
     it('sets createdAt and updatedAt', async () => {
-      const authors = ground.database.records(Author)
+      const authors = fixture.database.records(Author)
       const ann = (await authors.create({ name: 'Ann' })) as Author & Stamped
       expect(ann.createdAt).toBe(ann.updatedAt)
       await authors.update(ann.id, { updatedAt: '2020-01-01' } as Partial<Author>)
@@ -156,7 +158,7 @@ export function describeRules(ground: Ground): void {
     })
 
     it('softDelete hides the row, and its unique value can be used again', async () => {
-      const tags = ground.database.records(Tag)
+      const tags = fixture.database.records(Tag)
       const red = await tags.create({ word: 'red' })
       expect(await tags.delete(red.id)).toBe(true)
       expect(await tags.delete(red.id)).toBe(false)

@@ -9,7 +9,7 @@ import {
   Record,
   type Repository,
 } from '../../src/index.js'
-import type { Ground } from './database-ground.js'
+import type { Fixture } from './database-fixture.js'
 
 @Record({ table: 'uuid_team', search: ['name'] })
 export class Team {
@@ -57,13 +57,13 @@ const malformed = ['', 'x', 'zzz', `${zero}0`, zero.replaceAll('-', ''), `{${zer
 
 const isShort = (text: string): boolean => text.length <= 36
 
-export function describeUuids(ground: Ground): void {
+export function describeUuids(fixture: Fixture): void {
   describe('UUIDs', () => {
     let teams: Repository<Team>
     let players: Repository<Player>
 
     beforeEach(async () => {
-      const { database } = ground
+      const { database } = fixture
       for (const type of [Remark, Badge, Player, Team])
         await database.records<object>(type).deleteWhere({})
       teams = database.records(Team)
@@ -101,7 +101,7 @@ export function describeUuids(ground: Ground): void {
     it('sort and compare in the same order, ascending and descending, with cursors', async () => {
       const sorted = [zero, nine, a, c, f]
       for (const property of ['id', 'badge'] as const) {
-        const wanted = property === 'id' ? sorted : sorted.slice(1)
+        const expected = property === 'id' ? sorted : sorted.slice(1)
         for (const direction of ['asc', 'desc'] as const) {
           const found: string[] = []
           let after: string | undefined
@@ -117,7 +117,7 @@ export function describeUuids(ground: Ground): void {
             const last = page.at(-1)
             after = last && teams.cursorOf(last, orderBy)
           } while (after !== undefined)
-          expect(found).toEqual(direction === 'asc' ? wanted : [...wanted].reverse())
+          expect(found).toEqual(direction === 'asc' ? expected : [...expected].reverse())
         }
       }
       expect(await teams.count({ id: { gt: nine.toUpperCase() } })).toBe(3)
@@ -162,8 +162,11 @@ export function describeUuids(ground: Ground): void {
     })
 
     it('can be aggregated by min, max and groups', async () => {
-      const [figures] = await players.aggregate({ min: ['teamId', 'id'], max: ['teamId'] } as never)
-      expect(figures).toMatchObject({ minTeamId: a, minId: zero, maxTeamId: f })
+      const [aggregates] = await players.aggregate({
+        min: ['teamId', 'id'],
+        max: ['teamId'],
+      } as never)
+      expect(aggregates).toMatchObject({ minTeamId: a, minId: zero, maxTeamId: f })
       const groups = await players.aggregate({
         groupBy: ['teamId'],
         count: true,
@@ -180,7 +183,7 @@ export function describeUuids(ground: Ground): void {
     })
 
     it('join records to each other, and to text fields', async () => {
-      const remarks = ground.database.records(Remark)
+      const remarks = fixture.database.records(Remark)
       await remarks.createMany([{ about: a }, { about: 'the weather' }, { about: f }])
       const found = await teams.list({ with: ['players.team', 'remarks'], orderBy: { id: 'asc' } })
       expect(found.map(({ players: list }) => list?.map(({ name }) => name))).toEqual([
@@ -194,7 +197,7 @@ export function describeUuids(ground: Ground): void {
       expect(found.map(({ remarks: list }) => list?.length)).toEqual([0, 0, 1, 0, 1])
       expect(await teams.count({ remarks: { about: { startsWith: 'f' } } })).toBe(1)
       expect(await teams.count({ not: { remarks: {} } })).toBe(3)
-      const badges = ground.database.records(Badge)
+      const badges = fixture.database.records(Badge)
       const badge = await badges.create({})
       expect(badge.form).toMatch(/^a{8}-/)
       expect(await players.link(zero.toUpperCase(), 'badges', [badge.id.toUpperCase()])).toBe(1)
@@ -221,13 +224,15 @@ export function describeUuids(ground: Ground): void {
     })
 
     it('are written by many calls at the same time', async () => {
-      const made = await Promise.all(
+      const created = await Promise.all(
         Array.from({ length: 20 }, (_, n) => players.create({ name: `m${n}`, teamId: c })),
       )
-      await Promise.all(made.map(({ id }, n) => players.update(id, { teamId: n % 2 ? a : null })))
-      const read = await Promise.all(made.map(({ id }) => players.find(id)))
-      expect(read.map((row) => row?.teamId)).toEqual(made.map((_, n) => (n % 2 ? a : null)))
-      expect(await players.deleteWhere({ id: { in: made.map(({ id }) => id) } })).toBe(20)
+      await Promise.all(
+        created.map(({ id }, n) => players.update(id, { teamId: n % 2 ? a : null })),
+      )
+      const read = await Promise.all(created.map(({ id }) => players.find(id)))
+      expect(read.map((row) => row?.teamId)).toEqual(created.map((_, n) => (n % 2 ? a : null)))
+      expect(await players.deleteWhere({ id: { in: created.map(({ id }) => id) } })).toBe(20)
       const upserted = await players.upsert(
         { id: a.toUpperCase(), name: 'again', teamId: f.toUpperCase() },
         { by: 'id' },

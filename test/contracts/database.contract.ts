@@ -7,7 +7,7 @@ import { describeLists } from './database-lists.contract.js'
 import { describeRelations } from './database-relations.contract.js'
 import { describeTransactions } from './database-transactions.contract.js'
 import { describeUuids } from './database-uuids.contract.js'
-import { Ground } from './database-ground.js'
+import { Fixture } from './database-fixture.js'
 
 export interface DatabaseUnderTest {
   /** The address of an empty database, or an engine that opens one. */
@@ -17,24 +17,24 @@ export interface DatabaseUnderTest {
 
 export function describeDatabase(name: string, open: () => Promise<DatabaseUnderTest>): void {
   describe(`${name}: the database contract`, () => {
-    const ground = new Ground()
+    const fixture = new Fixture()
     let server: DatabaseUnderTest
 
     beforeAll(async () => {
       server = await open()
-      await ground.open(await server.url())
+      await fixture.open(await server.url())
     })
     afterAll(async () => {
-      await ground.database.close()
+      await fixture.database.close()
       await server.close?.()
     })
-    beforeEach(() => ground.clear())
+    beforeEach(() => fixture.clear())
 
-    describeCreating(ground)
-    describeRules(ground)
-    describeLists(ground)
-    describeRelations(ground)
-    describeTransactions(ground)
-    describeUuids(ground)
+    describeCreating(fixture)
+    describeRules(fixture)
+    describeLists(fixture)
+    describeRelations(fixture)
+    describeTransactions(fixture)
+    describeUuids(fixture)
   })
 }

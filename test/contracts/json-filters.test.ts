@@ -80,27 +80,30 @@ describe.each(engines)('%s: filters on lists and inside JSON', (_name, open) => 
     await database.close()
   })
 
-  it.each(cases)('%j finds the same rows by repository, GraphQL and REST', async (where, query, names) => {
-    const listed = await database.records(Part).list({ where })
-    expect(listed.map(({ name }) => name)).toEqual(names)
-    const parts = names.map((name) => ({ name }))
-    const document = 'query ($where: PartWhere) { parts(where: $where) { name } }'
-    expect(await app.graphql.execute(document, { where })).toEqual({ data: { parts } })
-    if (query === '') return
-    const answer = await app.inject({ url: `/parts?${query}` })
-    expect({ status: answer.status, body: answer.json() }).toMatchObject({
-      status: 200,
-      body: parts,
-    })
-  })
+  it.each(cases)(
+    '%j finds the same rows by repository, GraphQL and REST',
+    async (where, query, names) => {
+      const listed = await database.records(Part).list({ where })
+      expect(listed.map(({ name }) => name)).toEqual(names)
+      const parts = names.map((name) => ({ name }))
+      const document = 'query ($where: PartWhere) { parts(where: $where) { name } }'
+      expect(await app.graphql.execute(document, { where })).toEqual({ data: { parts } })
+      if (query === '') return
+      const response = await app.inject({ url: `/parts?${query}` })
+      expect({ status: response.status, body: response.json() }).toMatchObject({
+        status: 200,
+        body: parts,
+      })
+    },
+  )
 
   it.each([{ a: '\0' }, { a: ['\ud800'] }, { '\0': 1 }, { a: { 'x\udc00': 1 } }, '\0'])(
     'refuses to store %j, which would break every later filter on the column',
     async (meta) => {
-      const made = database.records(Part).create({ name: 'poison', meta })
-      await expect(made).rejects.toMatchObject({ status: 400, errors: [{ path: 'meta' }] })
-      const answer = await app.inject({ url: '/parts', json: { name: 'poison', meta } })
-      expect(answer.status).toBe(400)
+      const creating = database.records(Part).create({ name: 'poison', meta })
+      await expect(creating).rejects.toMatchObject({ status: 400, errors: [{ path: 'meta' }] })
+      const response = await app.inject({ url: '/parts', json: { name: 'poison', meta } })
+      expect(response.status).toBe(400)
       const document = 'mutation ($input: PartInput!) { createPart(input: $input) { id } }'
       const input = { name: 'poison', meta: JSON.stringify(meta) }
       expect((await app.graphql.execute(document, { input })).errors).toHaveLength(1)
@@ -126,8 +129,8 @@ describe.each(engines)('%s: filters on lists and inside JSON', (_name, open) => 
     ['name.between=1', 'name.between'],
     [`name.contains=${'x'.repeat(1001)}`, 'name.contains'],
   ])('refuses %s', async (query, at) => {
-    const answer = await app.inject({ url: `/parts?${query}` })
-    expect({ status: answer.status, ...(answer.json() as object) }).toMatchObject({
+    const response = await app.inject({ url: `/parts?${query}` })
+    expect({ status: response.status, ...(response.json() as object) }).toMatchObject({
       status: 400,
       errors: [{ path: at }],
     })

@@ -60,7 +60,7 @@ function toText(value: unknown): string {
 }
 
 /** A value as GraphQL returns it, where JSON is a string. */
-function shown(name: string, value: unknown): unknown {
+function graphqlValue(name: string, value: unknown): unknown {
   return samples[name]?.kind === 'json' ? JSON.stringify(value) : value
 }
 
@@ -84,9 +84,9 @@ describe('the table of kinds', () => {
   it('kinds with the same filter name have the same filter', () => {
     const filters = new Map<string, string>()
     for (const { graphql, compares } of Object.values<Kind>(kinds)) {
-      const meant = `${graphql.type} ${compares}`
-      expect(filters.get(graphql.filter) ?? meant).toBe(meant)
-      filters.set(graphql.filter, meant)
+      const filter = `${graphql.type} ${compares}`
+      expect(filters.get(graphql.filter) ?? filter).toBe(filter)
+      filters.set(graphql.filter, filter)
     }
   })
 })
@@ -105,9 +105,9 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     resolved.schema.addField('Sample', 'slow', { type: 'String', resolve: () => 'slow' })
     resolved.bind({ database } as never)
     @Module({ imports: [App], records: [Sample] })
-    class Whole {}
+    class TestModule {}
     const env = { APP_API_KEY: 'key' }
-    app = await bootstrap(Whole, { database, listen: false, logger: false, env })
+    app = await bootstrap(TestModule, { database, listen: false, logger: false, env })
   })
   afterAll(async () => {
     await app.close()
@@ -120,9 +120,9 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const ids: number[] = []
     for (const value of [...values, null]) {
       const json = { [name]: value }
-      const answer = await app.inject({ method: 'POST', url: '/samples', json })
-      expect({ status: answer.status, body: answer.json() }).toMatchObject({ status: 201 })
-      const body = answer.json() as Record<string, unknown>
+      const response = await app.inject({ method: 'POST', url: '/samples', json })
+      expect({ status: response.status, body: response.json() }).toMatchObject({ status: 201 })
+      const body = response.json() as Record<string, unknown>
       expect(body[name]).toEqual(value)
       ids.push(body.id as number)
     }
@@ -130,14 +130,14 @@ describe.each(engines)('%s: every kind', (_name, open) => {
   }
 
   async function ids(query: string): Promise<unknown[]> {
-    const answer = await app.inject({ url: `/samples?${query}` })
-    const list = answer.json() as { id: number }[]
-    expect({ status: answer.status, list }).toMatchObject({ status: 200 })
+    const response = await app.inject({ url: `/samples?${query}` })
+    const list = response.json() as { id: number }[]
+    expect({ status: response.status, list }).toMatchObject({ status: 200 })
     return list.map(({ id }) => id)
   }
 
   /** Runs the document by the planner and by resolvers, and expects equal results. */
-  async function ask(query: string, variables = {}): Promise<unknown> {
+  async function execute(query: string, variables = {}): Promise<unknown> {
     const planned = await logStatements(() => app.graphql.execute(query, variables))
     expect(planned.sent.length).toBe(1)
     const slow = query.replace('{ id ', '{ slow id ')
@@ -153,9 +153,13 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const json = { [name]: sample.values[1] }
     const patched = await app.inject({ method: 'PATCH', url, json })
     expect(patched.json()).toMatchObject(json)
-    for (const value of sample.wrong) {
-      const answer = await app.inject({ method: 'POST', url: '/samples', json: { [name]: value } })
-      expect({ value, ...(answer.json() as object) }).toMatchObject({ errors: [{ path: name }] })
+    for (const value of sample.invalid) {
+      const response = await app.inject({
+        method: 'POST',
+        url: '/samples',
+        json: { [name]: value },
+      })
+      expect({ value, ...(response.json() as object) }).toMatchObject({ errors: [{ path: name }] })
     }
   })
 
@@ -165,30 +169,33 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const record = await records.find(first as number)
     const property = sample.property ?? sample.values[0]
     expect(record?.[name]).toEqual(property)
-    const made = await records.create({ [name]: property })
-    expect((await records.find(made.id as number))?.[name]).toEqual(property)
+    const created = await records.create({ [name]: property })
+    expect((await records.find(created.id as number))?.[name]).toEqual(property)
     if (entryOf(sample.kind).compares === 'nothing') return
     expect(await records.count({ [name]: property } as never)).toBe(2)
   })
 
-  it.each(each.filter(([, { kind }]) => kind !== 'json'))('%s can be a list', async (name, sample) => {
-    const json = { [`${name}s`]: sample.values }
-    const created = await app.inject({ method: 'POST', url: '/samples', json })
-    const { id } = created.json() as { id: number }
-    expect((await app.inject({ url: `/samples/${id}` })).json()).toMatchObject(json)
-    const document = `{ samples(where: { id: { eq: "${id}" } }) { id ${name}s } }`
-    expect(await ask(document)).toMatchObject({ data: { samples: [json] } })
-    const record = await database.records<Record<string, unknown>>(Sample as never).find(id)
-    const property = sample.property ?? sample.values[0]
-    expect((record?.[`${name}s`] as unknown[])[0]).toEqual(property)
-  })
+  it.each(each.filter(([, { kind }]) => kind !== 'json'))(
+    '%s can be a list',
+    async (name, sample) => {
+      const json = { [`${name}s`]: sample.values }
+      const created = await app.inject({ method: 'POST', url: '/samples', json })
+      const { id } = created.json() as { id: number }
+      expect((await app.inject({ url: `/samples/${id}` })).json()).toMatchObject(json)
+      const document = `{ samples(where: { id: { eq: "${id}" } }) { id ${name}s } }`
+      expect(await execute(document)).toMatchObject({ data: { samples: [json] } })
+      const record = await database.records<Record<string, unknown>>(Sample as never).find(id)
+      const property = sample.property ?? sample.values[0]
+      expect((record?.[`${name}s`] as unknown[])[0]).toEqual(property)
+    },
+  )
 
   it.each(comparable)('%s is filtered by REST', async (name, sample) => {
     const [first] = await fill(name, sample)
     expect(await ids(`${name}=${toText(sample.values[0])}`)).toEqual([first])
     expect(await ids(`${name}.in=${toText(sample.values[0])}`)).toEqual([first])
     expect(await ids(`${name}.ne=${toText(sample.values[0])}`)).not.toContain(first)
-    for (const value of sample.wrong.filter((one) => typeof one === 'string' && one !== 'a\0')) {
+    for (const value of sample.invalid.filter((one) => typeof one === 'string' && one !== 'a\0')) {
       if (entryOf(sample.kind).fromText(value as string) !== undefined) continue
       const { status } = await app.inject({ url: `/samples?${name}=${toText(value)}` })
       expect({ value, status }).toEqual({ value, status: 400 })
@@ -207,17 +214,17 @@ describe.each(engines)('%s: every kind', (_name, open) => {
   it.each(each)('%s is written and read by GraphQL', async (name, sample) => {
     await fill(name, sample)
     const values = [...sample.values, null].map((value) =>
-      value === null ? value : shown(name, value),
+      value === null ? value : graphqlValue(name, value),
     )
-    expect(await ask(`{ samples { id ${name} } }`)).toMatchObject({
+    expect(await execute(`{ samples { id ${name} } }`)).toMatchObject({
       data: { samples: values.map((value) => ({ [name]: value })) },
     })
     const create = `mutation ($input: SampleInput) { createSample(input: $input) { id ${name} } }`
-    const input = { [name]: shown(name, sample.values[0]) }
-    const wanted = { data: { createSample: input } }
-    expect(await app.graphql.execute(create, { input })).toMatchObject(wanted)
+    const input = { [name]: graphqlValue(name, sample.values[0]) }
+    const expected = { data: { createSample: input } }
+    expect(await app.graphql.execute(create, { input })).toMatchObject(expected)
     expect(await resolved.execute(create.replace('id', 'slow id'), { input }, {})).toMatchObject(
-      wanted,
+      expected,
     )
   })
 
@@ -226,8 +233,8 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const document = `query ($where: SampleWhere) { samples(where: $where) { id ${name} } }`
     const [value] = sample.values
     const found = { data: { samples: [{ id: String(first), [name]: value }] } }
-    expect(await ask(document, { where: { [name]: { eq: value } } })).toEqual(found)
-    expect(await ask(document, { where: { [name]: { in: [value] } } })).toEqual(found)
+    expect(await execute(document, { where: { [name]: { eq: value } } })).toEqual(found)
+    expect(await execute(document, { where: { [name]: { in: [value] } } })).toEqual(found)
   })
 
   it.each(ordered)('%s is compared, sorted and paged by GraphQL', async (name, sample) => {
@@ -236,18 +243,18 @@ describe.each(engines)('%s: every kind', (_name, open) => {
     const middle = sample.values[1]
     // A GraphQL enum has no order to compare by.
     const where = sample.rules?.enum === undefined ? { gt: middle } : { eq: sample.values[2] }
-    const larger = await ask(list, { where: { [name]: where } })
+    const larger = await execute(list, { where: { [name]: where } })
     expect(larger).toEqual({ data: { samples: [{ id: all[2] }] } })
     const page = `query ($after: String) { samplesPage(first: 1, after: $after, orderBy: [{ ${name}: desc }]) { edges { cursor node { id ${name} } } } }`
-    const seen: string[] = []
-    for (let after: string | undefined; seen.length < 4;) {
-      const { data } = (await ask(page, { after })) as { data: { samplesPage: Page } }
+    const pagedIds: string[] = []
+    for (let after: string | undefined; pagedIds.length < 4;) {
+      const { data } = (await execute(page, { after })) as { data: { samplesPage: Page } }
       const [edge] = data.samplesPage.edges
       if (edge === undefined) break
-      seen.push(edge.node.id)
+      pagedIds.push(edge.node.id)
       after = edge.cursor
     }
-    expect(seen).toEqual([all[2], all[1], all[0], all[3]])
+    expect(pagedIds).toEqual([all[2], all[1], all[0], all[3]])
   })
 })
 
@@ -259,10 +266,10 @@ describe.each(engines)('%s: patterns', (_name, open) => {
     const records = database.records<{ id: number; string: string }>(Sample as never)
     for (const string of names) await records.create({ string })
     @Module({ imports: [App], records: [Sample] })
-    class Whole {}
+    class TestModule {}
     const env = { APP_API_KEY: 'key' }
-    const app = await bootstrap(Whole, { database, listen: false, logger: false, env })
-    const wanted: [string, string, string[]][] = [
+    const app = await bootstrap(TestModule, { database, listen: false, logger: false, env })
+    const expected: [string, string, string[]][] = [
       ['startsWith', '100%', ['100% wool']],
       ['startsWith', 'a', ['a_b', 'aXb']],
       ['endsWith', 'wool', ['100% wool', '100 wool']],
@@ -271,7 +278,7 @@ describe.each(engines)('%s: patterns', (_name, open) => {
       ['contains', '\\', ['back\\slash']],
       ['contains', '', names],
     ]
-    for (const [operator, text, found] of wanted) {
+    for (const [operator, text, found] of expected) {
       const where = { string: { [operator]: text } }
       expect((await records.list({ where })).map(({ string }) => string)).toEqual(found)
       const url = `/samples?string.${operator}=${encodeURIComponent(text)}`

@@ -15,13 +15,13 @@ import {
   type SentRequest,
 } from '../http/answering-server.js'
 
-interface Seen {
+interface Received {
   readonly status: number
   readonly headers: readonly string[]
   readonly body: string
 }
 
-type Implementation = (handler: () => unknown, asked: SentRequest) => Promise<Seen>
+type Implementation = (handler: () => unknown, message: SentRequest) => Promise<Received>
 
 /** Has only what the interface requires: no `setHeader`, no `statusCode`, no socket. */
 class PlainOutgoing extends Writable implements Outgoing {
@@ -43,9 +43,9 @@ class PlainOutgoing extends Writable implements Outgoing {
   }
 }
 
-function answerInto(outgoing: Outgoing, handler: () => unknown, asked: SentRequest): void {
+function answerInto(outgoing: Outgoing, handler: () => unknown, message: SentRequest): void {
   const responder = createResponder({ cors: createCors(), log: createMemoryLog() })
-  const { method = 'GET', path = '/', headers = {} } = asked
+  const { method = 'GET', path = '/', headers = {} } = message
   const incoming = createIncoming({
     method,
     url: path,
@@ -71,23 +71,23 @@ function respond(
 const implementations: [string, Implementation][] = [
   [
     'a socket',
-    async (handler, asked) => {
+    async (handler, message) => {
       const answer = await answerOnce(
         {
           answer: (request, responder) => {
             respond(request, responder, handler)
           },
         },
-        asked,
+        message,
       )
       return { status: answer.status, headers: answer.pairs.flat(), body: answer.text }
     },
   ],
   [
     'a FakeResponse',
-    async (handler, asked) => {
+    async (handler, message) => {
       const outgoing = new FakeResponse()
-      answerInto(outgoing, handler, asked)
+      answerInto(outgoing, handler, message)
       const { status, headers } = await outgoing.head
       const chunks = (await outgoing.body.toArray()) as Buffer[]
       return { status, headers, body: Buffer.concat(chunks).toString() }
@@ -95,9 +95,9 @@ const implementations: [string, Implementation][] = [
   ],
   [
     'a plain stream',
-    async (handler, asked) => {
+    async (handler, message) => {
       const outgoing = new PlainOutgoing()
-      answerInto(outgoing, handler, asked)
+      answerInto(outgoing, handler, message)
       await new Promise((resolve) => outgoing.once('close', resolve))
       const { status, headers, chunks } = outgoing
       return { status, headers, body: Buffer.concat(chunks).toString() }
@@ -106,7 +106,7 @@ const implementations: [string, Implementation][] = [
 ]
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-const own = 'outgoing.test.ts'
+const thisFile = 'outgoing.test.ts'
 
 function* letters(): Generator<string> {
   yield 'a'
@@ -135,10 +135,10 @@ const cases: [string, () => unknown, SentRequest][] = [
   ['a blob', () => new Blob(['ab']), {}],
   ['an iterator', () => letters(), {}],
   ['events', () => events(['a']), {}],
-  ['a file', () => file(own, { root }), {}],
-  ['a part of a file', () => file(own, { root }), { headers: { range: 'bytes=0-9' } }],
-  ['a file for HEAD', () => file(own, { root }), { method: 'HEAD' }],
-  ['a known file', () => file(own, { root }), { headers: { 'if-none-match': '*' } }],
+  ['a file', () => file(thisFile, { root }), {}],
+  ['a part of a file', () => file(thisFile, { root }), { headers: { range: 'bytes=0-9' } }],
+  ['a file for HEAD', () => file(thisFile, { root }), { method: 'HEAD' }],
+  ['a known file', () => file(thisFile, { root }), { headers: { 'if-none-match': '*' } }],
   ['no file', () => file('../x', { root }), {}],
   ['an HttpError', throwing(new HttpError(405, 'No', { headers: { allow: 'GET' } })), {}],
   ['a problem', throwing(new HttpError(404)), { headers: { accept: 'application/problem+json' } }],
@@ -153,7 +153,7 @@ async function* throwingStream(): AsyncGenerator<string> {
 /** Headers that only a socket has. */
 const ofConnection = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
-function comparable({ status, headers, body }: Seen): object {
+function comparable({ status, headers, body }: Received): object {
   const pairs: string[] = []
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase()
@@ -168,8 +168,8 @@ function comparable({ status, headers, body }: Seen): object {
 const [, reference] = implementations[0]!
 
 describe.each(implementations.slice(1))('over %s', (_name, implementation) => {
-  it.each(cases)('sends %s as a socket does', async (_what, handler, asked) => {
-    const seen = comparable(await implementation(handler, asked))
-    expect(seen).toEqual(comparable(await reference(handler, asked)))
+  it.each(cases)('sends %s as a socket does', async (_what, handler, message) => {
+    const response = comparable(await implementation(handler, message))
+    expect(response).toEqual(comparable(await reference(handler, message)))
   })
 })

@@ -4,8 +4,8 @@ import type { Revocations, TokenTrace } from '../../src/auth/revocations.js'
 
 export interface OpenRevocations {
   /** Two views of one store, as two processes have them. The same object if the store serves one process. */
-  readonly here: Revocations
-  readonly there: Revocations
+  readonly first: Revocations
+  readonly second: Revocations
   readonly close: () => Promise<void>
 }
 
@@ -15,79 +15,79 @@ export function describeRevocations(
   open: (now: () => number) => Promise<OpenRevocations>,
 ): void {
   const with_ = async (
-    run: (here: Revocations, there: Revocations) => Promise<void>,
+    run: (first: Revocations, second: Revocations) => Promise<void>,
     now = () => 100,
   ): Promise<void> => {
-    const { here, there, close } = await open(now)
-    await run(here, there).finally(close)
+    const { first, second, close } = await open(now)
+    await run(first, second).finally(close)
   }
 
   describe(`revocations in ${name}`, () => {
     it('a revocation lasts until the latest of its end times', () =>
-      with_(async (here) => {
-        expect(await here.has(trace('a'), 100)).toBe(false)
-        await here.add('a', 2000)
-        await here.add('a', 1000)
-        expect(await here.has(trace('a'), 1999)).toBe(true)
-        expect(await here.has(trace('a'), 2000)).toBe(false)
-        await here.add('a', 3000)
-        expect(await here.has(trace('a'), 2999)).toBe(true)
-        expect(await here.has(trace('b'), 100)).toBe(false)
+      with_(async (first) => {
+        expect(await first.has(trace('a'), 100)).toBe(false)
+        await first.add('a', 2000)
+        await first.add('a', 1000)
+        expect(await first.has(trace('a'), 1999)).toBe(true)
+        expect(await first.has(trace('a'), 2000)).toBe(false)
+        await first.add('a', 3000)
+        expect(await first.has(trace('a'), 2999)).toBe(true)
+        expect(await first.has(trace('b'), 100)).toBe(false)
       }))
 
     it('add returns true only to the first of several callers', () =>
-      with_(async (here, there) => {
+      with_(async (first, second) => {
         const answers = await Promise.all(
-          [here, there, here, there].map(async (one) => one.add('a', 8e12)),
+          [first, second, first, second].map(async (one) => one.add('a', 8e12)),
         )
-        expect(answers.filter((first) => first)).toHaveLength(1)
-        expect(await there.add('a', 9e12)).toBe(false)
-        expect(await there.add('b', 9e12)).toBe(true)
+        expect(answers.filter(Boolean)).toHaveLength(1)
+        expect(await second.add('a', 9e12)).toBe(false)
+        expect(await second.add('b', 9e12)).toBe(true)
       }))
 
     it('a revocation is visible in every view of the store', () =>
-      with_(async (here, there) => {
-        await here.add('a', 8e12)
-        await here.addSubject('ada', 50)
-        expect(await there.has(trace('a'), 100)).toBe(true)
-        expect(await there.has(trace('b', 'ada', 50), 100)).toBe(true)
+      with_(async (first, second) => {
+        await first.add('a', 8e12)
+        await first.addSubject('ada', 50)
+        expect(await second.has(trace('a'), 100)).toBe(true)
+        expect(await second.has(trace('b', 'ada', 50), 100)).toBe(true)
       }))
 
     it('revoking a subject covers sign-ins until that time, and no others', () =>
-      with_(async (here) => {
-        await here.addSubject('ada', 50)
-        await here.addSubject('ada', 40)
-        expect(await here.has(trace('x', 'ada', 50), 100)).toBe(true)
-        expect(await here.has(trace('x', 'ada', 51), 100)).toBe(false)
-        expect(await here.has(trace('x', 'bob', 1), 100)).toBe(false)
-        expect(await here.has(trace('x', undefined, 0), 100)).toBe(false)
-        expect(await here.has(trace('ada', 'bob', 1), 100)).toBe(false)
+      with_(async (first) => {
+        await first.addSubject('ada', 50)
+        await first.addSubject('ada', 40)
+        expect(await first.has(trace('x', 'ada', 50), 100)).toBe(true)
+        expect(await first.has(trace('x', 'ada', 51), 100)).toBe(false)
+        expect(await first.has(trace('x', 'bob', 1), 100)).toBe(false)
+        expect(await first.has(trace('x', undefined, 0), 100)).toBe(false)
+        expect(await first.has(trace('ada', 'bob', 1), 100)).toBe(false)
       }))
 
     it('finds revoked tokens among many', () =>
-      with_(async (here) => {
+      with_(async (first) => {
         const many = Array.from({ length: 2500 }, (_, index) => trace(`t${index}`, `s${index}`, 10))
-        for (const name of ['t0', 't999', 't1000', 't2499', 'none']) await here.add(name, 8e12)
-        await here.add('t7', 120)
-        await here.addSubject('s5', 9)
-        await here.addSubject('s6', 10)
-        const found = await here.among(many, 120)
+        for (const name of ['t0', 't999', 't1000', 't2499', 'none']) await first.add(name, 8e12)
+        await first.add('t7', 120)
+        await first.addSubject('s5', 9)
+        await first.addSubject('s6', 10)
+        const found = await first.among(many, 120)
         expect([...found].map(({ name }) => name).sort()).toEqual(
           ['t0', 't6', 't999', 't1000', 't2499'].sort(),
         )
-        expect(await here.among([], 120)).toEqual(new Set())
+        expect(await first.among([], 120)).toEqual(new Set())
       }))
 
     it('stores a revocation without end, and removes expired ones', async () => {
       let now = 0
       await with_(
-        async (here) => {
-          await here.add('for ever', Infinity)
-          await here.add('short', 10)
+        async (first) => {
+          await first.add('for ever', Infinity)
+          await first.add('short', 10)
           now = 1e12
-          expect(await here.add('other', 2e12)).toBe(true)
-          expect(await here.add('short', 2e12)).toBe(true)
-          expect(await here.has(trace('for ever'), 8e12)).toBe(true)
+          expect(await first.add('other', 2e12)).toBe(true)
+          expect(await first.add('short', 2e12)).toBe(true)
+          expect(await first.has(trace('for ever'), 8e12)).toBe(true)
         },
         () => now,
       )

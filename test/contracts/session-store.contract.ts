@@ -10,7 +10,7 @@ export interface OpenedStore {
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
 const noon = Date.UTC(2026, 10, 20, 10)
-const later = noon + 60_000
+const afternoon = noon + 60_000
 
 /** @param open makes an empty store, for each test anew */
 export function describeSessionStore(
@@ -37,14 +37,14 @@ export function describeSessionStore(
     it.each(['{}', '{"user":"Ägypten 🏺","n":[1,null]}', `{"x":"${'x'.repeat(100_000)}"}`])(
       'answers what was written, to the letter (%#)',
       async (data) => {
-        await store.write('a', data, later, false)
+        await store.write('a', data, afternoon, false)
         expect(await store.read('a', noon)).toBe(data)
       },
     )
 
     it('separates sessions with unusual ids', async () => {
       const names = ['a', 'A', 'a ', "a'--", '__proto__', 'constructor', 'ä']
-      for (const hash of names) await store.write(hash, JSON.stringify({ hash }), later, false)
+      for (const hash of names) await store.write(hash, JSON.stringify({ hash }), afternoon, false)
       for (const hash of names) {
         expect(await store.read(hash, noon)).toBe(JSON.stringify({ hash }))
       }
@@ -52,19 +52,19 @@ export function describeSessionStore(
 
     it('write replaces the data and the expiry time', async () => {
       await store.write('a', '{"n":1}', noon + 1000, false)
-      await store.write('a', '{"n":2}', later, true)
+      await store.write('a', '{"n":2}', afternoon, true)
       expect(await store.read('a', noon + 1000)).toBe('{"n":2}')
     })
 
     it('read returns a session before its expiry time, and not at it', async () => {
-      await store.write('a', '{}', later, false)
-      expect(await store.read('a', later - 1)).toBe('{}')
-      expect(await store.read('a', later)).toBeUndefined()
+      await store.write('a', '{}', afternoon, false)
+      expect(await store.read('a', afternoon - 1)).toBe('{}')
+      expect(await store.read('a', afternoon)).toBeUndefined()
     })
 
     it('remove also accepts an unknown id', async () => {
-      await store.write('a', '{}', later, false)
-      await store.write('b', '{}', later, false)
+      await store.write('a', '{}', afternoon, false)
+      await store.write('b', '{}', afternoon, false)
       await store.remove('a')
       await store.remove('a')
       expect(await store.read('a', noon)).toBeUndefined()
@@ -72,15 +72,15 @@ export function describeSessionStore(
     })
 
     it('write does not restore an existing session that was removed meanwhile', async () => {
-      await store.write('a', '{}', later, false)
+      await store.write('a', '{}', afternoon, false)
       await store.remove('a')
-      await store.write('a', '{"user":7}', later, true)
+      await store.write('a', '{"user":7}', afternoon, true)
       expect(await store.read('a', noon)).toBeUndefined()
     })
 
     it('sweep removes expired sessions only', async () => {
       await store.write('a', '{}', noon, false)
-      await store.write('b', '{}', later, false)
+      await store.write('b', '{}', afternoon, false)
       await store.sweep?.(noon)
       // A removed session is not found at an earlier time either.
       if (store.sweep !== undefined) expect(await store.read('a', noon - 1)).toBeUndefined()
@@ -89,7 +89,7 @@ export function describeSessionStore(
 
     it('stores 500 sessions', async () => {
       for (let number = 0; number < 500; number++) {
-        await store.write(`s${number}`, `{"n":${number}}`, later, false)
+        await store.write(`s${number}`, `{"n":${number}}`, afternoon, false)
       }
       expect(await store.read('s0', noon)).toBe('{"n":0}')
       expect(await store.read('s499', noon)).toBe('{"n":499}')

@@ -36,11 +36,13 @@ const balancers: Readonly<Record<string, Balancer>> = {
 }
 
 const children = new Set<ChildProcess>()
-const made: string[] = []
+const temporaryFolders: string[] = []
 afterEach(async () => {
   for (const child of children) child.kill('SIGKILL')
   children.clear()
-  await Promise.all(made.splice(0).map((folder) => rm(folder, { recursive: true, force: true })))
+  await Promise.all(
+    temporaryFolders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })),
+  )
 })
 
 async function serve(port: number): Promise<ChildProcess> {
@@ -63,11 +65,11 @@ async function stop(child: ChildProcess): Promise<void> {
 
 async function balance(command: string, { file, run }: Balancer, ports: readonly number[]) {
   const folder = await mkdtemp(join(tmpdir(), 'filigree-balancer-'))
-  made.push(folder)
+  temporaryFolders.push(folder)
   const port = await freePort()
   let configuration = await readFile(join(configurations, file), 'utf8')
-  for (const [index, own] of ports.entries())
-    configuration = configuration.replaceAll(`127.0.0.1:300${index + 1}`, `127.0.0.1:${own}`)
+  for (const [index, ownPort] of ports.entries())
+    configuration = configuration.replaceAll(`127.0.0.1:300${index + 1}`, `127.0.0.1:${ownPort}`)
   const path = join(folder, file)
   await writeFile(path, configuration.replaceAll('8080', String(port)))
   const child = spawn(command, run(path, folder), {
@@ -80,16 +82,16 @@ async function balance(command: string, { file, run }: Balancer, ports: readonly
 
 interface Outcome {
   readonly path: string
-  readonly what: string | number
+  readonly result: string | number
 }
 
 /** Sends requests on persistent connections until it is stopped. @returns the unexpected results */
-function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> {
+function load(url: string): () => Promise<{ failed: Outcome[]; requestCount: number }> {
   let goesOn = true
-  let asked = 0
+  let requestCount = 0
   const failed: Outcome[] = []
-  const ask = async (agent: Agent, path: string, method = 'GET'): Promise<void> => {
-    asked++
+  const send = async (agent: Agent, path: string, method = 'GET'): Promise<void> => {
+    requestCount++
     try {
       const sent = request(url + path, {
         agent,
@@ -99,19 +101,19 @@ function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> 
       sent.end(method === 'POST' ? '{"name":"lamp"}' : undefined)
       const [answer] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
       const body = await text(answer)
-      if (answer.statusCode !== 200) failed.push({ path, what: answer.statusCode ?? 0 })
+      if (answer.statusCode !== 200) failed.push({ path, result: answer.statusCode ?? 0 })
       else if (path === '/pieces' && body !== '0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n')
-        failed.push({ path, what: body })
+        failed.push({ path, result: body })
     } catch (error) {
-      failed.push({ path, what: String(error) })
+      failed.push({ path, result: String(error) })
     }
   }
   const clients = Array.from({ length: 8 }, async (_, number) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     while (goesOn) {
-      if (number === 0) await ask(agent, '/pieces')
-      else if (number === 1) await ask(agent, '/items', 'POST')
-      else await ask(agent, '/items/7')
+      if (number === 0) await send(agent, '/pieces')
+      else if (number === 1) await send(agent, '/items', 'POST')
+      else await send(agent, '/items/7')
       // Measured by the clock, because the machine may be busy.
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
@@ -120,7 +122,7 @@ function load(url: string): () => Promise<{ failed: Outcome[]; asked: number }> 
   return async () => {
     goesOn = false
     await Promise.all(clients)
-    return { failed, asked }
+    return { failed, requestCount }
   }
 }
 
@@ -155,8 +157,8 @@ describe.each(Object.entries(balancers))('%s', (name, balancer) => {
       // The balancer has to use it again before the next one stops.
       await new Promise((resolve) => setTimeout(resolve, 1500))
     }
-    const { failed, asked } = await end()
+    const { failed, requestCount } = await end()
     expect(failed).toEqual([])
-    expect(asked).toBeGreaterThan(100)
+    expect(requestCount).toBeGreaterThan(100)
   })
 })

@@ -24,7 +24,7 @@ describe('docs/deploy', () => {
 
   it('the Dockerfile has two stages, another user than root, and a health check without curl', () => {
     const steps = linesOf('Dockerfile').map((line) => {
-      const [, what = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
+      const [, instruction = '', rest = ''] = /^([A-Z]+) (.+)$/.exec(line) ?? []
       expect([
         'FROM',
         'WORKDIR',
@@ -35,12 +35,12 @@ describe('docs/deploy', () => {
         'EXPOSE',
         'HEALTHCHECK',
         'CMD',
-      ]).toContain(what)
-      return { what, rest }
+      ]).toContain(instruction)
+      return { instruction, rest }
     })
-    expect(steps.filter(({ what }) => what === 'FROM')).toHaveLength(2)
-    expect(steps.find(({ what }) => what === 'USER')?.rest).toBe('node')
-    const health = steps.find(({ what }) => what === 'HEALTHCHECK')?.rest ?? ''
+    expect(steps.filter(({ instruction }) => instruction === 'FROM')).toHaveLength(2)
+    expect(steps.find(({ instruction }) => instruction === 'USER')?.rest).toBe('node')
+    const health = steps.find(({ instruction }) => instruction === 'HEALTHCHECK')?.rest ?? ''
     const command = JSON.parse(health.slice(health.indexOf('['))) as string[]
     expect(command[0]).toBe('node')
     expect(command[2]).toContain('/health/live')

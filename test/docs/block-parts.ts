@@ -10,7 +10,7 @@ export interface BlockClass {
 export interface BlockParts {
   readonly classes: readonly BlockClass[]
   /** Variables with their constructor: `{ name: 'quotes', type: 'GraphQL' }` for `const quotes = new GraphQL()`. */
-  readonly variables: readonly { readonly name: string; readonly made: string }[]
+  readonly variables: readonly { readonly name: string; readonly type: string }[]
 }
 
 export function readParts(code: string): BlockParts {
@@ -24,7 +24,7 @@ export function readParts(code: string): BlockParts {
     .flatMap(({ declarationList }) => [...declarationList.declarations])
     .map(({ name, initializer }) => ({
       name: name.getText(),
-      made: initializer === undefined ? '' : nameOf(initializer),
+      type: initializer === undefined ? '' : nameOf(initializer),
     }))
   return { classes, variables }
 }

@@ -17,11 +17,16 @@ const blocks = new Map(
   }),
 )
 
-function faults(): string[] {
+function findErrors(): string[] {
   const read = ts.readConfigFile('test/tsconfig.json', (path) => ts.sys.readFile(path))
   const { options } = ts.parseJsonConfigFileContent(read.config, ts.sys, resolve('test'))
-  const own = { ...options, noEmit: true, incremental: false, tsBuildInfoFile: undefined }
-  const host = ts.createCompilerHost(own)
+  const compilerOptions = {
+    ...options,
+    noEmit: true,
+    incremental: false,
+    tsBuildInfoFile: undefined,
+  }
+  const host = ts.createCompilerHost(compilerOptions)
   const readFile = host.readFile.bind(host)
   const fileExists = host.fileExists.bind(host)
   host.readFile = (path) => blocks.get(resolve(path)) ?? readFile(path)
@@ -30,7 +35,7 @@ function faults(): string[] {
     const text = host.readFile(path)
     return text === undefined ? undefined : ts.createSourceFile(path, text, version)
   }
-  const program = ts.createProgram([...blocks.keys()], own, host)
+  const program = ts.createProgram([...blocks.keys()], compilerOptions, host)
   return ts
     .getPreEmitDiagnostics(program)
     .filter(({ file }) => file !== undefined && blocks.has(resolve(file.fileName)))
@@ -43,6 +48,6 @@ function faults(): string[] {
 describe('the blocks of the pages', () => {
   it('exist and compile', () => {
     expect(blocks.size).toBeGreaterThanOrEqual(pages.length)
-    expect(faults()).toEqual([])
+    expect(findErrors()).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { testApplication } from 'filigree/testing'
 import { root } from '../repository/source-files.js'
 import { toPattern } from '../tutorial/pages.js'
 import { toOurModule, type OurBlock } from './our-side.js'
-import { readPairPages, toShown, type Pair } from './pairs.js'
+import { readPairPages, toComparable, type Pair } from './pairs.js'
 import { runCurl, type Jar } from './requests.js'
 
 const pages = readPairPages()
@@ -53,46 +53,46 @@ it('every Filigree block compiles', () => {
 describe.each(pages)('coming from $name', ({ name, pairs }) => {
   it('compares twenty things', () => {
     expect(pairs.length).toBeGreaterThanOrEqual(20)
-    const unpaired = pairs.filter(({ blocks, asks }) => blocks.size < 2 || asks.length === 0)
+    const unpaired = pairs.filter(({ blocks, checks }) => blocks.size < 2 || checks.length === 0)
     expect(unpaired.map(({ title }) => title)).toEqual([])
   })
 
   it.each(pairs)('gives the responses of the page in "$title"', async (pair) => {
     const block = (await import(pathToFileURL(fileOf(name, pair)).href)) as OurBlock
-    await askAll(pair, block)
+    await runChecks(pair, block)
   })
 })
 
-async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
-  const own = asks.filter(({ of }) => of === undefined || of === ours)
+async function runChecks({ checks }: Pair, block: OurBlock): Promise<void> {
+  const ownChecks = checks.filter(({ of }) => of === undefined || of === ours)
   if (block.module === undefined) {
-    for (const ask of own)
-      if (ask.kind === 'value') expect(toShown(block.answer)).toEqual(ask.value)
+    for (const check of ownChecks)
+      if (check.kind === 'value') expect(toComparable(block.answer)).toEqual(check.value)
     return
   }
   const env = { APP_API_KEY: 'a-key-only-to-try-it' }
   await using desk = await testApplication(block.module, { env, ...block.options })
   const jar: Jar = new Map()
-  const open: { next: Promise<unknown>; result: unknown; isTold: boolean }[] = []
-  for (const ask of own)
-    if (ask.kind === 'request') {
+  const open: { next: Promise<unknown>; result: unknown; isReceived: boolean }[] = []
+  for (const check of ownChecks)
+    if (check.kind === 'request') {
       const send = (request: Request): Promise<Response> => desk.app.handle(request)
-      const printed = await runCurl(ask.command, 'http://localhost:3000', jar, send)
-      expect(`$ ${ask.command}\n${printed}`).toMatch(toPattern(ask.command, ask.answer))
-    } else if (ask.kind === 'operation') {
-      const { operation, result } = ask
+      const printed = await runCurl(check.command, 'http://localhost:3000', jar, send)
+      expect(`$ ${check.command}\n${printed}`).toMatch(toPattern(check.command, check.answer))
+    } else if (check.kind === 'operation') {
+      const { operation, result } = check
       if (operation.startsWith('subscription')) {
         const results = desk.operator.subscribe(operation)
         const next = results.next().then(({ value }) => {
-          told.isTold = true
+          pending.isReceived = true
           return value
         })
-        const told = { next, result, isTold: false }
-        open.push(told)
+        const pending = { next, result, isReceived: false }
+        open.push(pending)
       } else {
         expect(await desk.operator.graphql(operation)).toEqual(result)
         // A subscription opens shortly after its request.
-        while (open.some(({ isTold }) => !isTold)) {
+        while (open.some(({ isReceived }) => !isReceived)) {
           await desk.operator.graphql(operation)
           await new Promise((resolve) => setImmediate(resolve))
         }

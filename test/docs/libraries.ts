@@ -109,12 +109,12 @@ await appOfBlock.listen(${port})
 function toSchemaProgram(code: string): string {
   const parts = readParts(code)
   const resolvers = withDecorator(parts, 'Resolver').join(', ')
-  const given = parts.variables.find(({ name }) => name === 'schema')
+  const schema = parts.variables.find(({ name }) => name === 'schema')
   return `import 'reflect-metadata'
 import { buildSchema as buildOfBlock } from 'type-graphql'
 import { graphql as runOfBlock, parse as parseOfBlock, subscribe as subscribeOfBlock } from 'graphql'
 ${code}
-const schemaOfBlock = ${given === undefined ? `await buildOfBlock({ resolvers: [${resolvers}] })` : 'schema'}
+const schemaOfBlock = ${schema === undefined ? `await buildOfBlock({ resolvers: [${resolvers}] })` : 'schema'}
 const contextOfBlock = () => ({ user: { id: 1, roles: ['ADMIN'] } })
 const openOfBlock: (readonly [number, Promise<unknown>])[] = []
 const resultsOfBlock: unknown[] = []

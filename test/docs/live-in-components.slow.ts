@@ -162,8 +162,8 @@ describe('the page of each framework', () => {
       })
       const shows = (names: string) =>
         page.waitForFunction(
-          (wanted) =>
-            [...document.querySelectorAll('li')].map((one) => one.textContent).join() === wanted,
+          (expected) =>
+            [...document.querySelectorAll('li')].map((one) => one.textContent).join() === expected,
           names,
         )
       await page.goto(`${app.url}/pages/${name}`)

@@ -88,8 +88,8 @@ async function race(addresses: readonly string[]): Promise<void> {
     ),
   )
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-  const others = answers.filter(({ status }) => status !== 201)
-  expect(new Set(others.map(({ status, body }) => `${status} ${body.error ?? ''}`))).toEqual(
+  const refused = answers.filter(({ status }) => status !== 201)
+  expect(new Set(refused.map(({ status, body }) => `${status} ${body.error ?? ''}`))).toEqual(
     new Set(['409 The room is taken.']),
   )
 }

@@ -12,17 +12,17 @@ export interface OurBlock {
 
 /** Adds a module that lists the declarations to a block without one. */
 export function toOurModule(code: string): string {
-  const own = code.replace(/^(?:const app = )?await bootstrap\(AppModule\)\n/m, '')
-  const parts = readParts(own)
+  const source = code.replace(/^(?:const app = )?await bootstrap\(AppModule\)\n/m, '')
+  const parts = readParts(source)
   // Modules come after the modules that they import.
   const module = withDecorator(parts, 'Module').at(-1)
-  if (module !== undefined) return `${own}\nexport { ${module} as module }\n`
+  if (module !== undefined) return `${source}\nexport { ${module} as module }\n`
   const listed = (decorator: string): string => withDecorator(parts, decorator).join(', ')
-  const graphql = parts.variables.filter(({ made }) => made === 'GraphQL').map(({ name }) => name)
-  const isScript = listed('Controller') === '' && graphql.length === 0 && /\banswer\b/.test(own)
-  if (isScript) return own
+  const graphql = parts.variables.filter(({ type }) => type === 'GraphQL').map(({ name }) => name)
+  const isScript = listed('Controller') === '' && graphql.length === 0 && /\banswer\b/.test(source)
+  if (isScript) return source
   return `import { Module as ModuleOfBlock } from 'filigree'
-${own}
+${source}
 @ModuleOfBlock({
   controllers: [${listed('Controller')}],
   providers: [${listed('Injectable')}],

@@ -59,7 +59,7 @@ describe('the package', () => {
         .filter((to) => !/^\w+:|^\//.test(to))
         .map((to) => relative(root, resolve(root, dirname(page), to)))
         .filter((path) => !outside.test(path))
-        .filter((path) => !paths.some((there) => there === path || there.startsWith(`${path}/`)))
+        .filter((path) => !paths.some((packed) => packed === path || packed.startsWith(`${path}/`)))
         .map((path) => `${page}: ${path}`)
     })
     expect(dead).toEqual([])

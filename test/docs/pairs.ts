@@ -16,7 +16,7 @@ import { root } from '../repository/source-files.js'
 import { readCommands } from '../tutorial/pages.js'
 import { toRowProgram } from './row-programs.js'
 
-export type Ask =
+export type Check =
   | { readonly kind: 'request'; readonly command: string; readonly answer: string }
   | { readonly kind: 'operation'; readonly operation: string; readonly result: unknown }
   | { readonly kind: 'value'; readonly value: unknown }
@@ -25,7 +25,7 @@ export interface Pair {
   readonly title: string
   /** Code by library. */
   readonly blocks: ReadonlyMap<string, string>
-  readonly asks: readonly (Ask & { readonly of: string | undefined })[]
+  readonly checks: readonly (Check & { readonly of: string | undefined })[]
 }
 
 export interface PairPage {
@@ -48,7 +48,7 @@ function readPairs(markdown: string): Pair[] {
     .slice(1)
     .flatMap((section) => {
       const pair = readPair(section.slice(0, section.indexOf('\n')), section)
-      return [...(pair.asks.length > 0 ? [pair] : []), ...readRows(section, pair.blocks)]
+      return [...(pair.checks.length > 0 ? [pair] : []), ...readRows(section, pair.blocks)]
     })
     .filter(({ blocks }) => blocks.size > 0)
 }
@@ -63,7 +63,11 @@ function readRows(section: string, before: ReadonlyMap<string, string>): Pair[] 
       .map((side, at) => ({ side, parts: readCode(cells[at] ?? '') }))
       .filter(({ side }, at) => at > 0 && side !== 'Result')
       .map(({ side, parts }) => [side, toRowProgram(side, parts, before.get(side))] as const)
-    return { title: cells[0] ?? '', blocks: new Map(codes), asks: readResults(cells.at(-1) ?? '') }
+    return {
+      title: cells[0] ?? '',
+      blocks: new Map(codes),
+      checks: readResults(cells.at(-1) ?? ''),
+    }
   })
 }
 
@@ -81,7 +85,7 @@ function readCode(cell: string): string[] {
 }
 
 /** Each line has requests or operations with their results, or one value. */
-function readResults(cell: string): Pair['asks'] {
+function readResults(cell: string): Pair['checks'] {
   return cell.split('<br>').flatMap((line) => {
     const of = /^\s*([A-Za-z]+): /.exec(line)?.[1]
     const parts = readCode(line)
@@ -99,38 +103,38 @@ function readResults(cell: string): Pair['asks'] {
  * `GET /items/7`, then the headers that it has (`X-Tenant: acme`), then of its response the status (`404`), headers in lower case,
  * and the body. What a body is sent with follows the path: JSON, or the parts of a form, `title=Lamp photo=@lamp.txt`.
  */
-function readRequests(parts: readonly string[]): Ask[] {
-  const asks: { kind: 'request'; command: string; answer: string }[] = []
+function readRequests(parts: readonly string[]): Check[] {
+  const checks: { kind: 'request'; command: string; answer: string }[] = []
   for (const part of parts) {
-    const last = asks.at(-1)
+    const last = checks.at(-1)
     const [, method, path, body = ''] = /^([A-Z]+) (\/\S*) ?(.*)$/.exec(part) ?? []
     if (method !== undefined) {
       const sent = /^[[{"]/.test(body) ? `--json '${body}'` : body.replace(/\S+/g, '-F $&')
       const command = `curl -i -X ${method} 'localhost:3000${path}' ${sent}`.trim()
-      asks.push({ kind: 'request', command, answer: 'HTTP/1.1 …' })
+      checks.push({ kind: 'request', command, answer: 'HTTP/1.1 …' })
     } else if (last !== undefined && /^[A-Z][\w-]+: /.test(part)) last.command += ` -H '${part}'`
     else if (last !== undefined && /^\d{3}$/.test(part)) last.answer = `HTTP/1.1 ${part} …`
     else if (last !== undefined) last.answer += `\n${part}${/^[a-z-]+: /.test(part) ? '\n…' : ''}`
   }
-  return asks
+  return checks
 }
 
 function readPair(title: string, section: string): Pair {
   const blocks = new Map<string, string>()
-  const asks: (Ask & { of: string | undefined })[] = []
+  const checks: (Check & { of: string | undefined })[] = []
   let operation: { text: string; of: string | undefined } | undefined
   for (const [, language, text = ''] of section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)) {
     const of = /^(?:#|\/\/) (\w+)\n/.exec(text)?.[1]
     if (language === 'ts' && of !== undefined) blocks.set(of, text)
     if (language === 'console')
       for (const { command, answer } of readCommands(text))
-        asks.push({ kind: 'request', command, answer, of })
+        checks.push({ kind: 'request', command, answer, of })
     if (language === 'graphql') operation = { text, of }
     if (language === 'json') {
       const json = JSON.parse(text.replace(/^\/\/.*\n/, '')) as unknown
-      if (operation === undefined) asks.push({ kind: 'value', value: json, of })
+      if (operation === undefined) checks.push({ kind: 'value', value: json, of })
       else
-        asks.push({
+        checks.push({
           kind: 'operation',
           operation: operation.text,
           result: json,
@@ -138,13 +142,13 @@ function readPair(title: string, section: string): Pair {
         })
     }
   }
-  return { title, blocks, asks }
+  return { title, blocks, checks }
 }
 
 /**
  * A value as pages show it: as JSON sends it, a stored row by its name alone, with the related rows that were loaded.
  */
-export function toShown(value: unknown): unknown {
+export function toComparable(value: unknown): unknown {
   return showPlain(JSON.parse(JSON.stringify(value)) as unknown)
 }
 

@@ -12,20 +12,20 @@ export function prepareTsoa(folder: string, code: readonly string[]): void {
     const block = join(folder, 'blocks', String(at))
     renameSync(join(block, 'main.ts'), join(block, 'controller.ts'))
     const authenticates = text.includes('expressAuthentication')
-    const own = `blocks/${at}`
+    const blockFolder = `blocks/${at}`
     const settings = {
-      entryFile: `${own}/controller.ts`,
-      controllerPathGlobs: [`${own}/controller.ts`],
+      entryFile: `${blockFolder}/controller.ts`,
+      controllerPathGlobs: [`${blockFolder}/controller.ts`],
       noImplicitAdditionalProperties: 'throw-on-extras',
-      spec: { outputDirectory: own },
+      spec: { outputDirectory: blockFolder },
       routes: {
-        ...{ routesDir: own, esm: true },
-        ...(authenticates ? { authenticationModule: `${own}/controller.ts` } : {}),
+        ...{ routesDir: blockFolder, esm: true },
+        ...(authenticates ? { authenticationModule: `${blockFolder}/controller.ts` } : {}),
       },
     }
     writeFileSync(join(block, 'tsoa.json'), JSON.stringify(settings))
     const cli = join(folder, 'node_modules/@tsoa/cli/dist/cli.js')
-    runTool(process.execPath, [cli, 'routes', '-c', `${own}/tsoa.json`], folder)
+    runTool(process.execPath, [cli, 'routes', '-c', `${blockFolder}/tsoa.json`], folder)
     writeFileSync(join(block, 'main.ts'), tsoaProgram)
   }
 }

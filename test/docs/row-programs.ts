@@ -119,11 +119,11 @@ function importsOf(side: string, code: string): string {
   return Object.entries(names[side] ?? {})
     .map(([from, all]) => {
       const used = all.filter((name) => {
-        const own = name.replace(/^.* /, '')
+        const bareName = name.replace(/^.* /, '')
         const declared = new RegExp(
-          `(?:class|const|interface|function) ${own}\\b|import [^\\n]*\\b${own}\\b`,
+          `(?:class|const|interface|function) ${bareName}\\b|import [^\\n]*\\b${bareName}\\b`,
         )
-        return new RegExp(`\\b${own}\\b`).test(code) && !declared.test(code)
+        return new RegExp(`\\b${bareName}\\b`).test(code) && !declared.test(code)
       })
       return used.length === 0 ? '' : `import { ${used.join(', ')} } from '${from}'\n`
     })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { installTool, root } from '../tools/install.js'
 import { toPattern } from '../tutorial/pages.js'
 import type { Library } from './libraries.js'
-import { toShown, type Pair, type PairPage } from './pairs.js'
+import { toComparable, type Pair, type PairPage } from './pairs.js'
 import { runCurl, type Jar } from './requests.js'
 
 export interface Outcome {
@@ -59,18 +59,19 @@ export async function runPage(page: PairPage, library: Library): Promise<Outcome
   return { version, count: pairs.length, problems }
 }
 
-type OwnAsk = Pair['asks'][number]
+type SideCheck = Pair['checks'][number]
 
 async function runPair(
   folder: string,
   program: string,
-  { asks }: Pair,
+  { checks }: Pair,
   { side }: Library,
 ): Promise<string | undefined> {
-  const own = asks.filter(({ of }) => of === undefined || of === side)
+  const sideChecks = checks.filter(({ of }) => of === undefined || of === side)
   try {
-    if (own.every(({ kind }) => kind !== 'request')) compareLines(folder, program, own)
-    else await askServer(folder, program, own)
+    if (sideChecks.every(({ kind }) => kind !== 'request'))
+      compareLines(folder, program, sideChecks)
+    else await checkServer(folder, program, sideChecks)
     return undefined
   } catch (error) {
     return (error as Error).message
@@ -78,24 +79,30 @@ async function runPair(
 }
 
 /** @throws {Error} the output differs from the page */
-function compareLines(folder: string, program: string, asks: readonly OwnAsk[]): void {
-  const operations = asks.flatMap((ask) => (ask.kind === 'operation' ? [ask.operation] : []))
+function compareLines(folder: string, program: string, checks: readonly SideCheck[]): void {
+  const operations = checks.flatMap((check) =>
+    check.kind === 'operation' ? [check.operation] : [],
+  )
   const args = [program, JSON.stringify(operations)]
   const { stdout, stderr } = spawnSync(process.execPath, args, {
     ...{ cwd: folder, encoding: 'utf8', timeout: 60_000 },
   })
   const lines = stdout.split('\n')
-  for (const [at, ask] of asks.entries()) {
-    if (ask.kind === 'request') continue
-    const wanted = ask.kind === 'value' ? ask.value : ask.result
+  for (const [at, check] of checks.entries()) {
+    if (check.kind === 'request') continue
+    const expected = check.kind === 'value' ? check.value : check.result
     const line = lines[at] ?? ''
-    if (line === '' || !isDeepStrictEqual(toShown(JSON.parse(line)), wanted))
+    if (line === '' || !isDeepStrictEqual(toComparable(JSON.parse(line)), expected))
       throw new Error(`printed ${line}\n${stderr}`)
   }
 }
 
 /** @throws {Error} the program does not start, or a response differs from the page */
-async function askServer(folder: string, program: string, asks: readonly OwnAsk[]): Promise<void> {
+async function checkServer(
+  folder: string,
+  program: string,
+  checks: readonly SideCheck[],
+): Promise<void> {
   const port = await freePort()
   const server = spawn(process.execPath, [program], {
     ...{ cwd: folder, env: { ...process.env, PORT: String(port) } },
@@ -109,11 +116,11 @@ async function askServer(folder: string, program: string, asks: readonly OwnAsk[
   try {
     await answers(server, port)
     const jar: Jar = new Map()
-    for (const ask of asks) {
-      if (ask.kind !== 'request') continue
-      const printed = await runCurl(ask.command, `http://localhost:${port}`, jar, fetch)
-      const shown = `$ ${ask.command}\n${printed}`
-      if (!toPattern(ask.command, ask.answer).test(shown)) throw new Error(shown)
+    for (const check of checks) {
+      if (check.kind !== 'request') continue
+      const printed = await runCurl(check.command, `http://localhost:${port}`, jar, fetch)
+      const output = `$ ${check.command}\n${printed}`
+      if (!toPattern(check.command, check.answer).test(output)) throw new Error(output)
     }
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${log}`, { cause: error })

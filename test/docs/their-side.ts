@@ -9,8 +9,8 @@ import { runPage } from './run-theirs.js'
 import { libraries } from './libraries.js'
 import { readPairPages } from './pairs.js'
 
-const wanted = process.argv.slice(2)
-const pages = readPairPages().filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+const selected = process.argv.slice(2)
+const pages = readPairPages().filter(({ name }) => selected.length === 0 || selected.includes(name))
 let failed = 0
 for (const page of pages)
   for (const library of libraries.filter(({ page: name }) => name === page.name)) {

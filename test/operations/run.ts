@@ -1,7 +1,7 @@
 /** The fire drill: checks the promises of docs/production.md on the built package. `npm run operations`. */
 import { rm } from 'node:fs/promises'
 import { startOwnPostgres } from '../records/postgres-server.js'
-import { buildShop, folder, stopAll, type Seen } from './ground.js'
+import { buildShop, folder, stopAll, type TrialResult } from './shop-processes.js'
 import { trials } from './trials.js'
 
 /** The time limit of a trial in milliseconds. */
@@ -10,22 +10,24 @@ const longest = 60_000
 const only = process.argv.indexOf('--only') === -1 ? undefined : process.argv.at(-1)
 await buildShop()
 const server = await startOwnPostgres()
-const rows: [string, Seen][] = []
+const rows: [string, TrialResult][] = []
 try {
   for (const [name, trial] of Object.entries(trials)) {
     if (only !== undefined && !name.includes(only)) continue
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(reject, longest, new Error(`the trial did not end within ${longest} ms`))
     })
-    const seen = await Promise.race([trial(server), late]).catch((error: unknown): Seen => ({
-      promised: '',
-      seen: `failed: ${String(error)}`,
-      isKept: false,
-    }))
+    const result = await Promise.race([trial(server), timeout]).catch(
+      (error: unknown): TrialResult => ({
+        promised: '',
+        observed: `failed: ${String(error)}`,
+        passed: false,
+      }),
+    )
     clearTimeout(timer)
-    rows.push([name, seen])
-    process.stderr.write(`${seen.isKept ? 'kept  ' : 'BROKEN'}  ${name}\n`)
+    rows.push([name, result])
+    process.stderr.write(`${result.passed ? 'passed' : 'BROKEN'}  ${name}\n`)
   }
 } finally {
   stopAll()
@@ -33,8 +35,8 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 const lines = rows.map(
-  ([name, { promised, seen, isKept }]) =>
-    `| ${name} | ${promised} | ${seen} | ${isKept ? 'kept' : '**broken**'} |`,
+  ([name, { promised, observed, passed }]) =>
+    `| ${name} | ${promised} | ${observed} | ${passed ? 'passed' : '**broken**'} |`,
 )
 console.log(['| Trial | Promised | Observed | |', '| --- | --- | --- | --- |', ...lines].join('\n'))
-process.exit(rows.every(([, { isKept }]) => isKept) ? 0 : 1)
+process.exit(rows.every(([, { passed }]) => passed) ? 0 : 1)

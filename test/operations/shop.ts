@@ -39,7 +39,7 @@ class ShopController {
   @Get('/rare') @Throttle('2/m') rare() {
     return { rare: true }
   }
-  @Get('/kept') @CacheFor('60s') kept() {
+  @Get('/kept') @CacheFor('60s') cached() {
     return this.database.records(Note).count()
   }
   @Get('/texts') async texts() {

@@ -4,8 +4,8 @@ import { Field, Record } from 'filigree'
 import { sql } from 'kysely'
 import { silentLog } from '../silent-log.js'
 import { BelongsTo, connect, type Database, pglite, type Rel } from '../../src/index.js'
-import { openEngine } from '../contracts/statement-watch.js'
-import { StatementWatch } from '../contracts/statement-watch.js'
+import { openEngine } from '../contracts/statement-recorder.js'
+import { StatementRecorder } from '../contracts/statement-recorder.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 @Record({ table: 'made_case', plural: 'cases' })
@@ -42,7 +42,7 @@ const isInsert = (text: string): boolean => text.includes('insert into "made_coi
 const isBatched = (text: string): boolean => text.includes('filigree_call')
 
 describe.each(engines)('creates on %s', (name, openOne) => {
-  const watch = new StatementWatch()
+  const watch = new StatementRecorder()
   let database: Database
   beforeAll(async () => {
     const engine = watch.around(await openOne())

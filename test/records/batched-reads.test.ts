@@ -12,8 +12,8 @@ import {
 } from 'filigree'
 import { silentLog } from '../silent-log.js'
 import { connect, type Database, pglite } from '../../src/index.js'
-import { openEngine } from '../contracts/statement-watch.js'
-import { describeJoinedReads } from '../contracts/joined-reads.contract.js'
+import { openEngine } from '../contracts/statement-recorder.js'
+import { describeSharedReads } from '../contracts/shared-reads.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 
 let server: PostgresServer
@@ -22,10 +22,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describeJoinedReads('PostgreSQL', async () =>
+describeSharedReads('PostgreSQL', async () =>
   openEngine(await server.createDatabase(), { log: silentLog }),
 )
-describeJoinedReads('PGlite', async () => pglite().open({ log: silentLog }))
+describeSharedReads('PGlite', async () => pglite().open({ log: silentLog }))
 
 @Record({ rows: (user) => ({ owner: user?.sub ?? '' }) })
 class Diary {

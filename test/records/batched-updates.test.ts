@@ -13,8 +13,8 @@ import {
 import { sql } from 'kysely'
 import { silentLog } from '../silent-log.js'
 import { BelongsTo, connect, type Database, pglite, type Rel } from '../../src/index.js'
-import { openEngine } from '../contracts/statement-watch.js'
-import { StatementWatch } from '../contracts/statement-watch.js'
+import { openEngine } from '../contracts/statement-recorder.js'
+import { StatementRecorder } from '../contracts/statement-recorder.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { createRandom } from '../random.js'
 
@@ -52,7 +52,7 @@ const isBatched = (sql: string): boolean => sql.includes('filigree_call')
 const isUpdate = (sql: string): boolean => sql.startsWith('update')
 
 class TestTable {
-  readonly watch = new StatementWatch()
+  readonly watch = new StatementRecorder()
   database!: Database
 
   async open(openOne: (typeof engines)[number][1]): Promise<void> {
@@ -579,7 +579,7 @@ class Ledger {
 class Office {}
 
 describe('updates in one GraphQL operation', () => {
-  const watch = new StatementWatch()
+  const watch = new StatementRecorder()
   let app: Application
   let database: Database
   let url: string

@@ -11,7 +11,7 @@ import {
   Record,
   type Repository,
 } from '../../src/index.js'
-import { failure } from '../contracts/database-ground.js'
+import { failure } from '../contracts/database-fixture.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record({ rows: () => ({ owner: { ne: 'other' } }) })

@@ -17,7 +17,7 @@ import {
   Resolve,
   Secured,
 } from '../../src/index.js'
-import { failure } from '../contracts/database-ground.js'
+import { failure } from '../contracts/database-fixture.js'
 import { startBothEngines } from './both-engines.js'
 import { randomNumbers } from './random-numbers.js'
 

@@ -33,7 +33,7 @@ describeSessionStore('PostgreSQL', async () => {
 
 describeRevocations('memory', async (now) => {
   const first = createMemoryRevocations(now)
-  return { here: first, there: first, close: () => Promise.resolve() }
+  return { first, second: first, close: () => Promise.resolve() }
 })
 
 describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
@@ -46,7 +46,7 @@ describe.each(['SQLite', 'PostgreSQL'])('in %s', (engine) => {
     }
     const first = await createDatabaseRevocations(database, { clock: new MovedClock() })
     const other = await createDatabaseRevocations(database, { clock: new MovedClock() })
-    return { here: first, there: other, close: () => database.close() }
+    return { first, second: other, close: () => database.close() }
   })
 })
 

@@ -15,7 +15,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { compareFaces, readFace } from './face.js'
+import { comparePublicApis, readPublicApi } from './public-api.js'
 
 const root = resolve(import.meta.dirname, '../..')
 // This program was started with it. The created projects have their own settings.
@@ -96,7 +96,7 @@ function compare(tarball: string): void {
   }
   const before = unpack('before', last)
   const now = unpack('now', tarball)
-  const { gone, changed, added } = compareFaces(readFace(before), readFace(now))
+  const { gone, changed, added } = comparePublicApis(readPublicApi(before), readPublicApi(now))
   const versions = [before, now].map((place) => readPackage(place).version)
   console.log(`declarations: ${versions.join(' → ')}`)
   for (const [word, names] of Object.entries({ gone, changed, added }))

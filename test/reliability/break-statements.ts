@@ -21,26 +21,26 @@ const require = createRequire(import.meta.url)
 
 class Countdown {
   kind: Kind = 'refused'
-  #left = 0
+  #remaining = 0
 
   arm(kind: Kind, place: number): void {
     this.kind = kind
-    this.#left = place
+    this.#remaining = place
   }
 
   disarm(): boolean {
-    const wasHit = this.#left === 0
-    this.#left = 0
+    const wasHit = this.#remaining === 0
+    this.#remaining = 0
     return wasHit
   }
 
   /** Counts a statement. @returns true if it has to fail */
   get isNow(): boolean {
-    return this.#left > 0 && --this.#left === 0
+    return this.#remaining > 0 && --this.#remaining === 0
   }
 }
 
-type Method = (this: object, ...given: unknown[]) => unknown
+type Method = (this: object, ...args: unknown[]) => unknown
 type Methods = Record<string, Method>
 
 /** Breaks the SQLite driver that this version of Node.js uses. */
@@ -64,19 +64,19 @@ export async function breakSqlite(): Promise<Breaker> {
 }
 
 function replace(prototype: Methods, name: string, countdown: Countdown): () => void {
-  const own = prototype[name]
-  if (own === undefined) return () => undefined
-  prototype[name] = function (...given) {
-    if (countdown.isNow) throw diskFault()
-    return own.apply(this, given)
+  const original = prototype[name]
+  if (original === undefined) return () => undefined
+  prototype[name] = function (...args) {
+    if (countdown.isNow) throw diskError()
+    return original.apply(this, args)
   }
   return () => {
-    prototype[name] = own
+    prototype[name] = original
   }
 }
 
 /** The error of both drivers for a failing disk. */
-function diskFault(): Error {
+function diskError(): Error {
   const codes = { code: 'SQLITE_IOERR', errcode: 10, errstr: 'disk I/O error' }
   return Object.assign(new Error('disk I/O error'), codes)
 }
@@ -109,7 +109,7 @@ interface Client {
 }
 type Callback = (error: Error | undefined, result?: unknown) => void
 /** A query object of the framework, which the client notifies of the result. */
-interface Told {
+interface NotifiedQuery {
   handleError(error: Error): void
   handleReadyForQuery(): void
 }
@@ -117,14 +117,14 @@ interface Told {
 export function breakPostgres(): Promise<Breaker> {
   const { Client: client } = require('pg') as { Client: { prototype: Methods } }
   const { prototype } = client
-  const own = prototype['query'] as Method
+  const original = prototype['query'] as Method
   const countdown = new Countdown()
-  prototype['query'] = function (...given) {
-    if (!countdown.isNow) return own.apply(this, given)
-    if (countdown.kind === 'unheard') return unheard(own, this, given)
-    if (countdown.kind === 'refused') return answered(given, refusal())
+  prototype['query'] = function (...args) {
+    if (!countdown.isNow) return original.apply(this, args)
+    if (countdown.kind === 'unheard') return unheard(original, this, args)
+    if (countdown.kind === 'refused') return fail(args, refusal())
     ;(this as Client).connection.stream.destroy()
-    return own.apply(this, given)
+    return original.apply(this, args)
   }
   return Promise.resolve({
     kinds: ['refused', 'lost', 'unheard'],
@@ -133,7 +133,7 @@ export function breakPostgres(): Promise<Breaker> {
     },
     disarm: () => countdown.disarm(),
     mend: () => {
-      prototype['query'] = own
+      prototype['query'] = original
     },
   })
 }
@@ -143,36 +143,36 @@ function refusal(): Error {
   return Object.assign(new Error('out of memory'), { code: '53200', severity: 'ERROR' })
 }
 
-function isTold(query: unknown): query is Told {
+function isNotifiedQuery(query: unknown): query is NotifiedQuery {
   return typeof query === 'object' && query !== null && 'submit' in query
 }
 
-function answered(given: unknown[], error: Error): unknown {
-  const [query] = given
-  if (isTold(query)) {
+function fail(args: unknown[], error: Error): unknown {
+  const [query] = args
+  if (isNotifiedQuery(query)) {
     process.nextTick(() => {
       query.handleError(error)
     })
     return undefined
   }
-  const callback = given.at(-1)
+  const callback = args.at(-1)
   if (typeof callback !== 'function') return Promise.reject(error)
   process.nextTick(callback, error)
   return undefined
 }
 
-async function unheard(own: Method, client: object, given: unknown[]): Promise<unknown> {
-  const [query] = given
-  if (isTold(query)) {
+async function unheard(original: Method, client: object, args: unknown[]): Promise<unknown> {
+  const [query] = args
+  if (isNotifiedQuery(query)) {
     query.handleReadyForQuery = () => {
       ;(client as Client).connection.stream.destroy()
       query.handleError(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
     }
-    return own.apply(client, given)
+    return original.apply(client, args)
   }
-  const callback = given.at(-1)
-  const withoutCallback = typeof callback === 'function' ? given.slice(0, -1) : given
-  await (own.apply(client, withoutCallback) as Promise<unknown>)
+  const callback = args.at(-1)
+  const withoutCallback = typeof callback === 'function' ? args.slice(0, -1) : args
+  await (original.apply(client, withoutCallback) as Promise<unknown>)
   ;(client as Client).connection.stream.destroy()
   const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   if (typeof callback !== 'function') throw error

@@ -3,9 +3,9 @@
 /** @returns the number after `--name`, or the default */
 export function numberOf(name: string, otherwise: number): number {
   const place = process.argv.indexOf(`--${name}`)
-  const given = place === -1 ? otherwise : Number(process.argv[place + 1])
-  if (!Number.isFinite(given) || given < 0) throw new Error(`--${name} needs a number.`)
-  return given
+  const value = place === -1 ? otherwise : Number(process.argv[place + 1])
+  if (!Number.isFinite(value) || value < 0) throw new Error(`--${name} needs a number.`)
+  return value
 }
 
 /** @returns the text after `--name`, if there is one */

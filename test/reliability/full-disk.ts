@@ -85,7 +85,7 @@ async function writeUntilFull(url: string, folder: string): Promise<number> {
       unclean,
       ...loss,
     })
-    return loss.lost + loss.half + unclean.length + (reading === 200 ? 0 : 1)
+    return loss.missing + loss.half + unclean.length + (reading === 200 ? 0 : 1)
   } finally {
     await app.close()
   }

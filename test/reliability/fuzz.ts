@@ -12,8 +12,8 @@ const seed = numberOf('seed', Date.now() % 1_000_000)
 const until = performance.now() + 1000 * numberOf('seconds', 60)
 const random = createRandom(seed)
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T
-const times = (most: number, make: () => string): string =>
-  Array.from({ length: Math.floor(random() * (most + 1)) }, make).join('')
+const times = (max: number, make: () => string): string =>
+  Array.from({ length: Math.floor(random() * (max + 1)) }, make).join('')
 
 const oddTexts = [
   '',
@@ -185,11 +185,11 @@ function send({ bytes }: Sent): Promise<string> {
     const socket = connect(Number(port), hostname)
     let answer = ''
     const give = (end: string): void => {
-      clearTimeout(late)
+      clearTimeout(timer)
       socket.destroy()
       resolve(answer === '' ? end : answer)
     }
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       give('no response')
     }, 5000)
     socket.setEncoding('latin1')

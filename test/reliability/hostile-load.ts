@@ -6,7 +6,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { Agent, request as ask } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ import {
   Record,
   type Rel,
 } from 'filigree'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database } from '../../src/index.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
 import { runSql } from '../records/run-sql.js'
 
@@ -80,21 +80,24 @@ function twenty(field: (place: number) => string): string {
   return `{ ${Array.from({ length: 20 }, (_, place) => `a${place}: ${field(place)}`).join(' ')} }`
 }
 
-interface Asked {
+interface RequestSpec {
   readonly path: string
   readonly body?: string
 }
 
-const query = (text: string): Asked => ({ path: '/graphql', body: JSON.stringify({ query: text }) })
+const query = (text: string): RequestSpec => ({
+  path: '/graphql',
+  body: JSON.stringify({ query: text }),
+})
 
-const attacks: { readonly name: string; readonly asks: (count: number) => Asked }[] = [
+const attacks: { readonly name: string; readonly makeRequest: (count: number) => RequestSpec }[] = [
   {
     name: 'distinct: 20 × `articles(distinct: [title], limit: 1)`',
-    asks: () => query(twenty(() => 'articles(distinct: [title], limit: 1) { id }')),
+    makeRequest: () => query(twenty(() => 'articles(distinct: [title], limit: 1) { id }')),
   },
   {
     name: 'ranges: 20 × counts and sums over ranges of an index',
-    asks: () =>
+    makeRequest: () =>
       query(
         twenty((place) =>
           place % 2 === 0
@@ -105,11 +108,13 @@ const attacks: { readonly name: string; readonly asks: (count: number) => Asked 
   },
   {
     name: 'search: `?search=lamp&offset=N`',
-    asks: (count) => ({ path: `/articles?search=lamp&limit=2&offset=${(count * 37) % 900}` }),
+    makeRequest: (count) => ({
+      path: `/articles?search=lamp&limit=2&offset=${(count * 37) % 900}`,
+    }),
   },
   {
     name: 'searches: 20 × `articles(where: { search }, offset: N)`',
-    asks: (count) =>
+    makeRequest: (count) =>
       query(
         twenty(
           (place) =>
@@ -119,25 +124,25 @@ const attacks: { readonly name: string; readonly asks: (count: number) => Asked 
   },
   {
     name: 'children: 50,000 below one key by `with=`',
-    asks: () => ({ path: '/authors/1?with=articles' }),
+    makeRequest: () => ({ path: '/authors/1?with=articles' }),
   },
   {
     name: 'nested: 20 × lists of 100 below one key',
-    asks: () => query(twenty(() => 'author(id: 1) { articles(limit: 100) { id title } }')),
+    makeRequest: () => query(twenty(() => 'author(id: 1) { articles(limit: 100) { id title } }')),
   },
 ]
 
 const victims = [
-  { name: 'plain', asks: (): Asked => ({ path: '/plain' }), p99: 100, worst: 1000 },
+  { name: 'plain', makeRequest: (): RequestSpec => ({ path: '/plain' }), p99: 100, worst: 1000 },
   {
     name: 'by key',
-    asks: (): Asked => ({ path: `/articles/${1 + Math.floor(Math.random() * 1000)}` }),
+    makeRequest: (): RequestSpec => ({ path: `/articles/${1 + Math.floor(Math.random() * 1000)}` }),
     p99: 1000,
     worst: 1000,
   },
   {
     name: 'small list',
-    asks: (): Asked => ({
+    makeRequest: (): RequestSpec => ({
       path: `/articles?authorId=${2 + Math.floor(Math.random() * 50)}&limit=2`,
     }),
     p99: 1000,
@@ -152,12 +157,16 @@ interface Answered {
 
 function send(
   url: string,
-  { path, body }: Asked,
+  { path, body }: RequestSpec,
   agent?: Agent,
 ): Promise<Answered> & { drop: () => void } {
   const start = performance.now()
   const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-  const sent = ask(url + path, { method: body === undefined ? 'GET' : 'POST', headers, agent })
+  const sent = httpRequest(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers,
+    agent,
+  })
   const answer = new Promise<Answered>((resolve) => {
     const end = (status: number): void => {
       resolve({ status, ms: performance.now() - start })
@@ -180,11 +189,15 @@ function send(
 }
 
 /** Sends one request after another until the time is over. */
-async function suffer(url: string, asks: () => Asked, until: number): Promise<Answered[]> {
+async function suffer(
+  url: string,
+  makeRequest: () => RequestSpec,
+  until: number,
+): Promise<Answered[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const answers: Answered[] = []
   while (performance.now() < until) {
-    const sent = send(url, asks(), agent)
+    const sent = send(url, makeRequest(), agent)
     answers.push(
       await Promise.race([sent, setTimeout(30_000, { status: 0, ms: 30_000 }, { ref: false })]),
     )
@@ -199,9 +212,9 @@ async function measure(url: string, attack: (typeof attacks)[number]): Promise<[
   const sent: ReturnType<typeof send>[] = []
   let count = 0
   const clock = setInterval(() => {
-    sent.push(send(url, attack.asks(count++)))
+    sent.push(send(url, attack.makeRequest(count++)))
   }, 1000 / rate)
-  const found = await Promise.all(victims.map(({ asks }) => suffer(url, asks, until)))
+  const found = await Promise.all(victims.map(({ makeRequest }) => suffer(url, makeRequest, until)))
   clearInterval(clock)
   for (const one of sent) one.drop()
   const statuses = new Map<number, number>()
@@ -225,16 +238,15 @@ async function measure(url: string, attack: (typeof attacks)[number]): Promise<[
 }
 
 async function fill(database: Database, rows: number): Promise<void> {
-  const { engine } = database.context
-  const isLite = engine.dialect.isLocal
-  const series = (most: number): string =>
+  const isLite = database.engineName === 'sqlite'
+  const series = (rowCount: number): string =>
     isLite
-      ? `with recursive n (i) as (select 1 union all select i + 1 from n limit ${most})`
-      : `with n (i) as (select generate_series(1, ${most}))`
-  const insert = (into: string, columns: string, values: string, most: number): string =>
+      ? `with recursive n (i) as (select 1 union all select i + 1 from n limit ${rowCount})`
+      : `with n (i) as (select generate_series(1, ${rowCount}))`
+  const insert = (into: string, columns: string, values: string, rowCount: number): string =>
     isLite
-      ? `${series(most)} insert into ${into} (${columns}) select ${values} from n`
-      : `insert into ${into} (${columns}) ${series(most)} select ${values} from n`
+      ? `${series(rowCount)} insert into ${into} (${columns}) select ${values} from n`
+      : `insert into ${into} (${columns}) ${series(rowCount)} select ${values} from n`
   await runSql(database, insert('author', 'name', `'author ' || i`, 2000))
   // Inserted in pieces that stay below the statement timeout.
   const piece = 100_000
@@ -242,14 +254,14 @@ async function fill(database: Database, rows: number): Promise<void> {
     const i = `(i + ${from})`
     const author = `case when ${i} <= ${Math.min(ofFirst, rows / 2)} then 1 else 2 + ${i} % 1900 end`
     const values = `'lamp ' || ${i}, (cast(${i} as bigint) * 7919) % 100000, ${author}`
-    const most = Math.min(piece, rows - from)
-    await runSql(database, insert('article', 'title, price, author_id', values, most))
+    const rowCount = Math.min(piece, rows - from)
+    await runSql(database, insert('article', 'title, price, author_id', values, rowCount))
   }
   await runSql(database, 'analyze')
 }
 
 /** The longest turn of the server's event loop, in milliseconds: the time on a core, and the time waiting for one. */
-interface LongestTurn {
+interface LongestCycle {
   readonly ran: number
   readonly waited: number
 }
@@ -267,23 +279,23 @@ function readSchedule(): readonly [number, number] {
 }
 
 /** Separates turns that are long because of the program from turns that wait for a core of the machine. @returns reads and resets the longest turn */
-function watchTurns(): () => LongestTurn {
-  let longest: LongestTurn = { ran: 0, waited: 0 }
-  let most = 0
+function watchCycles(): () => LongestCycle {
+  let longest: LongestCycle = { ran: 0, waited: 0 }
+  let maxTotal = 0
   let [ran, waited] = readSchedule()
   setInterval(() => {
     const [ranNow, waitedNow] = readSchedule()
-    const turn = { ran: (ranNow - ran) / 1e6, waited: (waitedNow - waited) / 1e6 }
-    if (turn.ran + turn.waited > most) {
-      most = turn.ran + turn.waited
-      longest = turn
+    const cycle = { ran: (ranNow - ran) / 1e6, waited: (waitedNow - waited) / 1e6 }
+    if (cycle.ran + cycle.waited > maxTotal) {
+      maxTotal = cycle.ran + cycle.waited
+      longest = cycle
     }
     ;[ran, waited] = [ranNow, waitedNow]
   }, 1).unref()
   return () => {
-    const told = longest
-    ;[longest, most] = [{ ran: 0, waited: 0 }, 0]
-    return told
+    const result = longest
+    ;[longest, maxTotal] = [{ ran: 0, waited: 0 }, 0]
+    return result
   }
 }
 
@@ -292,8 +304,8 @@ async function serve(url: string): Promise<void> {
   const database = await connect(url, { records: [Author, Article] })
   const app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
   process.send?.(app.url)
-  const tell = watchTurns()
-  process.on('message', () => process.send?.(tell()))
+  const readLongest = watchCycles()
+  process.on('message', () => process.send?.(readLongest()))
   process.on('disconnect', () => process.exit())
 }
 
@@ -310,10 +322,10 @@ async function listen(url: string): Promise<[ChildProcess, string]> {
   return [child, address]
 }
 
-function askTurn(child: ChildProcess): Promise<LongestTurn> {
+function requestLongestCycle(child: ChildProcess): Promise<LongestCycle> {
   return new Promise((resolve) => {
-    child.once('message', (turn) => {
-      resolve(turn as LongestTurn)
+    child.once('message', (cycle) => {
+      resolve(cycle as LongestCycle)
     })
     child.send('turn')
   })
@@ -333,11 +345,12 @@ async function run(title: string, url: string): Promise<boolean> {
   for (const attack of attacks) {
     if (options.only !== undefined && !attack.name.startsWith(options.only)) continue
     const [child, address] = await listen(url)
-    for (const { asks } of victims) for (let n = 0; n < 20; n++) await send(address, asks())
-    const first = await send(address, attack.asks(0))
-    await askTurn(child)
+    for (const { makeRequest } of victims)
+      for (let n = 0; n < 20; n++) await send(address, makeRequest())
+    const first = await send(address, attack.makeRequest(0))
+    await requestLongestCycle(child)
     const [line, isMet] = await measure(address, attack)
-    const { ran, waited } = await askTurn(child)
+    const { ran, waited } = await requestLongestCycle(child)
     process.stdout.write(
       `${line} alone: ${first.status} in ${first.ms.toFixed(0)} ms; longest turn: ${ran.toFixed(0)} ms on a core, ${waited.toFixed(0)} ms waiting for one\n`,
     )

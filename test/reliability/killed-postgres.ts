@@ -11,7 +11,7 @@ import { say } from './command-line.js'
 import { start } from './shop-application.js'
 import { findLoss, writeSteadily } from './steady-writes.js'
 
-const rounds = 3
+const repetitions = 3
 
 /** @returns the number of findings */
 export async function killPostgres(): Promise<number> {
@@ -20,17 +20,17 @@ export async function killPostgres(): Promise<number> {
   const database = app.get(Database)
   let findings = 0
   try {
-    for (let round = 1; round <= rounds; round++) {
+    for (let repetition = 1; repetition <= repetitions; repetition++) {
       const postmaster = await postmasterOf(database)
       let isBack = false
       let downFor = 0
       const killing = async (): Promise<void> => {
-        await pause(300 * round)
-        const began = performance.now()
+        await pause(300 * repetition)
+        const killedAt = performance.now()
         process.kill(postmaster, 'SIGKILL')
         await startAgain(server)
         isBack = true
-        downFor = Math.round(performance.now() - began)
+        downFor = Math.round(performance.now() - killedAt)
       }
       const [written] = await Promise.all([
         writeSteadily([app.url], 8, ({ inRow }) => isBack && inRow >= 50),
@@ -38,8 +38,16 @@ export async function killPostgres(): Promise<number> {
       ])
       const { names, statuses, unclean } = written
       const loss = await findLoss(database, written)
-      findings += loss.lost + loss.half + unclean.length
-      say({ part: 'postgres', round, answered: names.size, statuses, unclean, downFor, ...loss })
+      findings += loss.missing + loss.half + unclean.length
+      say({
+        part: 'postgres',
+        round: repetition,
+        answered: names.size,
+        statuses,
+        unclean,
+        downFor,
+        ...loss,
+      })
     }
   } finally {
     await app.close()

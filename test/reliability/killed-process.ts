@@ -29,9 +29,9 @@ export async function killOneOfThree(url: string): Promise<number> {
       isKilled = true
     }
     const [before] = await Promise.all([writeSteadily(urls, 9, () => isKilled), killing()])
-    const others = urls.slice(1)
-    const after = await writeSteadily(others, 6, ({ names }) => names.size >= 200)
-    const heard = database.engineName === 'sqlite' || (await hears(others))
+    const remaining = urls.slice(1)
+    const after = await writeSteadily(remaining, 6, ({ names }) => names.size >= 200)
+    const isNotified = database.engineName === 'sqlite' || (await receivesChanges(remaining))
     const names = new Set([...before.names, ...after.names])
     const loss = await findLoss(database, { ...before, names })
     const unclean = [...before.unclean, ...after.unclean]
@@ -43,11 +43,11 @@ export async function killOneOfThree(url: string): Promise<number> {
       engine: database.engineName,
       before: before.statuses,
       after: after.statuses,
-      heard,
+      heard: isNotified,
       unclean,
       ...loss,
     })
-    return loss.lost + loss.half + unclean.length + failed.length + (heard ? 0 : 1)
+    return loss.missing + loss.half + unclean.length + failed.length + (isNotified ? 0 : 1)
   } finally {
     for (const { child } of processes) child.kill('SIGTERM')
     await Promise.all(processes.map(({ child }) => ended(child)))
@@ -56,17 +56,17 @@ export async function killOneOfThree(url: string): Promise<number> {
 }
 
 /** @returns whether a subscriber of one process gets the changes of the other */
-async function hears([first = '', second = '']: readonly string[]): Promise<boolean> {
+async function receivesChanges([first = '', second = '']: readonly string[]): Promise<boolean> {
   const client = await subscribe(
     `${first}/graphql`,
     'subscription { thingChanged { event thing { name } } }',
   )
-  const [told] = await Promise.all([
+  const [change] = await Promise.all([
     client.next(),
     writeSteadily([second], 1, ({ names }) => names.size > 0),
   ])
   client.leave()
-  return told?.errors === undefined && told?.data !== undefined
+  return change?.errors === undefined && change?.data !== undefined
 }
 
 interface Shop {

@@ -11,37 +11,37 @@ const subscribers = numberOf('subscribers', 1000)
 const writes = 20
 
 /** @returns the number of findings: events that were not sent */
-export async function tellMany(url: string): Promise<number> {
+export async function notifySubscribers(url: string): Promise<number> {
   const app = await start(url, { limits: { streams: Infinity, streamsByAddress: Infinity } })
   const things = app.get(Database).records(Thing)
   const query = 'subscription { thingChanged { event thing { id name } } }'
   const clients = await Promise.all(
     Array.from({ length: subscribers }, () => subscribe(`${app.url}/graphql`, query)),
   )
-  let told = 0
-  const began = performance.now()
-  const telling = Promise.all(
+  let received = 0
+  const startedAt = performance.now()
+  const receiving = Promise.all(
     clients.map(async (client) => {
       for (let index = 0; index < writes; index++) {
         const result = await client.next()
-        if (result?.errors === undefined) told++
+        if (result?.errors === undefined) received++
       }
     }),
   )
   const listening = { isOver: false }
-  void telling.then(() => (listening.isOver = true))
+  void receiving.then(() => (listening.isOver = true))
   const latencies: number[] = []
-  const asking = (async () => {
+  const otherRequests = (async () => {
     while (!listening.isOver) {
-      const asked = performance.now()
+      const sentAt = performance.now()
       await (await fetch(`${app.url}/fast`)).text()
-      latencies.push(performance.now() - asked)
+      latencies.push(performance.now() - sentAt)
     }
   })()
   for (let index = 0; index < writes; index++) await things.create({ name: `n${index}` })
-  await telling
-  const seconds = (performance.now() - began) / 1000
-  await asking
+  await receiving
+  const seconds = (performance.now() - startedAt) / 1000
+  await otherRequests
   for (const client of clients) client.leave()
   latencies.sort((a, b) => a - b)
   const engine = app.get(Database).engineName
@@ -51,11 +51,11 @@ export async function tellMany(url: string): Promise<number> {
     engine,
     subscribers,
     writes,
-    told,
+    received,
     seconds: Math.round(seconds * 10) / 10,
-    others: latencies.length,
+    requests: latencies.length,
     median: Math.round(latencies[latencies.length >> 1] ?? 0),
     longest: Math.round(latencies.at(-1) ?? 0),
   })
-  return subscribers * writes - told
+  return subscribers * writes - received
 }

@@ -41,18 +41,18 @@ class Favorite {
 const { values: options } = parseArgs({
   options: { engine: { type: 'string' }, rounds: { type: 'string', default: '9' } },
 })
-const rounds = Number(options.rounds)
+const repetitions = Number(options.rounds)
 /** 50,000 articles, 500,000 favorites: `reader1` has one in a thousand, `everything` has each article, `no-favorites` has none. */
 const numbers = (to: number): string =>
   `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${to})`
-const moment = {
+const timestampSql = {
   sqlite: `strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + (i * 7919 % 50000) * 60, 'unixepoch')`,
   postgres: `to_timestamp(1700000000 + (cast(i as bigint) * 7919 % 50000) * 60)`,
 }
 const fill = (engine: 'sqlite' | 'postgres'): string => `
 insert into reader (username) ${numbers(1000)} select 'reader' || i from n;
 insert into reader (username) values ('no-favorites'), ('everything'), ('five');
-insert into article (title, created_at) ${numbers(50_000)} select 'Article ' || i, ${moment[engine]} from n;
+insert into article (title, created_at) ${numbers(50_000)} select 'Article ' || i, ${timestampSql[engine]} from n;
 insert into favorite (article_id, reader_id) ${numbers(450_000)} select 1 + i % 50000, 1 + i * 31 % 1000 from n;
 insert into favorite (article_id, reader_id) select id, 1002 from article;
 insert into favorite (article_id, reader_id) select id, 1003 from article where id % 10000 = 5;
@@ -86,18 +86,18 @@ async function measure(engine: 'sqlite' | 'postgres', database: Database): Promi
       ['join', () => run(join, [username])],
     ]
     const times = new Map<string, number[]>(ways.map(([name]) => [name, []]))
-    for (let round = 0; round < rounds + 2; round++)
+    for (let repetition = 0; repetition < repetitions + 2; repetition++)
       for (const [name, work] of ways) {
-        const begun = performance.now()
+        const startedAt = performance.now()
         await work()
-        if (round >= 2) times.get(name)?.push(performance.now() - begun)
+        if (repetition >= 2) times.get(name)?.push(performance.now() - startedAt)
       }
-    const [list = 0, own = 0, hand = 0] = [...times.values()].map(median)
-    const isSlow = own > 3 * hand
+    const [list = 0, statementTime = 0, joinTime = 0] = [...times.values()].map(median)
+    const isSlow = statementTime > 3 * joinTime
     if (isSlow) isGood = false
-    const figures = [list, own, hand].map((ms) => `${ms.toFixed(2)} ms`)
+    const texts = [list, statementTime, joinTime].map((ms) => `${ms.toFixed(2)} ms`)
     console.log(
-      `${engine.padEnd(9)} ${username.padEnd(11)} list ${figures[0]}, statement ${figures[1]}, join ${figures[2]}: ${(own / hand).toFixed(1)} times${isSlow ? ', too slow' : ''}`,
+      `${engine.padEnd(9)} ${username.padEnd(11)} list ${texts[0]}, statement ${texts[1]}, join ${texts[2]}: ${(statementTime / joinTime).toFixed(1)} times${isSlow ? ', too slow' : ''}`,
     )
   }
   return isGood
@@ -105,13 +105,13 @@ async function measure(engine: 'sqlite' | 'postgres', database: Database): Promi
 
 async function statementOf(work: () => Promise<unknown>): Promise<string> {
   let found = ''
-  const note = (message: unknown): void => {
+  const recordSql = (message: unknown): void => {
     const { sql } = message as { sql: string }
     if (sql.includes('"favorite"')) found = sql
   }
-  subscribe('filigree:statement', note)
+  subscribe('filigree:statement', recordSql)
   await work()
-  unsubscribe('filigree:statement', note)
+  unsubscribe('filigree:statement', recordSql)
   return found
 }
 

@@ -14,12 +14,12 @@ const app = await start(process.env['SOAK_DATABASE'] ?? 'sqlite::memory:')
 const agent = new Agent({ keepAlive: true, maxSockets: 32 })
 const { hostname, port } = new URL(app.url)
 
-interface Asked extends RequestOptions {
+interface RequestSpec extends RequestOptions {
   readonly body?: string
 }
 
 const json = { 'content-type': 'application/json' }
-const mix: readonly (() => Asked)[] = [
+const mix: readonly (() => RequestSpec)[] = [
   () => ({ path: '/fast' }),
   () => ({ path: `/things?limit=5&count.gte=${Math.floor(random() * 9)}` }),
   () => ({ path: `/things/${Math.ceil(random() * 200)}` }),
@@ -62,27 +62,27 @@ let failed = 0
 const statuses: Record<number, number> = {}
 const latencies: number[] = []
 
-function ask({ body = '', ...options }: Asked): Promise<void> {
+function sendRequest({ body = '', ...options }: RequestSpec): Promise<void> {
   return new Promise((resolve) => {
-    const began = performance.now()
+    const startedAt = performance.now()
     const leaves = random() < 0.01
-    const asked = request({ hostname, port, agent, ...options }, (answer) => {
+    const clientRequest = request({ hostname, port, agent, ...options }, (answer) => {
       const status = answer.statusCode ?? 0
       statuses[status] = (statuses[status] ?? 0) + 1
       if (status >= 500) failed++
       answer.resume().on('close', () => {
-        if (sent % 100 === 0) latencies.push(performance.now() - began)
+        if (sent % 100 === 0) latencies.push(performance.now() - startedAt)
         resolve()
       })
     })
-    asked.on('error', () => {
+    clientRequest.on('error', () => {
       if (!leaves) failed++
       resolve()
     })
-    asked.end(body)
+    clientRequest.end(body)
     if (!leaves) return
     givenUp++
-    setImmediate(() => asked.destroy())
+    setImmediate(() => clientRequest.destroy())
   })
 }
 
@@ -91,15 +91,15 @@ function memory(): object {
   return { rss: Math.round(rss / 2 ** 20), heap: Math.round(heapUsed / 2 ** 20) }
 }
 
-const began = performance.now()
+const startedAt = performance.now()
 const every = setInterval(() => {
-  say({ sent, seconds: Math.round((performance.now() - began) / 1000), ...memory() })
+  say({ sent, seconds: Math.round((performance.now() - startedAt) / 1000), ...memory() })
 }, 10_000)
 await Promise.all(
   Array.from({ length: 32 }, async () => {
     while (sent < requests && performance.now() < until) {
       sent++
-      await ask((mix[sent % mix.length] as () => Asked)())
+      await sendRequest((mix[sent % mix.length] as () => RequestSpec)())
     }
   }),
 )
@@ -107,7 +107,7 @@ clearInterval(every)
 latencies.sort((a, b) => a - b)
 const at = (share: number): number =>
   Math.round(latencies[Math.floor(latencies.length * share)] ?? 0)
-const perSecond = Math.round(sent / ((performance.now() - began) / 1000))
+const perSecond = Math.round(sent / ((performance.now() - startedAt) / 1000))
 say({ sent, givenUp, failed, statuses, perSecond, p50: at(0.5), p99: at(0.99), ...memory() })
 agent.destroy()
 await app.close()

@@ -59,7 +59,7 @@ async function writeOne(url: string, written: Written): Promise<boolean> {
 export async function findLoss(
   database: Database,
   { names }: Written,
-): Promise<{ readonly lost: number; readonly half: number; readonly rows: number }> {
+): Promise<{ readonly missing: number; readonly half: number; readonly rows: number }> {
   const namesOf = async (table: string): Promise<Set<string>> => {
     const rows = await database.kysely.selectFrom(table).select('name').execute()
     return new Set(rows.map(({ name }) => String(name)))
@@ -70,7 +70,7 @@ export async function findLoss(
     await namesOf(Shadow.name.toLowerCase()),
   ]
   return {
-    lost: [...names].filter((name) => !things.has(name) || !shadows.has(name)).length,
+    missing: [...names].filter((name) => !things.has(name) || !shadows.has(name)).length,
     half:
       [...things].filter((name) => !shadows.has(name)).length +
       [...shadows].filter((name) => !things.has(name)).length,

@@ -4,12 +4,12 @@ import ts from 'typescript'
 import { readSources } from './source-files.js'
 
 /** The folder that may name engines. */
-const home = 'src/engines/'
+const enginesFolder = 'src/engines/'
 
 describe('outside engines/', () => {
   it('no code names an engine', () => {
     const named = readSources('src')
-      .filter(({ path }) => !path.startsWith(home) && path !== 'src/index.ts')
+      .filter(({ path }) => !path.startsWith(enginesFolder) && path !== 'src/index.ts')
       .flatMap(({ path, text }) => namesIn(text).map((name) => `${path}: ${name}`))
     expect(named).toEqual([])
   })

@@ -35,7 +35,7 @@ describe('the codes of errors', () => {
   })
 
   it('are explained only where they exist', () => {
-    const known = new Set([...inSource, ...plain])
-    expect([...onPage].filter((name) => !known.has(name)).sort()).toEqual([])
+    const validCodes = new Set([...inSource, ...plain])
+    expect([...onPage].filter((name) => !validCodes.has(name)).sort()).toEqual([])
   })
 })

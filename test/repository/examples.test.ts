@@ -20,7 +20,7 @@ const pages = [
     .map((name) => `docs/${name}`),
 ]
 
-const face = [
+const exportedNames = [
   ...readFileSync(join(root, 'src/index.ts'), 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g),
 ].flatMap(([, names = '']) => listOf(names))
 
@@ -44,14 +44,18 @@ function readExamples(page: string): (readonly [name: string, code: string])[] {
 
 /** Completes an example to a module: adds imports of the exports it uses, and a class around it if it is a part of one. */
 function toModule(code: string): string {
-  const whole = code.replaceAll('…', '/* */')
+  const completed = code.replaceAll('…', '/* */')
   const declared = new Set([
-    ...[...whole.matchAll(/\b(?:class|const|let|function|interface|type) (\w+)/g)].map((m) => m[1]),
-    ...[...whole.matchAll(/import (?:type )?\{([^}]*)\}/g)].flatMap((m) => listOf(m[1] ?? '')),
+    ...[...completed.matchAll(/\b(?:class|const|let|function|interface|type) (\w+)/g)].map(
+      (m) => m[1],
+    ),
+    ...[...completed.matchAll(/import (?:type )?\{([^}]*)\}/g)].flatMap((m) => listOf(m[1] ?? '')),
   ])
-  const used = face.filter((name) => !declared.has(name) && new RegExp(`\\b${name}\\b`).test(whole))
-  const forms = [whole, `${whole}\nclass Example {}`, `class Example {\n${whole}\n}`]
-  const best = forms.find((form) => parseProblems(form) === 0) ?? whole
+  const used = exportedNames.filter(
+    (name) => !declared.has(name) && new RegExp(`\\b${name}\\b`).test(completed),
+  )
+  const forms = [completed, `${completed}\nclass Example {}`, `class Example {\n${completed}\n}`]
+  const best = forms.find((form) => parseProblems(form) === 0) ?? completed
   return `import { ${used.join(', ')} } from 'filigree';${best}\nexport {}\n`
 }
 

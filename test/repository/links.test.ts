@@ -60,8 +60,8 @@ describe('the documentation', () => {
     for (const page of reached)
       if (pages.includes(page))
         for (const to of links(page)) reached.add(resolveLink(page, to).target)
-    const others = pages.filter((page) => page.startsWith('docs') && !reached.has(page))
-    expect(others).toEqual([])
+    const unreached = pages.filter((page) => page.startsWith('docs') && !reached.has(page))
+    expect(unreached).toEqual([])
   })
 
   it('has every page in the navigation of the site once', async () => {

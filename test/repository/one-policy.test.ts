@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals'
 import { readSources } from './source-files.js'
 
 /** The folders that decide the access rules of records. */
-const rooms = ['src/records/rights/', 'src/records/policy/']
+const policyFolders = ['src/records/rights/', 'src/records/policy/']
 const sources = readSources('src').filter(
-  ({ path }) => !rooms.some((room) => path.startsWith(room)),
+  ({ path }) => !policyFolders.some((folder) => path.startsWith(folder)),
 )
 
 /** @returns other files whose text matches, except the listed ones */
-function outside(text: RegExp, ...but: readonly string[]): string[] {
+function outside(text: RegExp, ...except: readonly string[]): string[] {
   return sources
-    .filter(({ path, text: source }) => text.test(source) && !but.includes(path))
+    .filter(({ path, text: source }) => text.test(source) && !except.includes(path))
     .map(({ path }) => path)
 }
 
@@ -41,9 +41,9 @@ describe('the rights of a record', () => {
 
   it.each(['src/records/rest/', 'src/graphql/'])(
     '%s writes for clients only through the policy',
-    (door) => {
+    (folder) => {
       const calls = /\.(?:createNow|updateNow|deleteNow|insertMany|link|unlink)\(/
-      expect(outside(calls).filter((path) => path.startsWith(door))).toEqual([])
+      expect(outside(calls).filter((path) => path.startsWith(folder))).toEqual([])
     },
   )
 })

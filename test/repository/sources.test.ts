@@ -50,17 +50,19 @@ function sections(page: string): ReadonlySet<string> {
   return new Set(named.map(([, name = '']) => name.replace(/["`]/g, '').trim().toLowerCase()))
 }
 
-const known = new Map(
+const sectionsByPage = new Map(
   ['decisions', 'specification', 'architecture'].map((page) => [page, sections(page)]),
 )
 
-function isThere({ page, section }: Citation): boolean {
+function exists({ page, section }: Citation): boolean {
   if (page === 'public api') {
     return [`${section}.md`, `${section}/README.md`].some((file) =>
       existsSync(join(root, 'docs', file)),
     )
   }
-  return [...(known.get(page) ?? [])].some((name) => name === section || name.startsWith(section))
+  return [...(sectionsByPage.get(page) ?? [])].some(
+    (name) => name === section || name.startsWith(section),
+  )
 }
 
 describe('the sources that the code cites', () => {
@@ -73,6 +75,6 @@ describe('the sources that the code cites', () => {
   })
 
   it('exist in the maintainer pages', () => {
-    expect(found.filter((citation) => !isThere(citation))).toEqual([])
+    expect(found.filter((citation) => !exists(citation))).toEqual([])
   })
 })

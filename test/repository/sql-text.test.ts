@@ -4,7 +4,7 @@ import ts from 'typescript'
 import { readSources } from './source-files.js'
 
 /** The files that may parse SQL text, with the reason. */
-const readers: Readonly<Record<string, string>> = {
+const allowedFiles: Readonly<Record<string, string>> = {
   'src/records/migrations/migration-text.ts': 'migrations are written by people',
   'src/engines/sqlite/catalogue.ts': 'the catalogue stores the text of `create table`',
   'src/records/schema/constraint-differences.ts':
@@ -29,7 +29,7 @@ const ofText: ReadonlySet<string> = new Set([
 const ofPattern: ReadonlySet<string> = new Set(['test', 'exec'])
 
 /** @returns calls that parse a text called `sql`: `sql.startsWith('insert')`, `/from/.exec(statement.sql)`. */
-function looksInto(source: ts.SourceFile): string[] {
+function findParsing(source: ts.SourceFile): string[] {
   const found: string[] = []
   const isSql = (node: ts.Node | undefined): boolean =>
     node !== undefined &&
@@ -51,22 +51,22 @@ function looksInto(source: ts.SourceFile): string[] {
 }
 
 describe('SQL', () => {
-  const looking = new Map(
+  const parsing = new Map(
     readSources('src')
       .map(({ path, text }): [string, string[]] => [
         path,
-        looksInto(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)),
+        findParsing(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)),
       ])
       .filter(([, calls]) => calls.length > 0),
   )
 
   it('is parsed only in the listed files', () => {
-    const others = [...looking].filter(([path]) => readers[path] === undefined)
-    expect(Object.fromEntries(others)).toStrictEqual({})
+    const unlisted = [...parsing].filter(([path]) => allowedFiles[path] === undefined)
+    expect(Object.fromEntries(unlisted)).toStrictEqual({})
   })
 
   it('is parsed in every listed file', () => {
-    expect(Object.keys(readers).filter((path) => !looking.has(path))).toStrictEqual([])
+    expect(Object.keys(allowedFiles).filter((path) => !parsing.has(path))).toStrictEqual([])
   })
 
   it('of records is made only from query trees', () => {

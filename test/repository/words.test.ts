@@ -5,28 +5,28 @@ import { describe, expect, it } from '@jest/globals'
 import { readSources } from './source-files.js'
 
 /** Refused words with the term to use instead. Add a word once no name uses it any more. */
-const replacements: Readonly<Record<string, string>> = {
-  chatter: 'messages',
-  companions: 'related tables',
-  door: 'interface, entry point',
-  guest: 'development host',
-  journey: 'request',
-  judge: 'check',
-  leash: 'limit',
-  lets: 'can, allows',
-  living: 'active, not deleted',
-  notes: 'metadata',
-  pulse: 'heartbeat',
-  questions: 'queries, requests',
-  rounds: 'polling cycles',
-  seam: 'extension points',
-  stand: 'interceptor, position',
-  storey: 'layer',
-  surroundings: 'context',
-  untold: 'not reported',
-  walk: 'pipeline, traverse',
-  workplace: 'folder',
-}
+const replacements: ReadonlyMap<string, string> = new Map([
+  ['chatter', 'messages'],
+  ['companions', 'related tables'],
+  ['door', 'interface, entry point'],
+  ['guest', 'development host'],
+  ['journey', 'request'],
+  ['judge', 'check'],
+  ['leash', 'limit'],
+  ['lets', 'can, allows'],
+  ['living', 'active, not deleted'],
+  ['notes', 'metadata'],
+  ['pulse', 'heartbeat'],
+  ['questions', 'queries, requests'],
+  ['rounds', 'polling cycles'],
+  ['seam', 'extension points'],
+  ['stand', 'interceptor, position'],
+  ['storey', 'layer'],
+  ['surroundings', 'context'],
+  ['untold', 'not reported'],
+  ['walk', 'pipeline, traverse'],
+  ['workplace', 'folder'],
+])
 
 /** `#lastPollTime` → `last`, `poll`, `time` */
 function wordsOf(name: string): string[] {
@@ -35,7 +35,7 @@ function wordsOf(name: string): string[] {
 }
 
 function forbiddenIn(name: string): string[] {
-  return wordsOf(name).filter((word) => Object.hasOwn(replacements, word))
+  return wordsOf(name).filter((word) => replacements.has(word))
 }
 
 /** `src/a.ts: guestPort (guest → development host)` */
@@ -43,7 +43,7 @@ function findings(path: string, text: string): string[] {
   const found = new Set<string>()
   const add = (name: string): void => {
     for (const word of forbiddenIn(name))
-      found.add(`${path}: ${name} (${word} → ${replacements[word] ?? ''})`)
+      found.add(`${path}: ${name} (${word} → ${replacements.get(word) ?? ''})`)
   }
   add(basename(path, '.ts'))
   const visit = (node: ts.Node): void => {

@@ -41,9 +41,9 @@ describe('the first start of the atlas', () => {
       expect((await app.inject({ url: '/cities', json, token })).status).toBe(201)
     }
     expect(out.text).toBe('Loading the cities: 10 of 10\n')
-    const again = new Collected()
-    await using app = await startAtlas({ url, folder, gazetteer: unread, out: again })
-    expect(again.text).toBe('')
+    const output = new Collected()
+    await using app = await startAtlas({ url, folder, gazetteer: unread, out: output })
+    expect(output.text).toBe('')
     expect(await app.get(World).statistics()).toEqual({ countries: 5, cities: 11 })
     expect((await app.inject('/cities/11')).json()).toMatchObject({ name: 'Nýborg' })
     expect(await logIn(app)).not.toBe('')

@@ -57,7 +57,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-interface Asked {
+interface ClientResult {
   readonly data: unknown
   /** The status of a refusal, if the client reports it. */
   readonly status?: number | undefined
@@ -68,7 +68,7 @@ interface Asked {
   }[]
 }
 
-interface Question {
+interface GraphqlRequest {
   readonly text: string
   readonly variables?: Readonly<Record<string, unknown>>
   readonly token?: string
@@ -80,8 +80,8 @@ function bearer(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { Authorization: `Bearer ${token}` }
 }
 
-async function askByRequest(question: Question): Promise<Asked> {
-  const { text, variables = {}, token, at = '/graphql' } = question
+async function requestByClient(request: GraphqlRequest): Promise<ClientResult> {
+  const { text, variables = {}, token, at = '/graphql' } = request
   const client = new GraphQLClient(app.url + at, { headers: bearer(token), errorPolicy: 'all' })
   try {
     const { data, errors = [] } = await client.rawRequest(text, variables)
@@ -94,8 +94,8 @@ async function askByRequest(question: Question): Promise<Asked> {
 }
 
 /** Sends queries by GET. */
-async function askByUrql(question: Question): Promise<Asked> {
-  const { text, variables = {}, token, at = '/graphql' } = question
+async function requestByUrql(request: GraphqlRequest): Promise<ClientResult> {
+  const { text, variables = {}, token, at = '/graphql' } = request
   const client = new UrqlClient({
     url: app.url + at,
     exchanges: [fetchExchange],
@@ -108,14 +108,17 @@ async function askByUrql(question: Question): Promise<Asked> {
   return { data: data as unknown, errors: error?.graphQLErrors ?? [], status }
 }
 
-function createApollo({ token, at = '/graphql' }: Pick<Question, 'token' | 'at'>): ApolloClient {
+function createApollo({
+  token,
+  at = '/graphql',
+}: Pick<GraphqlRequest, 'token' | 'at'>): ApolloClient {
   const link = new HttpLink({ uri: app.url + at, headers: bearer(token) })
   return new ApolloClient({ link, cache: new InMemoryCache() })
 }
 
-async function askByApollo(question: Question): Promise<Asked> {
-  const { text, variables = {} } = question
-  const client = createApollo(question)
+async function requestByApollo(request: GraphqlRequest): Promise<ClientResult> {
+  const { text, variables = {} } = request
+  const client = createApollo(request)
   const options = { variables, errorPolicy: 'all', fetchPolicy: 'no-cache' } as const
   const { data, error } = text.startsWith('mutation')
     ? await client.mutate({ mutation: gql(text), ...options })
@@ -124,14 +127,15 @@ async function askByApollo(question: Question): Promise<Asked> {
   return { data: data ?? null, errors: CombinedGraphQLErrors.is(error) ? error.errors : [] }
 }
 
-const clients: readonly (readonly [string, (question: Question) => Promise<Asked>])[] = [
-  ['graphql-request', askByRequest],
-  ['@urql/core', askByUrql],
-  ['@apollo/client', askByApollo],
-]
+const clients: readonly (readonly [string, (request: GraphqlRequest) => Promise<ClientResult>])[] =
+  [
+    ['graphql-request', requestByClient],
+    ['@urql/core', requestByUrql],
+    ['@apollo/client', requestByApollo],
+  ]
 
 /** @returns the codes of field errors with their paths */
-function faultsOf({ errors }: Asked): unknown[] {
+function errorCodesOf({ errors }: ClientResult): unknown[] {
   return errors.map(({ path, extensions }) => [extensions?.code, path])
 }
 
@@ -170,15 +174,15 @@ describe.each(clients)('%s', (_name, ask) => {
     const text = '{ countries(limit: 2000) { name } cityCount }'
     const answer = await ask({ text })
     expect(answer.data).toEqual({ countries: null, cityCount: 10 })
-    expect(faultsOf(answer)).toEqual([['VALIDATION', ['countries']]])
+    expect(errorCodesOf(answer)).toEqual([['VALIDATION', ['countries']]])
   })
 
   it('gets every error of an input with its path', async () => {
     const text = 'mutation { createCity(input: { name: "", lat: 91 }) { id } }'
     const answer = await ask({ text, token: ada })
-    expect(faultsOf(answer)).toEqual([['VALIDATION', ['createCity']]])
-    const faults = answer.errors[0]?.extensions?.errors as { path: string; code: string }[]
-    expect(faults.map(({ path, code }) => [path, code])).toEqual([
+    expect(errorCodesOf(answer)).toEqual([['VALIDATION', ['createCity']]])
+    const fieldErrors = answer.errors[0]?.extensions?.errors as { path: string; code: string }[]
+    expect(fieldErrors.map(({ path, code }) => [path, code])).toEqual([
       ['input.name', 'minLength'],
       ['input.lat', 'max'],
       ['input.lng', 'required'],
@@ -186,7 +190,7 @@ describe.each(clients)('%s', (_name, ask) => {
     ])
   })
 
-  it.each<[string, number, () => Question, string, string]>([
+  it.each<[string, number, () => GraphqlRequest, string, string]>([
     [
       'an unknown field',
       400,
@@ -224,8 +228,8 @@ describe.each(clients)('%s', (_name, ask) => {
     ],
   ])(
     'understands the refusal of %s, which is %d',
-    async (_what, status, question, code, message) => {
-      const answer = await ask(question())
+    async (_what, status, request, code, message) => {
+      const answer = await ask(request())
       expect(answer.data).toBeNull()
       expect(answer.errors.map(({ extensions }) => extensions?.code)).toEqual([code])
       expect(answer.errors[0]?.message).toBe(message)
@@ -236,7 +240,7 @@ describe.each(clients)('%s', (_name, ask) => {
   it('gets no details of an internal error', async () => {
     const answer = await ask({ text: '{ broken }', at: '/tides' })
     expect(answer.data).toEqual({ broken: null })
-    expect(faultsOf(answer)).toEqual([['INTERNAL_SERVER_ERROR', ['broken']]])
+    expect(errorCodesOf(answer)).toEqual([['INTERNAL_SERVER_ERROR', ['broken']]])
     expect(answer.errors[0]?.message).toBe('Internal server error')
   })
 })
@@ -245,16 +249,16 @@ describe('@apollo/client with its cache', () => {
   it('updates earlier queries after a mutation', async () => {
     const client = createApollo({ token: ada })
     const query = gql('query City($id: ID!) { city(id: $id) { id name } }')
-    const shown: unknown[] = []
+    const cityNames: unknown[] = []
     const watched = client
       .watchQuery<{ city: { name: string } }>({ query, variables: { id: '3' } })
-      .subscribe(({ data }) => shown.push(data?.city))
+      .subscribe(({ data }) => cityNames.push(data?.city))
     await client.query({ query, variables: { id: '3' } })
     await client.mutate({
       mutation: gql('mutation { updateCity(id: 3, input: { name: "Keflavík" }) { id name } }'),
     })
     watched.unsubscribe()
-    expect(shown.at(-1)).toEqual({ __typename: 'City', id: '3', name: 'Keflavík' })
+    expect(cityNames.at(-1)).toEqual({ __typename: 'City', id: '3', name: 'Keflavík' })
   })
 
   it('reports a response that is not GraphQL as a server error', async () => {
@@ -273,11 +277,11 @@ describe('subscriptions', () => {
 
   it('are received by graphql-sse in order, and end', async () => {
     const client = createSseClient({ url: `${app.url}/tides`, headers: bearer(grace) })
-    const seen: unknown[] = []
+    const received: unknown[] = []
     for await (const { data } of client.iterate({ query: text, variables: { days: 3 } })) {
-      seen.push(data)
+      received.push(data)
     }
-    expect(seen).toEqual(values)
+    expect(received).toEqual(values)
     client.dispose()
   })
 
@@ -319,14 +323,14 @@ describe('subscriptions', () => {
       fetchSubscriptions: true,
       fetchOptions: { headers: bearer(grace) },
     })
-    const seen: unknown[] = []
+    const received: unknown[] = []
     await new Promise<void>((resolve) => {
       client.subscription(text, { days: 3 }).subscribe(({ data, hasNext }) => {
-        seen.push(data)
-        if (!hasNext || seen.length === values.length) resolve()
+        received.push(data)
+        if (!hasNext || received.length === values.length) resolve()
       })
     })
-    expect(seen).toEqual(values)
+    expect(received).toEqual(values)
   })
 
   it('are refused to graphql-sse without a token, with an error', async () => {

@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function ask(query: string, token?: string) {
+async function graphql(query: string, token?: string) {
   const sent = { url: '/graphql', json: { query } }
   const { status, body } = await app.inject(token === undefined ? sent : { ...sent, token })
   const { data, errors = [] } = JSON.parse(body) as {
@@ -38,7 +38,7 @@ describe('the atlas over GraphQL', () => {
       countries(where: { code: { eq: "IS" } }) { name cities(limit: 2) { name country { flag } } }
       cityCount
     }`
-    expect(await ask(query)).toEqual({
+    expect(await graphql(query)).toEqual({
       status: 200,
       data: {
         countries: [
@@ -58,7 +58,7 @@ describe('the atlas over GraphQL', () => {
 
   it('computes the distance of a city with any selection', async () => {
     const query = '{ city(id: 2) { distance(lat: 64.14, lng: -21.9) } }'
-    expect((await ask(query)).data).toEqual({ city: { distance: 3.1 } })
+    expect((await graphql(query)).data).toEqual({ city: { distance: 3.1 } })
   })
 
   it.each([
@@ -71,9 +71,13 @@ describe('the atlas over GraphQL', () => {
     ['createUser', 'mutation { createUser(input: { name: "x", roles: ["admin"] }) { id } }'],
     ['deleteUser', 'mutation { deleteUser(id: 1) }'],
   ])('runs %s for administrators only', async (_name, mutation) => {
-    expect(await ask(mutation)).toEqual({ status: 401, data: null, codes: ['UNAUTHENTICATED'] })
-    expect(await ask(mutation, grace)).toEqual({ status: 403, data: null, codes: ['FORBIDDEN'] })
-    expect((await ask('{ countryCount cityCount }')).data).toEqual({
+    expect(await graphql(mutation)).toEqual({ status: 401, data: null, codes: ['UNAUTHENTICATED'] })
+    expect(await graphql(mutation, grace)).toEqual({
+      status: 403,
+      data: null,
+      codes: ['FORBIDDEN'],
+    })
+    expect((await graphql('{ countryCount cityCount }')).data).toEqual({
       countryCount: 5,
       cityCount: 10,
     })
@@ -83,17 +87,19 @@ describe('the atlas over GraphQL', () => {
     const create = `mutation {
       createCity(input: { name: "Nýborg", lat: 64.2, lng: -21.7, countryId: 1 }) { id country { code } }
     }`
-    expect(await ask(create, ada)).toEqual({
+    expect(await graphql(create, ada)).toEqual({
       status: 200,
       data: { createCity: { id: '11', country: { code: 'IS' } } },
       codes: [],
     })
-    expect((await ask('mutation { deleteCity(id: 11) }', ada)).data).toEqual({ deleteCity: true })
+    expect((await graphql('mutation { deleteCity(id: 11) }', ada)).data).toEqual({
+      deleteCity: true,
+    })
   })
 
   it('shows users to administrators only, and never passwords', async () => {
-    expect(await ask('{ users { name } }', grace)).toMatchObject({ status: 403, data: null })
-    expect((await ask('{ users { name roles } }', ada)).data).toEqual({
+    expect(await graphql('{ users { name } }', grace)).toMatchObject({ status: 403, data: null })
+    expect((await graphql('{ users { name roles } }', ada)).data).toEqual({
       users: [
         { name: 'ada', roles: ['admin'] },
         { name: 'grace', roles: [] },
@@ -103,7 +109,7 @@ describe('the atlas over GraphQL', () => {
   })
 
   it('shows pictures, and has no mutations for them because they are uploaded', async () => {
-    expect(await ask('{ pictures { id } }')).toMatchObject({ data: { pictures: [] } })
+    expect(await graphql('{ pictures { id } }')).toMatchObject({ data: { pictures: [] } })
     expect(app.graphql.sdl).not.toMatch(/(?:create|update|delete)Picture/)
   })
 })

@@ -55,26 +55,26 @@ describe('the search', () => {
 
   it('waits for a pause in the typing', () =>
     visit(async (page) => {
-      const seen: string[] = []
-      page.on('request', (request) => seen.push(new URL(request.url()).search))
+      const queries: string[] = []
+      page.on('request', (request) => queries.push(new URL(request.url()).search))
       await page.clock.install()
       await page.clock.pauseAt(Date.now() + 1000)
       await searchBox(page).pressSequentially('reykjav')
       await page.clock.runFor(199)
-      expect(seen).toEqual([])
+      expect(queries).toEqual([])
       const answered = page.waitForResponse(/q=reykjav&/)
       await page.clock.runFor(1)
       await answered
-      expect(seen).toEqual(['?q=reykjav&limit=20&offset=0'])
+      expect(queries).toEqual(['?q=reykjav&limit=20&offset=0'])
     }))
 
   it('ignores a response that arrives after the next request', () =>
     visit(async (page) => {
-      const held = page.waitForRequest(/q=victoria/)
+      const pending = page.waitForRequest(/q=victoria/)
       const dropped = new Promise<Request>((resolve) => page.once('requestfailed', resolve))
       await page.route(/q=victoria/, () => undefined)
       await searchBox(page).fill('victoria')
-      await held
+      await pending
       await search(page, 'reykjavik', /^1 city/)
       expect((await dropped).failure()?.errorText).toBe('net::ERR_ABORTED')
       expect(await rows(page)).toEqual(['Reykjavík'])
@@ -122,12 +122,12 @@ describe('the search', () => {
   it('shows errors', () =>
     visit(async (page) => {
       await searchBox(page).fill('x'.repeat(121))
-      const fault = page.locator('#search-fault', { hasText: 'q must have at most 120 characters' })
-      await fault.waitFor()
+      const error = page.locator('#search-fault', { hasText: 'q must have at most 120 characters' })
+      await error.waitFor()
       await page.route(/\/cities\?/, (route) => route.abort())
       await searchBox(page).fill('oslo')
-      const gone = page.locator('#search-fault', { hasText: 'The server cannot be reached.' })
-      await gone.waitFor()
+      const offline = page.locator('#search-fault', { hasText: 'The server cannot be reached.' })
+      await offline.waitFor()
     }))
 })
 

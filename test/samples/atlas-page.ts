@@ -47,8 +47,8 @@ async function visit(app: Application, use: (page: Page) => Promise<void>): Prom
     await page.locator('#in option').nth(250).waitFor({ state: 'attached' })
     await use(page)
     // Chromium's messages about responses with 400 and above.
-    const own = errors.filter((message) => !message.startsWith('Failed to load resource'))
-    expect({ own, strangers }).toEqual({ own: [], strangers: [] })
+    const otherErrors = errors.filter((message) => !message.startsWith('Failed to load resource'))
+    expect({ otherErrors, strangers }).toEqual({ otherErrors: [], strangers: [] })
   })
 }
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database, type Application } from '../../src/index.js'
 import { City } from '../../samples/atlas/records.js'
 import { World } from '../../samples/atlas/world.js'
-import { grounds, type Ground } from './grounds.js'
+import { databases, type AtlasDatabase } from './databases.js'
 import { logIn, smallWorld, startAtlas } from './small-world.js'
 
 const png = new File(
@@ -18,9 +18,9 @@ const webp = new File(['RIFF\0\0\0\0WEBPVP8 '], 'flag.html', { type: 'text/html'
 const text = new File(['text'], 'flag.txt', { type: 'text/plain' })
 const reykjavik = { id: 1, name: 'Reykjavík', lat: 64.13548, lng: -21.89541, country: 'IS' }
 
-describe.each(grounds)('the atlas on %s', (_, open) => {
+describe.each(databases)('the atlas on %s', (_, open) => {
   let folder: string
-  let ground: Ground
+  let ground: AtlasDatabase
   let apps: Application[]
   let app: Application
   let token: string
@@ -333,8 +333,8 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       ['hidden and unknown keys', { searchable: 'x', countryId: 1 }, ['searchable', 'countryId']],
     ])('refuses %s, new and in changes', async (_case, wrong, paths) => {
       const { body: created, status } = await write('POST', '/cities', { ...nyborg, ...wrong })
-      const { body: changed, status: again } = await write('PATCH', '/cities/1', wrong)
-      expect([status, again]).toEqual([400, 400])
+      const { body: changed, status: secondStatus } = await write('PATCH', '/cities/1', wrong)
+      expect([status, secondStatus]).toEqual([400, 400])
       expect(created.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
       expect(changed.errors.map(({ path }: { path: string }) => path)).toEqual(paths)
     })
@@ -372,23 +372,23 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       expect((await app.inject({ method: 'PUT', url, multipart: { picture: png } })).status).toBe(
         401,
       )
-      const kept = await put({ picture: png })
-      expect([kept.status, kept.json()]).toEqual([
+      const uploaded = await put({ picture: png })
+      expect([uploaded.status, uploaded.json()]).toEqual([
         201,
         { country: 'IS', type: 'image/png', size: 8 },
       ])
-      const shown = await app.inject(url)
-      expect([shown.status, shown.headers['content-type']]).toEqual([200, 'image/png'])
-      expect([...shown.bytes]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-      const headers = { 'if-none-match': shown.headers.etag ?? '' }
+      const picture = await app.inject(url)
+      expect([picture.status, picture.headers['content-type']]).toEqual([200, 'image/png'])
+      expect([...picture.bytes]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+      const headers = { 'if-none-match': picture.headers.etag ?? '' }
       expect((await app.inject({ url, headers })).status).toBe(304)
     })
 
     it('replace the previous one, by their type and not their name', async () => {
       await put({ picture: png })
       expect((await put({ picture: webp })).status).toBe(201)
-      const shown = await app.inject(url)
-      expect(shown.headers['content-type']).toBe('image/webp')
+      const picture = await app.inject(url)
+      expect(picture.headers['content-type']).toBe('image/webp')
       expect(readdirSync(join(folder, 'pictures'))).toEqual([expect.stringMatching(/\.webp$/)])
     })
 

@@ -49,7 +49,7 @@ const app = await bootstrap(AppModule, {
 })
 const answers: Record<string, unknown> = {}
 /** @param part `type` for the media type instead of the text, `line` for the first line only */
-async function ask(
+async function print(
   name: string,
   request: Parameters<typeof app.inject>[0],
   part?: 'type' | 'line',
@@ -62,17 +62,17 @@ async function ask(
 const upload = new FormData()
 upload.append('one', new Blob(['abc']), 'one.txt')
 
-await ask('json', { url: '/7' })
-await ask('form', { method: 'POST', url: '/form', form: { name: 'a' } })
-await ask('upload', { method: 'POST', url: '/upload', multipart: upload })
-await ask('file', { url: '/files/a.txt' })
-await ask('missing', { url: '/files/b.txt' })
-await ask('graphql', { method: 'POST', url: '/graphql', json: { query: '{ two }' } })
-await ask('document', { url: '/swagger/openapi.yaml' }, 'line')
-await ask('page', { url: '/swagger' }, 'line')
-await ask('script', { url: '/swagger/swagger-ui-bundle.js' }, 'type')
-await ask('ide', { url: '/graphql', headers: { accept: 'text/html' } }, 'line')
+await print('json', { url: '/7' })
+await print('form', { method: 'POST', url: '/form', form: { name: 'a' } })
+await print('upload', { method: 'POST', url: '/upload', multipart: upload })
+await print('file', { url: '/files/a.txt' })
+await print('missing', { url: '/files/b.txt' })
+await print('graphql', { method: 'POST', url: '/graphql', json: { query: '{ two }' } })
+await print('document', { url: '/swagger/openapi.yaml' }, 'line')
+await print('page', { url: '/swagger' }, 'line')
+await print('script', { url: '/swagger/swagger-ui-bundle.js' }, 'type')
+await print('ide', { url: '/graphql', headers: { accept: 'text/html' } }, 'line')
 const token = await app.get(Auth).getToken({ sub: '7' })
-await ask('signedIn', { url: '/me', token })
+await print('signedIn', { url: '/me', token })
 await app.close()
 process.stdout.write(JSON.stringify(answers))

@@ -32,19 +32,19 @@ export async function packPackage(folder: string): Promise<string> {
 /** Installs the tarball into a folder without network access. All other packages are taken from the repository. */
 export async function installPacked(folder: string, tarball: string): Promise<void> {
   const modules = join(folder, 'node_modules')
-  const own = join(modules, 'filigree')
+  const packageFolder = join(modules, 'filigree')
   await mkdir(join(modules, '.bin'), { recursive: true })
-  await mkdir(own)
-  await execute('tar', ['xzf', tarball, '-C', own, '--strip-components=1'])
+  await mkdir(packageFolder)
+  await execute('tar', ['xzf', tarball, '-C', packageFolder, '--strip-components=1'])
   for (const name of await readdir(join(root, 'node_modules'))) {
     if (!name.startsWith('.')) await link(name, join(modules, name))
   }
   for (const name of await readdir(join(root, 'node_modules/.bin')))
     await link(`.bin/${name}`, join(modules, '.bin', name))
-  await symlink(join(own, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
-  await execute('chmod', ['+x', join(own, 'dist/server/cli.js')])
+  await symlink(join(packageFolder, 'dist/server/cli.js'), join(modules, '.bin/filigree'))
+  await execute('chmod', ['+x', join(packageFolder, 'dist/server/cli.js')])
   // The entry that npm would write.
-  const { version } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8')) as {
+  const { version } = JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as {
     version: string
   }
   const packages = { 'node_modules/filigree': { version, resolved: `file:${tarball}` } }

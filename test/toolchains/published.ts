@@ -65,6 +65,6 @@ export const { schema } = graphql
 export const run = (query: string) => graphql.execute(query)
 
 export const start = () => bootstrap(User)
-export const ask = async () => (await start()).inject({ url: '/' })
+export const request = async () => (await start()).inject({ url: '/' })
 export const client = createClient({ fetch: retry() })
 export const shared = api

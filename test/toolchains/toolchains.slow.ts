@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 describe('an application in explicit forms', () => {
-  const [first, ...others] = toolchains
+  const [first, ...otherToolchains] = toolchains
 
   it(`compiled by ${first?.name ?? ''} gives the expected responses`, () => {
     const { answers, schemas } = JSON.parse(printed.get('tsc 6') ?? '') as Printed
@@ -48,7 +48,7 @@ describe('an application in explicit forms', () => {
     expect(schemas.NewOrder?.required).toEqual(['customer', 'lines'])
   })
 
-  it.each(others.map(({ name }) => name))(
+  it.each(otherToolchains.map(({ name }) => name))(
     'compiled by %s answers the same, to the letter',
     (name) => {
       expect(JSON.parse(printed.get(name) ?? '')).toEqual(JSON.parse(printed.get('tsc 6') ?? ''))
@@ -61,10 +61,10 @@ describe('a field that leaves its kind to the compiler', () => {
     'is refused with $name by a message with class, field and explicit form',
     async ({ emitsTypes, print }) => {
       const problems = JSON.parse(await print('faulty')) as Problem[]
-      const told = problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`)
+      const reported = problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`)
       const silent = (field: string): string =>
         `FIELD_TYPE_MISSING Thing.${field}: @Field() has no kind, and this compiler emits no types. Write the kind: @Field('string').`
-      expect(told).toEqual(
+      expect(reported).toEqual(
         emitsTypes
           ? [
               "FIELD_TYPE_MISSING Thing.size: @Field() cannot tell whole numbers from others. Write @Field('integer') or @Field('numeric').",

@@ -69,7 +69,7 @@ function toToolchain(
     prepare: async () => {
       await rm(output, { recursive: true, force: true })
       await compile(output)
-      await provideFace(output)
+      await linkPackage(output)
     },
     print: (file) => print([join(output, `test/toolchains/app/${file}.js`)]),
   }
@@ -154,12 +154,15 @@ const toStandardEsbuild: Transform = (code) =>
   })
 
 /** Makes `filigree` resolve to the compiled framework for the compiled application. */
-async function provideFace(output: string): Promise<void> {
-  const face = join(output, 'node_modules/filigree')
-  await mkdir(face, { recursive: true })
+async function linkPackage(output: string): Promise<void> {
+  const packageFolder = join(output, 'node_modules/filigree')
+  await mkdir(packageFolder, { recursive: true })
   await writeFile(join(output, 'package.json'), '{ "type": "module" }')
-  await writeFile(join(face, 'package.json'), '{ "type": "module", "exports": "./index.js" }')
-  await writeFile(join(face, 'index.js'), `export * from '../../src/index.js'\n`)
+  await writeFile(
+    join(packageFolder, 'package.json'),
+    '{ "type": "module", "exports": "./index.js" }',
+  )
+  await writeFile(join(packageFolder, 'index.js'), `export * from '../../src/index.js'\n`)
 }
 
 async function print(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {

@@ -15,19 +15,24 @@ export interface Installed {
 /** @param packages the tool with its version, and further packages: `['publint@0.3.25']` */
 export function installTool(name: string, packages: readonly string[]): Installed {
   const folder = join(cache, name)
-  const wanted = JSON.stringify({ private: true, tools: packages })
+  const expected = JSON.stringify({ private: true, tools: packages })
   // Written last, so an interrupted installation has none.
   const mark = join(folder, 'tools.json')
-  const isThere = existsSync(mark) && readFileSync(mark, 'utf8') === wanted
-  if (!isThere) {
+  const isInstalled = existsSync(mark) && readFileSync(mark, 'utf8') === expected
+  if (!isInstalled) {
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'package.json'), '{ "private": true }')
     npm(folder, 'install', '--no-audit', '--no-fund', '--loglevel=error', ...packages)
-    writeFileSync(mark, wanted)
+    writeFileSync(mark, expected)
   }
   const [tool = ''] = packages
-  const own = join(folder, 'node_modules', tool.slice(0, tool.lastIndexOf('@')), 'package.json')
-  const { version } = JSON.parse(readFileSync(own, 'utf8')) as { version: string }
+  const packageFile = join(
+    folder,
+    'node_modules',
+    tool.slice(0, tool.lastIndexOf('@')),
+    'package.json',
+  )
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
   return { folder, version }
 }
 

@@ -21,8 +21,8 @@ function tarball(): string {
 
 export function publint(): string {
   const { folder, version } = installTool('publint', ['publint@0.3.25'])
-  const said = runTool(join(folder, 'node_modules/.bin/publint'), ['run', '--strict', tarball()])
-  if (!said.includes('All good')) throw new Error(said)
+  const output = runTool(join(folder, 'node_modules/.bin/publint'), ['run', '--strict', tarball()])
+  if (!output.includes('All good')) throw new Error(output)
   return `publint ${version}: nothing found`
 }
 

@@ -16,7 +16,7 @@ import { installTool } from './install.js'
 import { startRich } from './rich-application.js'
 
 /** A request with its expected status. */
-export interface Asked {
+export interface PrismRequest {
   readonly status: number
   readonly method?: string
   readonly path: string
@@ -38,21 +38,22 @@ export async function prism(): Promise<string> {
   const { folder, version } = installTool('prism', ['@stoplight/prism-cli@5.14.2'])
   const program = join(folder, 'node_modules/@stoplight/prism-cli/dist/index.js')
   const place = mkdtempSync(join(tmpdir(), 'filigree-prism-'))
-  const faults: string[] = []
+  const violations: string[] = []
   let count = 0
   try {
     const rich = await startRich()
-    count += await through(program, place, rich.app, rich.requests, faults)
+    count += await through(program, place, rich.app, rich.requests, violations)
     const atlas = await startAtlas({
       url: 'sqlite::memory:',
       folder: place,
       options: { listen: true, port: 0, host: '127.0.0.1' },
     })
-    count += await through(program, place, atlas, atlasRequests(await logIn(atlas)), faults)
+    count += await through(program, place, atlas, atlasRequests(await logIn(atlas)), violations)
   } finally {
     rmSync(place, { recursive: true, force: true })
   }
-  if (faults.length > 0) throw new Error(`${faults.length} of ${count}\n${faults.join('\n')}`)
+  if (violations.length > 0)
+    throw new Error(`${violations.length} of ${count}\n${violations.join('\n')}`)
   return `prism ${version}: ${count} requests to a rich application and the atlas, no violation`
 }
 
@@ -60,8 +61,8 @@ async function through(
   program: string,
   place: string,
   app: Application,
-  requests: readonly Asked[],
-  faults: string[],
+  requests: readonly PrismRequest[],
+  violations: string[],
 ): Promise<number> {
   const document = join(place, 'openapi.json')
   writeFileSync(document, JSON.stringify(app.openapi))
@@ -70,7 +71,7 @@ async function through(
   const proxy = spawn(process.execPath, [program, ...options], { stdio: 'ignore' })
   try {
     await started(port, proxy)
-    for (const asked of requests) faults.push(...(await judge(port, asked)))
+    for (const spec of requests) violations.push(...(await checkRequest(port, spec)))
   } finally {
     proxy.kill()
     await app.close()
@@ -78,8 +79,8 @@ async function through(
   return requests.length
 }
 
-async function judge(port: number, asked: Asked): Promise<string[]> {
-  const { method = 'GET', path, json, form, headers, token, status, isBad = false } = asked
+async function checkRequest(port: number, spec: PrismRequest): Promise<string[]> {
+  const { method = 'GET', path, json, form, headers, token, status, isBad = false } = spec
   const name = `${method} ${path}${json === undefined ? '' : ` ${JSON.stringify(json)}`}`
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
@@ -93,15 +94,16 @@ async function judge(port: number, asked: Asked): Promise<string[]> {
     redirect: 'manual',
   })
   const text = await answer.text()
-  const said = JSON.parse(answer.headers.get('sl-violations') ?? '[]') as Violation[]
-  const faults = answer.status === status ? [] : [`${name}: ${answer.status} ${text.slice(0, 300)}`]
-  for (const { location, message } of said) {
+  const reported = JSON.parse(answer.headers.get('sl-violations') ?? '[]') as Violation[]
+  const violations =
+    answer.status === status ? [] : [`${name}: ${answer.status} ${text.slice(0, 300)}`]
+  for (const { location, message } of reported) {
     if (isBad && location[0] === 'request') continue
-    faults.push(`${name}: ${location.join('.')} ${message}`)
+    violations.push(`${name}: ${location.join('.')} ${message}`)
   }
-  if (isBad && !said.some(({ location }) => location[0] === 'request'))
-    faults.push(`${name}: the document has nothing against it, the server has`)
-  return faults
+  if (isBad && !reported.some(({ location }) => location[0] === 'request'))
+    violations.push(`${name}: the document has nothing against it, the server has`)
+  return violations
 }
 
 function freePort(): Promise<number> {
@@ -128,7 +130,7 @@ async function started(port: number, proxy: ChildProcess): Promise<void> {
   throw new Error('prism does not answer.')
 }
 
-function atlasRequests(token: string): Asked[] {
+function atlasRequests(token: string): PrismRequest[] {
   return [
     { path: '/countries', status: 200 },
     { path: '/countries?region=Europe', status: 200 },

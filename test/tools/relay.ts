@@ -61,8 +61,8 @@ export function relay(): string {
   writeFileSync(join(project, 'relay.config.json'), JSON.stringify(config))
   writeFileSync(join(project, 'package.json'), '{ "private": true }')
   runTool(process.execPath, [join(folder, 'node_modules/relay-compiler/cli.js')], project)
-  const made = readdirSync(join(project, 'src/__generated__'))
+  const generated = readdirSync(join(project, 'src/__generated__'))
   for (const name of ['ProductCardRefetchQuery', 'ProductListPaginationQuery'])
-    if (!made.some((file) => file.startsWith(name))) throw new Error(`${name} was not made.`)
-  return `relay-compiler ${version}: ${made.length} files made, @refetchable of a node and of pages`
+    if (!generated.some((file) => file.startsWith(name))) throw new Error(`${name} was not made.`)
+  return `relay-compiler ${version}: ${generated.length} files made, @refetchable of a node and of pages`
 }

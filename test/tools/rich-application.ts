@@ -23,7 +23,7 @@ import {
   type Application,
   type Rel,
 } from '../../src/index.js'
-import type { Asked } from './prism.js'
+import type { PrismRequest } from './prism.js'
 
 @Record({ version: true })
 class Author {
@@ -140,7 +140,7 @@ class MixedController {
 })
 class RichModule {}
 
-export async function startRich(): Promise<{ app: Application; requests: Asked[] }> {
+export async function startRich(): Promise<{ app: Application; requests: PrismRequest[] }> {
   const app = await bootstrap(RichModule, {
     port: 0,
     host: '127.0.0.1',
@@ -165,7 +165,7 @@ async function create(
   return JSON.parse(body) as { id: number | string }
 }
 
-function crud(book: string): Asked[] {
+function crud(book: string): PrismRequest[] {
   const good = { title: 'Two', price: '1', authorId: 1 }
   return [
     { path: '/authors', status: 200 },
@@ -221,7 +221,7 @@ function crud(book: string): Asked[] {
   ]
 }
 
-function routes(admin: string, plain: string): Asked[] {
+function routes(admin: string, plain: string): PrismRequest[] {
   const lines = [{ to: 'a@b.co', count: 1 }]
   const survey = { stars: 3, choice: 'a', word: 'word' }
   return [

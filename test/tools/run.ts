@@ -16,13 +16,13 @@ const tools: Readonly<Record<string, () => string | Promise<string>>> = {
   prism,
 }
 
-const given = process.argv.slice(2)
-for (const name of given)
+const names = process.argv.slice(2)
+for (const name of names)
   if (!Object.hasOwn(tools, name))
     throw new Error(`There is no tool "${name}". There are: ${Object.keys(tools).join(', ')}.`)
 
 for (const [name, run] of Object.entries(tools)) {
-  if (given.length > 0 && !given.includes(name)) continue
+  if (names.length > 0 && !names.includes(name)) continue
   try {
     console.log(`passed  ${await run()}`)
   } catch (error) {

@@ -77,7 +77,7 @@ const toPair = (answer: InjectResponse): Pair => {
 }
 const signIn = async (): Promise<Pair> =>
   toPair(await post(app, '/session', { name: 'ada', password: 'correct horse' }))
-const ask = async (
+const statusOf = async (
   one: Application,
   url: string,
   token: string,
@@ -109,7 +109,7 @@ describe.each([
 
   it('are handed out for a password, and a wrong name gets the same response as a wrong password', async () => {
     const { access } = await signIn()
-    expect(await ask(app, '/me', access)).toBe(200)
+    expect(await statusOf(app, '/me', access)).toBe(200)
     for (const body of [
       { name: 'ada', password: 'wrong' },
       { name: 'nobody', password: 'correct horse' },
@@ -121,11 +121,11 @@ describe.each([
 
   it('are refused by every route', async () => {
     const { refreshToken } = await signIn()
-    expect(await ask(app, '/me', refreshToken)).toBe(401)
-    expect(await ask(app, '/perhaps', refreshToken)).toBe(401)
-    expect(await ask(app, '/notes', refreshToken, 'POST')).toBe(401)
-    expect(await ask(app, '/session/end', refreshToken, 'POST')).toBe(401)
-    expect(await ask(app, '/graphql?query={__typename}', refreshToken)).toBe(401)
+    expect(await statusOf(app, '/me', refreshToken)).toBe(401)
+    expect(await statusOf(app, '/perhaps', refreshToken)).toBe(401)
+    expect(await statusOf(app, '/notes', refreshToken, 'POST')).toBe(401)
+    expect(await statusOf(app, '/session/end', refreshToken, 'POST')).toBe(401)
+    expect(await statusOf(app, '/graphql?query={__typename}', refreshToken)).toBe(401)
   })
 
   it('give new pairs in every process, with the current roles', async () => {
@@ -146,7 +146,7 @@ describe.each([
     const { refreshToken } = await signIn()
     const second = toPair(await refresh(app, refreshToken))
     for (const one of [app, other]) expect(toPair(await refresh(one, refreshToken))).toEqual(second)
-    expect(await ask(other, '/me', second.access)).toBe(200)
+    expect(await statusOf(other, '/me', second.access)).toBe(200)
     const third = toPair(await refresh(other, second.refreshToken))
     expect(third.refreshToken).not.toBe(second.refreshToken)
   })
@@ -159,8 +159,8 @@ describe.each([
     expect((await refresh(other, first.refreshToken)).status).toBe(401)
     expect((await refresh(app, second.refreshToken)).status).toBe(401)
     for (const token of [first.access, second.access])
-      expect(await ask(other, '/me', token)).toBe(401)
-    expect(await ask(app, '/me', another.access)).toBe(200)
+      expect(await statusOf(other, '/me', token)).toBe(401)
+    expect(await statusOf(app, '/me', another.access)).toBe(200)
     expect((await refresh(other, another.refreshToken)).status).toBe(200)
   })
 
@@ -173,7 +173,7 @@ describe.each([
     )
     const pairs = answers.map(toPair)
     expect(new Set(pairs.map((pair) => JSON.stringify(pair))).size).toBe(1)
-    expect(await ask(app, '/me', pairs[0]?.access ?? '')).toBe(200)
+    expect(await statusOf(app, '/me', pairs[0]?.access ?? '')).toBe(200)
   })
 
   it('are not readable in the table', async () => {
@@ -190,7 +190,7 @@ describe.each([
 
   it('end with the sign-out, with revokeAll, and for a blocked account', async () => {
     const out = await signIn()
-    expect(await ask(app, '/session/end', out.access, 'POST')).toBe(204)
+    expect(await statusOf(app, '/session/end', out.access, 'POST')).toBe(204)
     expect((await refresh(other, out.refreshToken)).status).toBe(401)
     const all = await signIn()
     await app.get(Auth).revokeAll('1')

@@ -2,102 +2,179 @@
  * Every access rule of a record, through every interface and for every caller. Source: decisions, Records: access rules.
  * `reads.ts` and `writes.ts` list the operations and what each caller gets. A client runs them through one interface.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { describeAdmin } from './admin.js'
-import { alike } from './alike.js'
-import { describeAnswers } from './answers.js'
-import { describeDecorated } from './decorated.js'
-import { openAgentsDoors, openDoors } from './doors.js'
-import { outcome, wantedOf, withoutKey } from './line.js'
+import { describe, expect, it, afterAll, beforeAll, beforeEach } from '@jest/globals'
+import { anonymous } from '../../../src/records/rights/caller.js'
+import { ClientRecords } from '../../../src/records/clients/client-records.js'
+import { Post, Staff, Fixture, callers, guards } from './fixture.js'
+import type { Result, RecordClient, OpenClient } from './record-client.js'
+import { list, valueOrOutcome, expectedFor, ignoringRows } from './cases.js'
+import { openCrud, openCrudAggregates } from './crud-clients.js'
+import { openGraphql, openBulk, openRelay } from './graphql-clients.js'
+import { openQuery, openTools } from './mcp-clients.js'
+import { describeRowsResults } from './rows-results.js'
+import { describeRestrictedInterfaces } from './restricted-interfaces.js'
 import { reads } from './reads.js'
-import { describeStreams } from './streams.js'
-import { describeTies } from './ties.js'
-import { describeView } from './view.js'
-import { callers, Ground, guards } from './world.js'
+import { describeSubscriptions } from './subscriptions.js'
+import { describeLinks } from './links.js'
 import { writes } from './writes.js'
+
+/** A client's view refuses hidden fields itself, so an interface that does not check them shows nothing either. */
+function describeView(fixture: Fixture): void {
+  const staff = (): ClientRecords<Staff> =>
+    new ClientRecords(fixture.database, fixture.database.records(Staff), anonymous)
+  const posts = (): ClientRecords<Post> =>
+    new ClientRecords(fixture.database, fixture.database.records(Post), anonymous)
+
+  describe('through a client view without further checks, a hidden field in', () => {
+    it.each<[string, () => Promise<unknown>]>([
+      ['a filter', () => staff().list({ where: { secret: 'shh' } })],
+      ['a filter in a group', () => staff().list({ where: { or: [{ secret: 'shh' }] } })],
+      ['a filter that is denied', () => staff().count({ not: { secret: 'shh' } })],
+      ['a filter through a relation', () => posts().list({ where: { staff: { secret: 'shh' } } })],
+      ['a filter by a relation', () => posts().list({ where: { privateStaff: { name: 'Ada' } } })],
+      ['an order', () => staff().list({ orderBy: { secret: 'asc' } })],
+      ['a group', () => staff().aggregate({ groupBy: ['secret'], count: true })],
+      ['an aggregate', () => staff().aggregate({ max: ['secret'] })],
+      ['a condition of groups', () => staff().aggregate({ where: { secret: 'shh' }, count: true })],
+    ])('%s is refused like an unknown field', async (_what, read) => {
+      const reading = (async () => read())()
+      await expect(reading).rejects.toMatchObject({ status: 400, code: 'VALIDATION' })
+    })
+  })
+}
+
+/** Operations whose response must not show whether a row is hidden or missing. */
+const indistinguishable: readonly (readonly [
+  string,
+  (client: RecordClient, id: number) => Promise<Result>,
+  number,
+])[] = [
+  ['one row', (client, one) => client.find('Account', one, ['id']), 1],
+  ['an update', (client, one) => client.update('Account', one, { iban: 'X' }), 1],
+  ['an empty update', (client, one) => client.update('Account', one, {}), 1],
+  ['a delete', (client, one) => client.delete('Account', one), 1],
+  ['a key of a new row', (client, one) => client.create('Post', { title: 'x', accountId: one }), 1],
+  ['a key of an old row', (client, one) => client.update('Post', 2, { accountId: one }), 1],
+  [
+    'a key of a row by another',
+    (client, one) => client.create('Task', { text: 'x', projectId: one }),
+    1,
+  ],
+  [
+    'a key in addition to an invalid one',
+    (client, one) => client.create('Post', { title: 'x', accountId: one, vaultId: 77 }),
+    1,
+  ],
+  ['a filter by key', (client, one) => list('Post', 'account.id', 'eq', one)(client), 1],
+  ['one row that is softly deleted', (client, one) => client.find('Draft', one, ['id']), 2],
+  [
+    'a key of one that is softly deleted',
+    (client, one) => client.create('Post', { title: 'x', draftId: one }),
+    2,
+  ],
+]
+
+/** The clients of the rights suite: each runs the same operations through another interface. */
+const clients: readonly [string, OpenClient][] = [
+  ['crud', openCrud],
+  ['crud, aggregates', openCrudAggregates],
+  ['the planner', (app, token) => openGraphql(app, token, '')],
+  // A selected field with a resolver makes the executor read all fields.
+  ['the executor', (app, token) => openGraphql(app, token, ' slow')],
+  ['pages, aggregates and writes of many', openBulk],
+  ['global ids', openRelay],
+]
+
+/** They use the interfaces above, so testing them on one engine is enough. */
+const agentClients: readonly [string, OpenClient][] = [
+  ['agents, by route tools', openTools],
+  ['agents, by query', openQuery],
+]
 
 export function describeRights(name: string, url: () => Promise<string>): void {
   describe(`${name}: the rights contract`, () => {
-    const ground = new Ground()
+    const fixture = new Fixture()
     beforeAll(async () => {
-      await ground.open(await url())
+      await fixture.open(await url())
     })
-    afterAll(() => ground.close())
-    beforeEach(() => ground.clear())
+    afterAll(() => fixture.close())
+    beforeEach(() => fixture.restore())
 
-    const doors = name === 'SQLite' ? [...openDoors, ...openAgentsDoors] : openDoors
-    describe.each(doors)('by %s', (door, open) => {
-      it.each(reads)('reading, %s', async (_rule, ask, wanted) => {
+    const allClients = name === 'SQLite' ? [...clients, ...agentClients] : clients
+    describe.each(allClients)('by %s', (clientName, open) => {
+      it.each(reads)('reading, %s', async (_rule, operation, expectation) => {
         for (const caller of callers) {
-          const answer = await ask(open(ground.app, ground.tokens.get(caller)))
-          expect([caller, outcome(answer)]).toEqual([caller, wantedOf(wanted, caller, door)])
+          const result = await operation(open(fixture.app, fixture.tokens.get(caller)))
+          expect([caller, valueOrOutcome(result)]).toEqual([
+            caller,
+            expectedFor(expectation, caller, clientName),
+          ])
         }
-        ground.unchanged()
+        fixture.markUnchanged()
       })
 
-      it.each(writes)('writing, %s', async (_rule, ask, wanted) => {
+      it.each(writes)('writing, %s', async (_rule, operation, expectation) => {
         for (const caller of callers) {
-          await ground.clear()
-          const before = await ground.cleared()
-          const answer = await ask(open(ground.app, ground.tokens.get(caller)))
-          expect([caller, withoutKey(outcome(answer))]).toEqual([
+          await fixture.restore()
+          const before = await fixture.snapshotAfterRestore()
+          const result = await operation(open(fixture.app, fixture.tokens.get(caller)))
+          expect([caller, ignoringRows(valueOrOutcome(result))]).toEqual([
             caller,
-            withoutKey(wantedOf(wanted, caller, door)),
+            ignoringRows(expectedFor(expectation, caller, clientName)),
           ])
-          if (answer.verdict !== 'done') {
-            expect([caller, await ground.snapshot()]).toEqual([caller, before])
-            ground.unchanged()
+          if (result.outcome !== 'done') {
+            expect([caller, await fixture.snapshot()]).toEqual([caller, before])
+            fixture.markUnchanged()
           }
         }
       })
 
-      it.each(alike)(
+      it.each(indistinguishable)(
         '%s gives the same response for a hidden and a missing row',
-        async (_what, ask, hidden) => {
+        async (_what, operation, hidden) => {
           for (const caller of ['anonymous', 'bob', 'guest', 'revoked'] as const) {
-            const token = ground.tokens.get(caller)
-            await ground.clear()
-            const ofHidden = await ask(open(ground.app, token), hidden)
-            await ground.clear()
-            const ofMissing = await ask(open(ground.app, token), 99)
-            const told = ofHidden.text.replaceAll(`Account ${hidden}.`, 'Account 99.')
-            expect([caller, told]).toEqual([caller, ofMissing.text])
+            const token = fixture.tokens.get(caller)
+            await fixture.restore()
+            const ofHidden = await operation(open(fixture.app, token), hidden)
+            await fixture.restore()
+            const ofMissing = await operation(open(fixture.app, token), 99)
+            const text = ofHidden.text.replaceAll(`Account ${hidden}.`, 'Account 99.')
+            expect([caller, text]).toEqual([caller, ofMissing.text])
           }
         },
       )
 
       it('a guard that throws shows and writes nothing', async () => {
-        const { app } = ground
-        const door = open(app, ground.tokens.get('ann'))
-        const before = await ground.snapshot()
+        const { app } = fixture
+        const client = open(app, fixture.tokens.get('ann'))
+        const before = await fixture.snapshot()
         guards.fail = true
         try {
-          const asked = [
-            door.list('Staff', ['id'], { filter: { path: 'bonus', operator: 'gte', value: 2 } }),
-            door.list('Staff', ['id'], { orderBy: 'bonus' }),
-            door.update('Staff', 1, { bonus: 9 }),
-            door.create('Staff', { name: 'C', bonus: 9 }),
-            door.list('Ledger', ['id']),
+          const operations = [
+            client.list('Staff', ['id'], { filter: { path: 'bonus', operator: 'gte', value: 2 } }),
+            client.list('Staff', ['id'], { orderBy: 'bonus' }),
+            client.update('Staff', 1, { bonus: 9 }),
+            client.create('Staff', { name: 'C', bonus: 9 }),
+            client.list('Ledger', ['id']),
           ]
           // An error of the application itself, which the tables do not contain.
-          for (const one of await Promise.allSettled(asked))
-            expect(one).toMatchObject({
+          for (const settled of await Promise.allSettled(operations))
+            expect(settled).toMatchObject({
               status: 'rejected',
               reason: { message: expect.stringMatching(/internal.server.error/i) },
             })
         } finally {
           guards.fail = false
         }
-        expect(await ground.snapshot()).toEqual(before)
+        expect(await fixture.snapshot()).toEqual(before)
       })
 
-      describeTies(ground, open)
-      describeAnswers(ground, open)
+      describeLinks(fixture, open)
+      describeRowsResults(fixture, open)
     })
 
-    describeDecorated(ground)
-    describeAdmin(ground)
-    describeStreams(ground)
-    describeView(ground)
+    describeRestrictedInterfaces(fixture)
+    describeSubscriptions(fixture)
+    describeView(fixture)
   })
 }

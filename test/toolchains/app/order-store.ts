@@ -8,8 +8,11 @@ export class OrderStore {
     return this.#orders
   }
 
-  add(given: NewOrder): Order {
-    const order = Object.assign(new Order(), given, { id: this.#orders.length + 1, margin: '12 %' })
+  add(values: NewOrder): Order {
+    const order = Object.assign(new Order(), values, {
+      id: this.#orders.length + 1,
+      margin: '12 %',
+    })
     this.#orders.push(order)
     return order
   }

@@ -1,0 +1,60 @@
+/** The operations of the rights suite and their results, in a form that all interfaces share. */
+import type { Application } from '../../../src/index.js'
+import type { RecordName } from './fixture.js'
+
+/** The result of an operation through any interface. */
+export interface Result {
+  /** `none`: this interface has no such operation. */
+  readonly outcome:
+    'done' | 'unauthenticated' | 'forbidden' | 'missing' | 'conflict' | 'invalid' | 'none'
+  /** Rows, a row or a number. Undefined unless the outcome is `done`. */
+  readonly value: unknown
+  /** The complete response as text, to compare two responses. */
+  readonly text: string
+}
+
+export interface Filter {
+  /** `account.iban` */
+  readonly path: string
+  readonly operator: 'eq' | 'gte' | 'like'
+  readonly value: string | number
+}
+
+export interface ListOptions {
+  readonly filter?: Filter
+  readonly orderBy?: string
+}
+
+/** Runs operations through one interface (REST, GraphQL, …) as one caller. */
+export interface RecordClient {
+  /** Rows with the selected fields. */
+  list(record: RecordName, fields: readonly string[], options?: ListOptions): Promise<Result>
+  /** The number of rows. */
+  count(record: RecordName, options?: ListOptions): Promise<Result>
+  find(record: RecordName, id: number, fields: readonly string[]): Promise<Result>
+  create(record: RecordName, values: object): Promise<Result>
+  update(record: RecordName, id: number, values: object): Promise<Result>
+  delete(record: RecordName, id: number): Promise<Result>
+}
+
+/** @param token the token of the caller, if any */
+export type OpenClient = (app: Application, token: string | undefined) => RecordClient
+
+/** Reduces rows to the fields, and sets missing ones to null: REST leaves out secured fields, GraphQL returns null. */
+export function pickFields(value: unknown, fields: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => pickFields(item, fields))
+  if (typeof value !== 'object' || value === null) return value
+  const row = value as Readonly<Record<string, unknown>>
+  return Object.fromEntries(fields.map((name) => [name, row[name] ?? null]))
+}
+
+const plurals: Partial<Record<RecordName, string>> = {
+  Staff: 'staffList',
+  Entry: 'entries',
+  Wish: 'wishes',
+}
+
+/** The plural in routes of the admin API and in GraphQL names: `accounts`. */
+export function pluralOf(record: RecordName): string {
+  return plurals[record] ?? `${record.toLowerCase()}s`
+}

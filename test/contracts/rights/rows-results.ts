@@ -1,0 +1,105 @@
+/** Results of `rows` that are not a filter: no row is visible, and a token's claims never become a filter. */
+import { describe, expect, it } from '@jest/globals'
+import { Auth, type Claims } from '../../../src/index.js'
+import type { OpenClient } from './record-client.js'
+import { valueOrOutcome } from './cases.js'
+import { Note, noteRows, type Fixture } from './fixture.js'
+
+class Filter {
+  owner = 'ann'
+}
+
+const invalidResults: [string, () => unknown, string][] = [
+  ['a promise', () => Promise.resolve(true), 'answered a promise'],
+  ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
+  ['a Map', () => new Map([['owner', 'ann']]), 'answered a Map'],
+  ['an empty object', () => ({}), 'without a condition'],
+  ['an object of a class', () => new Filter(), 'answered a Filter'],
+  ['a list', () => [{ owner: 'ann' }], 'answered a Array'],
+  ['nothing', () => undefined, 'answered undefined'],
+  ['a text', () => 'owner', 'answered a string'],
+  ['an unknown field', () => ({ ownr: 'ann' }), 'cannot be used'],
+  ['an empty test', () => ({ owner: {} }), 'without a condition'],
+  ['an empty and', () => ({ and: [] }), 'without a condition'],
+  [
+    'a throw',
+    () => {
+      throw new Error('broken')
+    },
+    'threw',
+  ],
+]
+
+const claimFilters: [string, Claims, (user: Claims) => unknown][] = [
+  ['an object for a value', { sub: 'x', team: { ne: 'x' } }, ({ team }) => ({ owner: team })],
+  ['a list for a value', { sub: 'x', team: ['ann'] }, ({ team }) => ({ owner: team })],
+  ['a list for and', { sub: 'x', team: [{ owner: 'ann' }] }, ({ team }) => ({ and: team })],
+  [
+    'a part of a list',
+    { sub: 'x', team: [{ ne: 'x' }] },
+    ({ team }) => ({ owner: (team as unknown[])[0] }),
+  ],
+  ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
+]
+
+/** Note 1 belongs to ann, and post 1, which is public, refers to it. */
+export function describeRowsResults(fixture: Fixture, open: OpenClient): void {
+  const expectNothing = async (token: string): Promise<void> => {
+    const client = open(fixture.app, token)
+    const before = await fixture.snapshot()
+    expect({
+      list: valueOrOutcome(await client.list('Note', ['id'])),
+      count: valueOrOutcome(await client.count('Note')),
+      find: valueOrOutcome(await client.find('Note', 1, ['id'])),
+      filter: valueOrOutcome(
+        await client.list('Post', ['id'], {
+          filter: { path: 'note.owner', operator: 'like', value: '%' },
+        }),
+      ),
+      create: valueOrOutcome(await client.create('Note', { text: 'x', owner: 'ann' })),
+      update: valueOrOutcome(await client.update('Note', 1, { text: 'x' })),
+      delete: valueOrOutcome(await client.delete('Note', 1)),
+      key: valueOrOutcome(await client.create('Post', { title: 'x', noteId: 1 })),
+    }).toEqual({
+      list: [],
+      count: 0,
+      find: 'missing',
+      filter: [],
+      create: 'forbidden',
+      update: 'missing',
+      delete: 'missing',
+      key: 'conflict',
+    })
+    expect(await fixture.snapshot()).toEqual(before)
+  }
+
+  describe('rows', () => {
+    it.each(invalidResults)(
+      'that returns %s shows and writes nothing, and logs the reason',
+      async (...testCase) => {
+        const [, result, reason] = testCase
+        noteRows.rows = result
+        fixture.loggedErrors.length = 0
+        await expectNothing(fixture.tokens.get('ann') ?? '')
+        const errors = fixture.loggedErrors.filter((testCase) => testCase.startsWith('Note: rows '))
+        expect(errors.join()).toContain(reason)
+      },
+    )
+
+    it.each(claimFilters)(
+      'that uses %s of a token shows nothing',
+      async (_what, claims, result) => {
+        noteRows.rows = (user) => user !== null && result(user)
+        await expectNothing(await fixture.app.get(Auth).getToken(claims))
+      },
+    )
+
+    it('that uses a list of names of a token shows the rows with those names', async () => {
+      noteRows.rows = (user) => user !== null && { owner: { in: user.teams } }
+      const token = await fixture.app.get(Auth).getToken({ sub: 'x', teams: ['ann', 'zoe'] })
+      const client = open(fixture.app, token)
+      expect(valueOrOutcome(await client.list('Note', ['id']))).toEqual([{ id: '1' }])
+      expect(await fixture.database.records(Note).count()).toBe(1)
+    })
+  })
+}
