@@ -195,7 +195,7 @@ describe.each(await startBothEngines())(
         ...{ mark: uuid, days: ['2026-11-20'] },
         inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
       }
-      expect(answer.json()).toEqual({ data: { resolverValue: sent, several: [sent] } })
+      expect(answer.json()).toEqual({ data: { made: sent, several: [sent] } })
       await app.close()
     })
   },

@@ -37,7 +37,7 @@ describe('the declarations of two releases', () => {
         '/** Opens. */\nexport declare function open(path: string, mode?: number): void\n/** One. */\nexport declare const kept: 1\nexport type Size = number',
     })
     expect(comparePublicApis(readPublicApi(before), readPublicApi(now))).toEqual({
-      gone: ['shelf Shelf', 'shelf/book Book'],
+      removed: ['shelf Shelf', 'shelf/book Book'],
       changed: ['shelf open'],
       added: ['shelf Size'],
     })

@@ -47,7 +47,7 @@ export function readPublicApi(folder: string): PublicApi {
 /** @returns the names that were removed, changed and added */
 export function comparePublicApis(before: PublicApi, after: PublicApi) {
   return {
-    gone: [...before.keys()].filter((name) => !after.has(name)),
+    removed: [...before.keys()].filter((name) => !after.has(name)),
     changed: [...after.keys()].filter(
       (name) => before.has(name) && before.get(name) !== after.get(name),
     ),

@@ -96,14 +96,14 @@ function compare(tarball: string): void {
   }
   const before = unpack('before', last)
   const now = unpack('now', tarball)
-  const { gone, changed, added } = comparePublicApis(readPublicApi(before), readPublicApi(now))
+  const { removed, changed, added } = comparePublicApis(readPublicApi(before), readPublicApi(now))
   const versions = [before, now].map((place) => readPackage(place).version)
   console.log(`declarations: ${versions.join(' → ')}`)
-  for (const [word, names] of Object.entries({ gone, changed, added }))
+  for (const [word, names] of Object.entries({ removed, changed, added }))
     for (const name of names) console.log(`  ${word.padEnd(7)} ${name}`)
   const [old = [], next = []] = versions.map((version) => version.split('.'))
   const mayBreak = old[0] !== next[0] || (old[0] === '0' && old[1] !== next[1])
-  if (gone.length > 0 && !mayBreak) failed.push('names are gone from the declarations')
+  if (removed.length > 0 && !mayBreak) failed.push('names are removed from the declarations')
 }
 
 /** @returns the newest release in the registry, if there is one */

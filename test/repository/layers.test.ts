@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import { readSources, resolveImport } from './source-files.js'
 
 /**
- * The layers of a folder, the lowest first. `.` is the files in the folder itself, except those that are listed
- * as a layer.
+ * The layers of a folder, the lowest first. `.` is the files in the folder itself, except the listed ones, which are
+ * layers themselves.
  */
 const folders: Readonly<Record<string, readonly string[]>> = {
   engines: ['contract', '.', 'sqlite', 'postgres', 'pglite', 'engine-for-url.ts'],

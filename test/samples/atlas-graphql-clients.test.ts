@@ -139,7 +139,7 @@ function errorCodesOf({ errors }: ClientResult): unknown[] {
   return errors.map(({ path, extensions }) => [extensions?.code, path])
 }
 
-describe.each(clients)('%s', (_name, ask) => {
+describe.each(clients)('%s', (_name, run) => {
   it('gets the results of queries with variables and computed fields', async () => {
     const text = `query Around($codes: [String!]!, $lat: Float!, $lng: Float!) {
       countries(where: { code: { in: $codes } }) {
@@ -149,7 +149,7 @@ describe.each(clients)('%s', (_name, ask) => {
       cityCount
     }`
     const variables = { codes: ['IS'], lat: 64.14, lng: -21.9 }
-    const { data, errors } = await ask({ text, variables })
+    const { data, errors } = await run({ text, variables })
     expect(errors).toEqual([])
     expect(data).toMatchObject({
       countries: [{ name: 'Iceland', cities: [{ name: 'Reykjavík', distance: 0.5 }] }],
@@ -162,24 +162,24 @@ describe.each(clients)('%s', (_name, ask) => {
       createCity(input: $input) { id name country { code } }
     }`
     const variables = { input: { name: 'Nýborg', lat: 64.2, lng: -21.7, countryId: 1 } }
-    const { data, errors } = await ask({ text, variables, token: ada })
+    const { data, errors } = await run({ text, variables, token: ada })
     expect(errors).toEqual([])
     expect(data).toMatchObject({ createCity: { name: 'Nýborg', country: { code: 'IS' } } })
     const { id } = (data as { createCity: { id: string } }).createCity
     const raze = { text: 'mutation Raze($id: ID!) { deleteCity(id: $id) }', variables: { id } }
-    expect(await ask({ ...raze, token: ada })).toMatchObject({ data: { deleteCity: true } })
+    expect(await run({ ...raze, token: ada })).toMatchObject({ data: { deleteCity: true } })
   })
 
   it('gets partial results with their errors', async () => {
     const text = '{ countries(limit: 2000) { name } cityCount }'
-    const answer = await ask({ text })
+    const answer = await run({ text })
     expect(answer.data).toEqual({ countries: null, cityCount: 10 })
     expect(errorCodesOf(answer)).toEqual([['VALIDATION', ['countries']]])
   })
 
   it('gets every error of an input with its path', async () => {
     const text = 'mutation { createCity(input: { name: "", lat: 91 }) { id } }'
-    const answer = await ask({ text, token: ada })
+    const answer = await run({ text, token: ada })
     expect(errorCodesOf(answer)).toEqual([['VALIDATION', ['createCity']]])
     const fieldErrors = answer.errors[0]?.extensions?.errors as { path: string; code: string }[]
     expect(fieldErrors.map(({ path, code }) => [path, code])).toEqual([
@@ -229,7 +229,7 @@ describe.each(clients)('%s', (_name, ask) => {
   ])(
     'understands the refusal of %s, which is %d',
     async (_what, status, request, code, message) => {
-      const answer = await ask(request())
+      const answer = await run(request())
       expect(answer.data).toBeNull()
       expect(answer.errors.map(({ extensions }) => extensions?.code)).toEqual([code])
       expect(answer.errors[0]?.message).toBe(message)
@@ -238,7 +238,7 @@ describe.each(clients)('%s', (_name, ask) => {
   )
 
   it('gets no details of an internal error', async () => {
-    const answer = await ask({ text: '{ broken }', at: '/tides' })
+    const answer = await run({ text: '{ broken }', at: '/tides' })
     expect(answer.data).toEqual({ broken: null })
     expect(errorCodesOf(answer)).toEqual([['INTERNAL_SERVER_ERROR', ['broken']]])
     expect(answer.errors[0]?.message).toBe('Internal server error')

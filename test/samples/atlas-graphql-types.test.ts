@@ -74,7 +74,7 @@ afterAll(async () => {
 
 describe('the schema of the atlas, as graphql-codegen reads it', () => {
   it('gives types to a client that compiles and works', async () => {
-    const made = await codegen({
+    const generated = await codegen({
       schema: parse(app.graphql.sdl),
       documents: [
         { location: 'operations.graphql', document: parse([around, found, named].join('\n')) },
@@ -85,7 +85,7 @@ describe('the schema of the atlas, as graphql-codegen reads it', () => {
       pluginMap: { operations },
     })
     const files = {
-      'operations.ts': made,
+      'operations.ts': generated,
       'program.ts': program,
       'package.json': '{ "type": "module" }',
       'tsconfig.json': JSON.stringify({

@@ -204,7 +204,7 @@ describe('a picture', () => {
       await page.evaluate(() => {
         const bar = document.querySelector('progress')!
         const progress: number[] = []
-        Object.assign(window, { seen: progress })
+        Object.assign(window, { progress })
         new MutationObserver(() => progress.push(bar.value)).observe(bar, { attributes: true })
       })
       await slowDown(page, image.length * 2)

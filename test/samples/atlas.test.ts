@@ -29,7 +29,7 @@ describe.each(databases)('the atlas on %s', (_, open) => {
     folder = mkdtempSync(join(tmpdir(), 'filigree-atlas-'))
     ground = await open(folder)
     const { url, starts } = ground
-    // Failed and concurrent loads use up sequence numbers on PostgreSQL, but the ids are still those of the lists.
+    // Failed and concurrent loads use up sequence numbers on PostgreSQL, but the ids are still the positions in the lists.
     const cities = () => [...smallWorld.cities(), { name: '', lat: 0, lng: 0, country: 'IS' }]
     const gazetteer = { ...smallWorld, cities }
     await expect(startAtlas({ url, folder, gazetteer })).rejects.toThrow('10.name must have')

@@ -91,7 +91,7 @@ function sender(app: Application, token: string | undefined) {
     const isJson = responseHeaders['content-type']?.includes('json') === true
     const value: unknown = outcome === 'done' && isJson ? JSON.parse(body) : undefined
     const total = responseHeaders['x-total-count']
-    return { outcome: outcome, value, text: `${status} ${body}`, body, total }
+    return { outcome, value, text: `${status} ${body}`, body, total }
   }
 }
 

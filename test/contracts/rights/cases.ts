@@ -62,7 +62,7 @@ export function expectedFor(expectation: Expectation, caller: CallerName, client
   return caller in expectation ? expectation[caller] : expectation.rest
 }
 
-export function valueOrOutcome({ outcome: outcome, value }: Result): unknown {
+export function valueOrOutcome({ outcome, value }: Result): unknown {
   if (outcome !== 'done') return outcome
   return toTexts(value)
 }

@@ -72,7 +72,7 @@ export function openCrudAggregates(app: Application, token: string | undefined):
       const outcome = outcomesByStatus[status]
       if (outcome === undefined) throw new Error(`GET ${url}: ${status} ${body}`)
       const rows = outcome === 'done' ? (JSON.parse(body) as { readonly count: number }[]) : []
-      return { outcome: outcome, value: rows[0]?.count, text: `${status} ${body}` }
+      return { outcome, value: rows[0]?.count, text: `${status} ${body}` }
     },
   }
 }

@@ -48,11 +48,11 @@ export function toResult(
   if (code === undefined || (value !== null && value !== undefined)) {
     const isMissing = value === null || value === false
     const outcome = isMissing ? 'missing' : 'done'
-    return { outcome: outcome, value: pickFields(value, fields), text }
+    return { outcome, value: pickFields(value, fields), text }
   }
   const outcome = outcomesByCode[code]
   if (outcome === undefined) throw new Error(text)
-  return { outcome: outcome, value: undefined, text }
+  return { outcome, value: undefined, text }
 }
 
 const listVariableTypes = (record: RecordName): string =>

@@ -57,7 +57,7 @@ export function openTools(app: Application, token: string | undefined): RecordCl
     const outcome = isError === true ? outcomesByStatus[Number(text.slice(0, 3))] : 'done'
     if (outcome === undefined) throw new Error(`${name}: ${text}`)
     const isJson = isError !== true && text !== 'Done.'
-    return { outcome: outcome, value: isJson ? JSON.parse(text) : undefined, text: response.body }
+    return { outcome, value: isJson ? JSON.parse(text) : undefined, text: response.body }
   }
   return {
     list: async (record, fields, options) => {
@@ -96,7 +96,7 @@ export function openQuery(app: Application, token: string | undefined): RecordCl
     const isNone = /^400 (?:Cannot query field|Unknown type)/.test(text)
     const outcome = isNone ? 'none' : outcomesByStatus[Number(text.slice(0, 3))]
     if (outcome === undefined) throw new Error(`${query}: ${text}`)
-    return { outcome: outcome, value: undefined, text: response.body }
+    return { outcome, value: undefined, text: response.body }
   }
   return openGraphql(app, token, '', send)
 }
