@@ -262,7 +262,7 @@ export class FailureWriter {
       const { status, code, cause } = error
       if (cause !== undefined && hasHiddenErrors(error)) {
         const about = { ...fieldsOf(request), err: error, method, path }
-        this.#log.warn(about, 'a fault of hidden fields was not told')
+        this.#log.warn(about, 'a validation error of hidden fields was not reported to the client')
       } else if (isDebugged(this.#log)) {
         const reason = reasonOf(error, request)
         const about = { ...fieldsOf(request), requestId: request.id, method, path, status, code }
