@@ -207,7 +207,7 @@ describe('a database URL', () => {
     ['', 'does not begin with an engine.'],
     ['./data/app.db', 'does not begin with an engine.'],
     ['constructor:x', 'begins with "constructor:", which is not an engine.'],
-    ['postgres://host:port/name', 'is no URL.'],
+    ['postgres://host:port/name', 'is not a URL.'],
     ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
   ])('%p stops the start', async (url, text) => {
     const error = await failure(connect(url))
