@@ -19,6 +19,7 @@ import type { PlannedInterceptor } from '../serving/interceptors.js'
 import type { Parts } from './module.js'
 import type { Settings } from './options.js'
 import { rolesOf, type AccessRule } from '../auth/access.js'
+import { crudRecordOf } from '../records/rest/crud.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
@@ -288,6 +289,7 @@ function toInfo(
     path: route.pattern.text,
     name: route.name,
     controller: route.controller,
+    record: crudRecordOf(route.controller, route.member),
     arguments: route.argumentNames,
     body: body === undefined || body.list ? undefined : fieldsOf(body.type),
     secured: !access.open,

@@ -67,6 +67,7 @@ function toInfo(
     path: name,
     name,
     controller: undefined,
+    record: undefined,
     arguments: Object.freeze([]),
     body: undefined,
     secured: !access.open,

@@ -26,6 +26,8 @@ export interface RouteInfo {
   readonly name: string
   /** `undefined` where the framework made it. */
   readonly controller: Class | undefined
+  /** The record, of a route that `crud` made. */
+  readonly record: Class | undefined
   /** What the handler asks for by name, in order. */
   readonly arguments: readonly string[]
   /** The names of its body's fields; `undefined` where it declares no class, or a list of one. */

@@ -57,6 +57,7 @@ function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
     path: pattern.text,
     name,
     controller: undefined,
+    record: undefined,
     arguments: Object.freeze([]),
     body: undefined,
     secured: false,

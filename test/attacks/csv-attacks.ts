@@ -1,4 +1,5 @@
 /** Attacks on other clients by a CSV file that an administrator imports. */
+import { Worker } from 'node:worker_threads'
 import { admin } from 'filigree/admin'
 import {
   Auth,
@@ -67,16 +68,14 @@ async function withVictim(file: string, sendRequest: (app: Application) => Promi
   })
   try {
     const token = await app.get(Auth).getToken({ sub: '1', roles: ['admin'] })
+    // The first requests of a process load and compile what they run through.
+    for (let count = 0; count < 20; count++) await ask(app)
     const attackState = { isOver: false }
-    const attack = fetch(`${app.url}/admin/api/csv/parts?check=true`, {
-      method: 'POST',
-      headers: { 'content-type': 'text/csv', authorization: `Bearer ${token}` },
-      body: file,
-    }).then(async (response) => {
-      await response.text()
-      attackState.isOver = true
-      return response.status
-    })
+    const attack = postFromThread(`${app.url}/admin/api/csv/parts?check=true`, token, file).finally(
+      () => {
+        attackState.isOver = true
+      },
+    )
     let longest = 0
     do {
       const start = performance.now()
@@ -87,6 +86,22 @@ async function withVictim(file: string, sendRequest: (app: Application) => Promi
   } finally {
     await app.close()
   }
+}
+
+/** Sends the file from another thread: preparing 16 MB there does not delay the event loop of the server. */
+function postFromThread(url: string, token: string, file: string): Promise<number> {
+  const program = `
+    const { parentPort, workerData: { url, token, file } } = require('node:worker_threads')
+    const headers = { 'content-type': 'text/csv', authorization: 'Bearer ' + token }
+    fetch(url, { method: 'POST', headers, body: file }).then(async (response) => {
+      await response.text()
+      parentPort.postMessage(response.status)
+    })`
+  const worker = new Worker(program, { eval: true, workerData: { url, token, file } })
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+  }).finally(() => worker.terminate()) as Promise<number>
 }
 
 const plain = async (app: Application): Promise<void> => {

@@ -61,21 +61,30 @@ const listTtlMs = 300_000
 /** The number of cached lists. */
 const maxCachedLists = 500
 
-export interface ListKind {
+export interface ListKind<Entry extends ListEntry = ListEntry> {
   readonly name: 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
-  readonly entries: readonly ListEntry[]
+  readonly entries: readonly Entry[]
+  /** What the caller is shown of an entry. Default: all of its description. */
+  readonly viewOf?: ((request: HttpRequest) => Promise<EntryView<Entry>>) | undefined
+}
+
+/** The entries as a caller may see them. */
+interface EntryView<Entry extends ListEntry> {
+  /** The same text for callers with the same rights. */
+  readonly key: string
+  readonly describe: (entry: Entry) => JsonObject
 }
 
 /** The lists of one kind, one for each set of rights. */
-export class AccessList {
-  readonly #kind: ListKind
+export class AccessList<Entry extends ListEntry = ListEntry> {
+  readonly #kind: ListKind<Entry>
   readonly #routes: Routes
   readonly #info: ServerInfo
   /** One route for each rule, with the indexes of its entries. */
   readonly #rules: readonly VisibilityRule[]
   readonly #cachedTexts = new Map<string, string>()
 
-  constructor(kind: ListKind, routes: Routes, info: ServerInfo) {
+  constructor(kind: ListKind<Entry>, routes: Routes, info: ServerInfo) {
     this.#kind = kind
     this.#routes = routes
     this.#info = info
@@ -105,7 +114,7 @@ export class AccessList {
       if (typeof admits !== 'boolean') return this.#readAsync(request, auth, rights, index)
       rights += admits ? '1' : '0'
     }
-    return this.#textFor(rights)
+    return this.#textFor(rights, request)
   }
 
   async #readAsync(
@@ -119,31 +128,40 @@ export class AccessList {
       const admits = isOpen ?? (await this.#routes.admits(route, request, auth))
       rights += admits || (isOpen !== undefined && auth !== undefined) ? '1' : '0'
     }
-    return this.#textFor(rights)
+    return this.#textFor(rights, request)
   }
 
   #isOpen({ route, isOpen }: VisibilityRule): boolean {
     return isOpen ?? this.#routes.isOpen(route)
   }
 
-  #textFor(rights: string): string {
-    const cachedText = this.#cachedTexts.get(rights)
+  #textFor(rights: string, request: HttpRequest): string | Promise<string> {
+    const { viewOf } = this.#kind
+    if (viewOf === undefined) return this.#cachedText(rights, wholeView)
+    return viewOf(request).then((view) => this.#cachedText(rights, view))
+  }
+
+  #cachedText(rights: string, view: EntryView<Entry>): string {
+    const key = rights + view.key
+    const cachedText = this.#cachedTexts.get(key)
     if (cachedText !== undefined) return cachedText
     const visibleIndexes = new Set(
       this.#rules.flatMap(({ entries }, at) => (rights[at] === '1' ? entries : [])),
     )
     const descriptions = this.#kind.entries
       .filter((_, index) => visibleIndexes.has(index))
-      .map(({ description: descriptions }) => descriptions)
-    const isPublic = this.#rules.every((rule) => this.#isOpen(rule))
+      .map(view.describe)
+    const isPublic = view === wholeView && this.#rules.every((rule) => this.#isOpen(rule))
     const cacheScope = isPublic ? 'public' : 'private'
     const result = { [this.#kind.name]: descriptions, ttlMs: listTtlMs, cacheScope }
     const text = completeText(result, this.#info)
     if (this.#cachedTexts.size >= maxCachedLists) this.#cachedTexts.clear()
-    this.#cachedTexts.set(rights, text)
+    this.#cachedTexts.set(key, text)
     return text
   }
 }
+
+const wholeView: EntryView<ListEntry> = { key: '', describe: ({ description }) => description }
 
 export interface Catalog {
   readonly tools: ReadonlyMap<string, RouteTool>

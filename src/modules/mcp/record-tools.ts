@@ -7,19 +7,23 @@ import {
   ApplicationState,
   clip,
   Controller,
-  describeRecord,
   Field,
   GraphQL,
   HttpError,
   NoAuth,
   Post,
-  recordsAs,
   type Claims,
   type HttpRequest,
   type Lifecycle,
   type RouteInfo,
 } from '../../index.js'
 import { Tool, toolOfRecord } from './decorators.js'
+import {
+  fieldNameVariants,
+  normalizeName,
+  readHiddenFields,
+  type HiddenFields,
+} from './hidden-fields.js'
 import { isJsonObject } from './protocol.js'
 
 /** A type definition: `type Ticket { … }`. */
@@ -29,9 +33,6 @@ interface TypeDefinition {
 }
 
 const rootTypes: ReadonlySet<string> = new Set(['Query', 'Mutation'])
-
-/** The fields and relations of a record that the caller may not read, or all of it. */
-type HiddenFields = readonly string[] | 'all'
 
 /**
  * Shortens a schema for a model to read: all records in brief, or one record in full.
@@ -122,16 +123,6 @@ function withoutHidden(
 
 function longestName(names: readonly string[]): string | undefined {
   return [...names].sort((one, other) => other.length - one.length)[0]
-}
-
-/** The names of a field and of its aggregates: `sumPrice`. */
-function fieldNameVariants(field: string): string[] {
-  return ['', 'sum', 'avg', 'min', 'max'].map((called) => normalizeName(called + field))
-}
-
-/** GraphQL uses camel case; property names may have underscores. */
-function normalizeName(name: string): string {
-  return name.replaceAll('_', '').toLowerCase()
 }
 
 function readDefinitions(sdl: string): TypeDefinition[] {
@@ -269,27 +260,18 @@ export class RecordRoutes {
     return { records: names, schema: describeSchema(this.toolRecords.sdl, rights, record) }
   }
 
-  /** The fields that the caller may not read, by record. */
-  private async rightsOf(request: HttpRequest): Promise<ReadonlyMap<string, HiddenFields>> {
-    const { database } = this.state
-    const hiddenByRecord = new Map<string, HiddenFields>()
-    for (const type of this.endpoint.schema.records) {
-      const description = describeRecord(type)
-      if (database === undefined || description === undefined) continue
-      const records = recordsAs(database, type as new () => object, request)
-      const { may, fields, relations } = await records.rights()
-      if (!may.read) {
-        hiddenByRecord.set(type.name, 'all')
-        continue
-      }
-      const visibleNames = new Set([...fields, ...relations].map(({ name }) => name))
-      const names = [...description.fields, ...description.relations].map(({ name }) => name)
-      const hidden = names.filter((name) => !visibleNames.has(name))
-      // Methods with @Resolve are fields as well.
-      for (const name of methodsOf(type)) if (!(await records.mayCall(name))) hidden.push(name)
-      hiddenByRecord.set(type.name, hidden)
-    }
-    return hiddenByRecord
+  /** The fields that the caller may not read, by record. Methods with `@Resolve` are fields as well. */
+  private rightsOf(request: HttpRequest): Promise<ReadonlyMap<string, HiddenFields>> {
+    return readHiddenFields(
+      this.state,
+      this.endpoint.schema.records,
+      request,
+      async (type, records) => {
+        const hidden: string[] = []
+        for (const name of methodsOf(type)) if (!(await records.mayCall(name))) hidden.push(name)
+        return hidden
+      },
+    )
   }
 
   private get endpoint(): GraphQL {

@@ -11,6 +11,7 @@ import {
 } from '../../index.js'
 import { RouteCaller, logRefusal, unknownTool, type Caller, type CallRequest } from './calls.js'
 import { methodsOf, type CompletionRequest, type RoundInput } from './methods.js'
+import { createCallerView } from './hidden-fields.js'
 import { readCatalog, AccessList, type Catalog, type CatalogResource } from './catalog.js'
 import type { McpOptions } from './options.js'
 import {
@@ -102,12 +103,15 @@ export class McpServer implements Lifecycle {
     info: ServerInfo,
   ): Parameters<typeof methodsOf<Caller>>[0] {
     const { tools, resources, prompts } = catalog
-    const list = (
-      name: 'tools' | 'resources' | 'resourceTemplates' | 'prompts',
-      entries: Entries,
-    ) => new AccessList({ name, entries: [...entries] }, this.#routes, info)
+    const list = (name: 'resources' | 'resourceTemplates' | 'prompts', entries: Entries) =>
+      new AccessList({ name, entries: [...entries] }, this.#routes, info)
+    const toolViews = createCallerView([...tools.values()], this.#state)
     const lists = {
-      tools: list('tools', tools.values()),
+      tools: new AccessList(
+        { name: 'tools', entries: [...tools.values()], viewOf: toolViews },
+        this.#routes,
+        info,
+      ),
       resources: list(
         'resources',
         resources.filter(({ match }) => match === undefined),
@@ -120,7 +124,7 @@ export class McpServer implements Lifecycle {
     }
     this.isOpen = Object.values(lists).some(({ isOpen }) => isOpen)
     const read =
-      (one: AccessList) =>
+      (one: Pick<AccessList, 'read'>) =>
       ({ context }: CallerExchange): MaybePromise<Result> =>
         one.read(context.request, context.auth)
     return {

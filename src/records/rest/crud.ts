@@ -10,7 +10,12 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Reply } from '../../http/reply.js'
-import { resolveClass, type ClassReference, type Class } from '../../metadata/class-metadata.js'
+import {
+  createMemberMetadata,
+  resolveClass,
+  type ClassReference,
+  type Class,
+} from '../../metadata/class-metadata.js'
 import {
   Delete,
   Get,
@@ -57,6 +62,13 @@ const crudOperations: readonly CrudOperation[] = [
   'update',
   'delete',
 ]
+
+const routeRecords = createMemberMetadata<Class>('record of crud')
+
+/** @returns the record of a handler that `crud` made; undefined for other handlers */
+export function crudRecordOf(controller: Class, member: string): Class | undefined {
+  return routeRecords.read(controller, member)
+}
 
 export interface CrudOptions {
   /** The record class. */
@@ -119,6 +131,7 @@ export function extendWithCrud(
         ...documentParameters(table, route.operation),
         ...shardParameters(table, route.operation),
       ])
+      routeRecords.write(Extended, member, record)
       noteRights(Extended, member, table, route)
     }
   }

@@ -63,6 +63,8 @@ export interface RecordDescription {
   readonly indexed: ReadonlySet<string>
   /** True for each operation that some client may do: not the ones that `writes` sets to false. */
   readonly writes: Readonly<Record<WriteOperation, boolean>>
+  /** The names of fields and relations that only some callers may read, by `@Secured`. */
+  readonly secured: readonly string[]
   readonly fields: readonly FieldDescription[]
   readonly relations: readonly RelationDescription[]
 }
@@ -171,7 +173,7 @@ function describeTable(table: Table): RecordDescription {
   const known = described.get(table)
   if (known !== undefined) return known
   const { type, key, version, search, options, columns, relations, indexes } = table
-  const { writes } = policyOf(table)
+  const { writes, columns: securedColumns, relations: securedRelations } = policyOf(table)
   const made: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
@@ -188,6 +190,10 @@ function describeTable(table: Table): RecordDescription {
       update: writes.update !== false,
       delete: writes.delete !== false,
     }),
+    secured: [
+      ...[...securedColumns.keys()].map(({ property }) => property),
+      ...[...securedRelations].filter(([, rules]) => rules.length > 0).map(([{ name }]) => name),
+    ],
     fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
     relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),
   })

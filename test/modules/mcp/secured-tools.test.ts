@@ -1,0 +1,88 @@
+/** `tools/list` does not name fields that the caller may not read. Source: decisions, Records: access rules. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  BelongsTo,
+  Controller,
+  Field,
+  HasMany,
+  Module,
+  Record,
+  Secured,
+  type Rel,
+} from 'filigree'
+import { mcp, Tool } from 'filigree/mcp'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { sendRequest, toolsOf } from './ask.js'
+
+@Record({ search: ['subject', 'salaryNote'] })
+class Ticket {
+  @Field('id') id!: number
+  @Field('string') subject!: string
+  @Secured('boss') @Field('string', { default: '' }) salaryNote!: string
+  @Secured('boss') @Field('integer', { default: 0 }) bonus!: number
+  @Field('integer', { nullable: true, optional: true }) teamId?: number | null
+  @BelongsTo(() => Team) team?: Rel<Team> | null
+}
+
+@Record
+class Team {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Secured('boss') @Field('integer', { default: 0 }) budget!: number
+  @Secured('boss') @HasMany(() => Ticket) escalations?: Ticket[]
+}
+
+@Tool
+@Controller('/tickets', { crud: Ticket })
+class TicketController {}
+
+@Tool
+@Controller('/teams', { crud: Team })
+class TeamController {}
+
+@Module({
+  records: [Ticket, Team],
+  controllers: [TicketController, TeamController],
+  imports: [mcp()],
+})
+class AppModule {}
+
+let desk: TestApplication
+let ann: string
+let boss: string
+
+beforeAll(async () => {
+  desk = await testApplication(AppModule)
+  ann = await desk.get(Auth).getToken({ sub: 'ann' })
+  boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })
+})
+afterAll(() => desk.close())
+
+describe('secured fields in tools/list', () => {
+  it('are not named to a caller who may not read them', async () => {
+    const text = JSON.stringify(await toolsOf(desk, ann))
+    expect(text).toContain('subject')
+    expect(text.match(/salaryNote|bonus|budget|escalations/gi)).toBeNull()
+  })
+
+  it('are named to a caller who may', async () => {
+    const text = JSON.stringify(await toolsOf(desk, boss))
+    for (const name of ['salaryNote', 'bonus.gte', 'having.sumBonus.gt', 'budget', 'escalations'])
+      expect(text).toContain(name)
+  })
+
+  it('leave tools that a caller can use', async () => {
+    const tools = await toolsOf(desk, ann)
+    const create = tools.find(({ name }) => /create/i.test(name) && /ticket/i.test(name))
+    expect(create?.inputSchema).toMatchObject({ required: ['subject'] })
+    const params = { name: create?.name, arguments: { subject: 'Printer' } }
+    const { result } = await sendRequest(desk, 'tools/call', { token: ann, params })
+    expect(result?.structuredContent).toEqual({ id: 1, subject: 'Printer', teamId: null })
+  })
+
+  it('make the list private: it depends on the caller', async () => {
+    const { result } = await sendRequest(desk, 'tools/list', { token: ann })
+    expect(result).toMatchObject({ cacheScope: 'private' })
+  })
+})
