@@ -65,6 +65,13 @@ export interface FieldRules {
   hidden?: boolean
   /** For readers of the documentation. */
   description?: string
+  /**
+   * What people read in place of the property's name, on the admin page and as `title` in OpenAPI. A key of another row
+   * gives its label to the relation. Default: the name in words, `createdAt` is "Created at".
+   */
+  label?: string
+  /** A text below the field's control on the admin page. Default: `description`. */
+  help?: string
   /** A value for readers of the documentation. */
   example?: unknown
   /** For `decimal`: how many digits it has at most, those behind the point included. Default 18, at most 38. */
@@ -116,6 +123,8 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   writes: 'false, a role or a list of roles',
   hidden: 'true or false',
   description: 'a text',
+  label: 'a name',
+  help: 'a text',
   example: 'anything',
   precision: 'a whole number from 1 to 38',
   scale: 'a whole number from 0, not above precision',

@@ -78,7 +78,13 @@ function withTexts(schema: Schema, texts: readonly Schema[]): Schema {
   return { anyOf: [value, ...texts], ...annotated }
 }
 
-const annotating: ReadonlySet<string> = new Set(['description', 'default', 'readOnly', 'examples'])
+const annotating: ReadonlySet<string> = new Set([
+  'title',
+  'description',
+  'default',
+  'readOnly',
+  'examples',
+])
 
 /** `1` is true and `0` false, where that is allowed. */
 function digitOf(rules: Readonly<FieldRules> | undefined): Schema {
@@ -162,7 +168,7 @@ export function listOf(
 }
 
 function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject {
-  const schema: SchemaObject = {}
+  const schema: SchemaObject = rules.label === undefined ? {} : { title: rules.label }
   const description = describe(rules, entry)
   if (description !== '') schema.description = description
   if (readOnly) schema.readOnly = true
