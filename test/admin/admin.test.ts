@@ -81,4 +81,19 @@ describe.each(engines)('the admin page on %s', (engine) => {
     expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Contract|Purge/)
     expect(JSON.stringify(all)).toContain('Purge')
   })
+
+  it('describes fields by their labels and help', async () => {
+    const { body } = await admin().get('/admin/api/schema')
+    const { records, fields } = body as unknown as {
+      records: { name: string; fields: [string, number][]; relations: object[] }[]
+      fields: object[]
+    }
+    const contract = records.find(({ name }) => name === 'Contract')!
+    const fieldOf = (name: string) => fields[contract.fields.find(([one]) => one === name)![1]]
+    expect(fieldOf('fee')).toMatchObject({ label: 'Yearly fee', help: 'In euros.' })
+    expect(fieldOf('orgId')).toMatchObject({ label: 'Organisation', by: 'org' })
+    expect(contract.relations).toContainEqual(
+      expect.objectContaining({ name: 'org', label: 'Organisation' }),
+    )
+  })
 })

@@ -116,6 +116,62 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       },
     )
 
+    it('are previewed by the same change, rolled back', async () => {
+      await desk.database.records(Ticket).update(2, { status: 'waiting' })
+      const preview = { preview: true, values: { status: 'closed', labelIds: [1] } }
+      const { body } = await bulk({ ids: [1, 2, 3], ...preview }, admin())
+      expect(body).toEqual({
+        count: 3,
+        changes: [
+          { field: 'status', from: 'open', to: 'closed', count: 2 },
+          { field: 'status', from: 'waiting', to: 'closed', count: 1 },
+        ],
+        deleted: 0,
+      })
+      const removal = await bulk({ ids: [1, 2], preview: true, remove: true })
+      expect(removal.body).toEqual({ count: 2, changes: [], deleted: 2 })
+      const faulty = await bulk({ ids: [1, 2], preview: true, values: { priority: 70 } })
+      expect(faulty).toMatchObject({ status: 400, body: { errors: [{ path: '1.priority' }] } })
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(0)
+      expect(await desk.database.records(Ticket).count()).toBe(3)
+      const kinds = (await entries('Ticket')).map(({ kind }) => kind)
+      expect(kinds).toEqual(['create', 'create', 'create', 'update'])
+    })
+
+    it('are previewed without fields that the caller may not read', async () => {
+      const values = { salary: 'more', subject: 'Same' }
+      expect((await bulk({ ids: [1], preview: true, values })).status).toBe(403)
+      const { body } = await bulk({ ids: [1], preview: true, values }, admin())
+      expect(body.changes).toContainEqual({
+        field: 'salary',
+        from: 'pay of Lamp',
+        to: 'more',
+        count: 1,
+      })
+      const named = await bulk({ ids: [1], preview: true, values: { subject: 'Same' } })
+      expect(named.text).not.toMatch(/salary|secret|pay of/)
+    })
+
+    it('leave out rows that are gone, where the request says so', async () => {
+      const values = { status: 'closed' }
+      const answer = await bulk({ ids: [1, 3, 99], skipMissing: true, values })
+      expect(answer.body).toEqual({ count: 1 })
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(1)
+      expect((await bulk({ ids: [1, 99], skipMissing: true, remove: true })).body).toEqual({
+        count: 1,
+      })
+    })
+
+    it('are summarised by number where the values differ', async () => {
+      for (let index = 0; index < 12; index++)
+        await desk.database.records(Device).create({ name: `Pen ${index}`, orgId: 1 })
+      const ids = (await desk.database.records(Device).list({ limit: 20 })).map(({ id }) => id)
+      const run = { ids, preview: true }
+      const { body } = await editor().post(`${api}/actions/devices/rename`, run)
+      expect(body).toEqual({ count: 12, changes: [{ field: 'name', count: 12 }], deleted: 0 })
+      expect(await desk.database.records(Device).count({ name: 'Pen 3' })).toBe(1)
+    })
+
     it('are at most 5,000', async () => {
       const ids = Array.from({ length: 5001 }, (_, index) => index)
       expect((await bulk({ ids, remove: true })).status).toBe(400)
@@ -266,6 +322,20 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect((await run('raise', [1])).status).toBe(200)
       expect(await desk.database.records(Ticket).find(1)).toMatchObject({ priority: 1 })
       expect((await run('raise', [1, 2])).status).toBe(400)
+    })
+
+    it('are previewed, with what they change in the row and what they delete', async () => {
+      const close = { ids: [1, 2], preview: true, body: { reason: 'done' } }
+      const { body } = await admin().post(`${api}/actions/tickets/close`, close)
+      expect(body).toEqual({
+        count: 2,
+        changes: [{ field: 'status', from: 'open', to: 'closed', count: 2 }],
+        deleted: 0,
+      })
+      const purge = await admin().post(`${api}/actions/tickets/purge`, { ids: [3], preview: true })
+      expect(purge.body).toEqual({ count: 1, changes: [], deleted: 1 })
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(3)
+      expect(await desk.database.records(Comment).count()).toBe(0)
     })
 
     it('check their form', async () => {

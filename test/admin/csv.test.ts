@@ -188,6 +188,44 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     expect(await desk.database.records(Label).count()).toBe(3)
   })
 
+  const linesOf = ({ text }: { text: string }): Record<string, unknown>[] =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+  it('streams its progress, and the result at the end', async () => {
+    const names = Array.from({ length: 130 }, (_, index) => `shade ${index}`)
+    const file = `name\n${names.join('\n')}\n`
+    const check = await send(file, '?check=true&progress=true', admin(), 'labels')
+    expect(check.headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
+    const lines = linesOf(check)
+    expect(lines[0]).toEqual({ rows: 0, share: 0 })
+    expect(lines.at(-1)).toMatchObject({ rows: 130, faults: [] })
+    const shares = lines.slice(0, -1).map(({ share }) => Number(share))
+    expect(shares).toEqual([...shares].sort((one, other) => one - other))
+    expect(shares.at(-1)).toBe(1)
+    expect(await desk.database.records(Label).count()).toBe(2)
+    const written = await send(file, '?progress=true', admin(), 'labels')
+    expect(linesOf(written).at(-1)).toEqual({ count: 130 })
+    const again = await send(file, '?progress=true', admin(), 'labels')
+    expect(linesOf(again).at(-1)).toMatchObject({ code: 'VALIDATION', faults: { length: 50 } })
+    expect(await desk.database.records(Label).count()).toBe(132)
+    const refused = await send('code\nx\n', '?progress=true', admin(), 'plans')
+    expect(linesOf(refused).at(-1)).toMatchObject({ status: 403 })
+  })
+
+  it('accepts the labels of the page as names of columns', async () => {
+    const file = 'Subject,ORG,Priority,Labels\nBed,1,3,2\n'
+    expect((await send(file)).body).toEqual({ count: 1 })
+    expect(
+      await desk.database.records(Ticket).list({ where: { subject: 'Bed' }, with: ['labels'] }),
+    ).toMatchObject([{ orgId: 1, priority: 3, labels: [{ name: 'blue' }] }])
+    expect((await send('subject,Subject,orgId\na,b,1\n', '?check=true')).body.faults).toMatchObject(
+      [{ row: 1, path: 'subject' }],
+    )
+  })
+
   it('bounds what one row may cost', async () => {
     const quotes = `subject,orgId\n"${'""'.repeat(600_000)}",1\n`
     const commas = `subject,orgId\n${','.repeat(1_000_000)}\n`

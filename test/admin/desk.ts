@@ -105,7 +105,7 @@ export class Ticket {
     this.priority += 1
   }
 
-  @AdminAction({ label: 'Purge', bulk: true })
+  @AdminAction({ label: 'Purge', bulk: true, danger: true })
   @Secured('admin')
   async purge({ records }: ActionContext): Promise<void> {
     await records(Ticket).delete(this.id)
@@ -143,9 +143,10 @@ export class Plan {
 export class Contract {
   @Field('id') id!: number
   @Field('string', { pattern: '^[A-Z]+-[0-9]+$' }) code!: string
-  @Field('decimal', { scale: 2, min: '0' }) fee!: string
+  @Field('decimal', { scale: 2, min: '0', label: 'Yearly fee', help: 'In euros.' }) fee!: string
   @Field('datetime', { nullable: true, optional: true }) signedAt?: string | null
-  @Field('integer', { nullable: true, optional: true }) orgId?: number | null
+  @Field('integer', { nullable: true, optional: true, label: 'Organisation' })
+  orgId?: number | null
   @BelongsTo(() => Org) org!: Rel<Org | null>
   @Field('integer', { nullable: true, optional: true }) planId?: number | null
   @BelongsTo(() => Plan) plan!: Rel<Plan | null>

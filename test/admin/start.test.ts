@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import {
   Controller,
   Field,
+  Get,
   Module,
   NoAuth,
   Post,
@@ -12,6 +13,7 @@ import {
 } from 'filigree'
 import { Admin, admin, AdminAction } from 'filigree/admin'
 import { testApplication } from 'filigree/testing'
+import { contrast, parseColour, themeCss } from '../../src/modules/admin/theme.js'
 
 @Row()
 class Item {
@@ -89,6 +91,86 @@ describe('the admin page', () => {
     expect(await faultsOf({ login: { path: '/login', signOut: '/bare' } })).toBe('')
   })
 
+  it('has the title, the logo and the colour of the application', async () => {
+    const whole = { path: '/admin', roles: 'admin', records: [Item], login: { path: '/login' } }
+    const branding = { title: 'Desk "<One>"', logo: '/logo.svg', colour: '#fd0' }
+    @Module({ controllers: [Login], imports: [admin({ ...whole, ...branding })] })
+    class App {}
+    await using app = await testApplication(App, { basePath: '/desk' })
+    const { text } = await app.anonymous.get('/desk/admin')
+    expect(text).toContain('<title>Desk &#34;&#60;One&#62;&#34;</title>')
+    expect(text).toContain('data-title="Desk &#34;&#60;One&#62;&#34;"')
+    expect(text).toContain('data-logo="/desk/logo.svg"')
+    expect(text).toContain('<link rel="icon" href="/desk/logo.svg">')
+    expect(text).toContain('<link rel="stylesheet" href="/desk/admin/assets/theme.css">')
+    const theme = await app.anonymous.get('/desk/admin/assets/theme.css')
+    expect(theme.headers['content-type']).toBe('text/css; charset=utf-8')
+    expect(theme.text).toMatch(/--accent: light-dark\(#[\da-f]{6}, #[\da-f]{6}\);/)
+  })
+
+  it.each(['#000', '#fff', '#ffdd00', '#0b6470', '#ff00ff', '#00ff00', '#888888', '#1a1d20'])(
+    'makes %s readable in light and in dark',
+    (colour) => {
+      const css = themeCss(parseColour(colour)!)
+      const pair = (name: string) =>
+        new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`).exec(css)!.slice(1)
+      const [accents, tints, grounds] = [pair('accent'), pair('tint'), pair('on-accent')]
+      for (const [index, card] of ['#ffffff', '#1a1d20'].entries()) {
+        const accent = parseColour(accents[index])!
+        for (const other of [card, tints[index], grounds[index]])
+          expect(contrast(accent, parseColour(other)!)).toBeGreaterThanOrEqual(4.5)
+      }
+    },
+  )
+
+  it('says whether a visitor may be signed in, and has an icon', async () => {
+    const whole = { path: '/admin', roles: 'admin', records: [Item], login: { path: '/login' } }
+    @Module({ controllers: [Login], imports: [admin(whole)] })
+    class App {}
+    await using app = await testApplication(App, {})
+    const first = await app.anonymous.get('/admin')
+    expect(first.text).not.toContain('data-may-be-signed-in')
+    const cookie = { headers: { cookie: 'app_token=x' } }
+    expect((await app.anonymous.get('/admin', cookie)).text).toContain('data-may-be-signed-in')
+    const icon = await app.anonymous.get('/admin/assets/icon.svg')
+    expect(icon.headers['content-type']).toBe('image/svg+xml')
+    expect((await app.anonymous.get('/admin/assets/theme.css')).status).toBe(404)
+  })
+
+  it('offers the sign-ins by passkey and by provider that the application has', async () => {
+    const whole = { path: '/admin', roles: 'admin', records: [Item] }
+    @Controller('/signin/google')
+    class Provider {
+      @Get('/') @NoAuth begin(): object {
+        return {}
+      }
+      @Get('/callback') @NoAuth callback(): object {
+        return {}
+      }
+    }
+    @Controller('/passkeys')
+    class Passkeys {
+      @Post('/signin/options') @NoAuth options(): object {
+        return {}
+      }
+    }
+    const controllers = [Login, Provider, Passkeys]
+    @Module({ controllers, imports: [admin({ ...whole, login: { path: '/login' } })] })
+    class App {}
+    await using app = await testApplication(App, { basePath: '/desk' })
+    expect((await app.anonymous.get('/desk/admin/api/login')).body).toMatchObject({
+      prefix: '/desk',
+      providers: ['google'],
+      passkeys: true,
+    })
+    const login = { path: '/login', buttons: false }
+    @Module({ controllers, imports: [admin({ ...whole, login })] })
+    class Plain {}
+    await using plain = await testApplication(Plain)
+    const { body } = await plain.anonymous.get('/admin/api/login')
+    expect(Object.keys(body as object)).toEqual(['path', 'method', 'fields', 'signOut'])
+  })
+
   it('names its addresses behind the prefix of the application', async () => {
     const whole = { path: '/admin', roles: 'admin', records: [Item] }
     const login = { path: '/login', signOut: '/bare' }
@@ -131,6 +213,12 @@ describe('the admin page', () => {
     [{ login: { path: '/signin' } }, 'no route POST /signin'],
     [{ login: { path: '/bare' } }, 'but its route does not describe a body'],
     [{ login: { path: '/login', signOut: '/out' } }, 'no route POST /out'],
+    [{ login: { path: '/login', buttons: 'no' } }, 'login.buttons cannot be used'],
+    [{ title: '' }, 'title cannot be used'],
+    [{ logo: 'https://elsewhere.example/logo.svg' }, 'logo cannot be used'],
+    [{ logo: '/logo.svg" onload="x' }, 'logo cannot be used'],
+    [{ colour: 'red' }, 'colour cannot be used'],
+    [{ colour: '#12345;}' }, 'colour cannot be used'],
     [{ records: [decorated({ title: 'nam' })] }, 'title names "nam"'],
     [{ records: [decorated({ title: 'secret' })] }, 'title names "secret"'],
     [{ records: [decorated({ list: ['name', 'org'] })] }, 'list names "org"'],
@@ -144,6 +232,7 @@ describe('the admin page', () => {
     [{ records: [acting(undefined)] }, 'has no options'],
     [{ records: [acting({ label: 'A' }, { label: 'A' })] }, 'another action is called "A"'],
     [{ records: [acting({ label: 'A', bulk: 1 })] }, 'bulk is neither'],
+    [{ records: [acting({ label: 'A', danger: 'yes' })] }, 'danger is neither'],
     [{ records: [acting({ label: 'A', body: {} })] }, 'body is not a class'],
   ])('refuses %j: %s', async (options, told) => {
     expect(await faultsOf(options)).toContain(told)

@@ -16,7 +16,9 @@ import {
 } from '../../index.js'
 import { readAdmin, type ActionContext } from './declare.js'
 import { addEntry } from './change-history.js'
+import type { ChangeSummary } from './change-summary.js'
 import {
+  eventLoopTurn,
   notFound,
   type Row,
   type PageRecord,
@@ -56,26 +58,48 @@ export async function removeRow(
   return null
 }
 
-/** @throws {HttpError} 404 if a row does not exist for the caller. Other errors name the key of the row. */
+/** Rows between two turns of the event loop. */
+const rowsPerTurn = 20
+
+/** How a change treats its rows. */
+export interface ManyOptions {
+  /** Collects what changes. */
+  readonly summary?: ChangeSummary | undefined
+  /** Leaves out rows that do not exist for the caller, instead of failing. */
+  readonly skipsMissing: boolean
+}
+
+/**
+ * @param values undefined to delete the rows
+ * @returns the number of changed rows
+ * @throws {HttpError} 404 if a row does not exist for the caller. Other errors name the key of the row.
+ */
 export async function changeMany(
   { records }: PageRecord,
   ids: readonly string[],
   values: Row | undefined,
+  { summary, skipsMissing }: ManyOptions,
 ): Promise<number> {
   requireAny(await records.rights(), values === undefined ? 'delete' : 'update')
-  for (const id of ids) if ((await records.find(id)) === null) throw notFound()
+  const rows = new Map<string, object>()
   for (const id of ids) {
+    const row = await records.find(id)
+    if (row !== null) rows.set(id, row)
+    else if (!skipsMissing) throw notFound()
+    if (rows.size % rowsPerTurn === 0) await eventLoopTurn()
+  }
+  let count = 0
+  for (const [id, before] of rows) {
+    if (++count % rowsPerTurn === 0) await eventLoopTurn()
     try {
-      const isDone =
-        values === undefined
-          ? await records.delete(id)
-          : (await records.update(id, { ...values })) !== null
-      if (!isDone) throw notFound()
+      const after = values === undefined ? null : await records.update(id, { ...values })
+      if (values === undefined ? !(await records.delete(id)) : after === null) throw notFound()
+      summary?.add(before, after)
     } catch (error) {
       throw withRowKey(error, id)
     }
   }
-  return ids.length
+  return rows.size
 }
 
 /** A method with `@AdminAction`. */
@@ -91,7 +115,9 @@ export async function runAction(
     ids,
     body,
     request,
-  }: {
+    summary,
+    skipsMissing,
+  }: ManyOptions & {
     readonly name: string
     readonly ids: readonly string[]
     readonly body: unknown
@@ -119,8 +145,12 @@ export async function runAction(
     body: input,
     get: (token) => records.get(token),
   }
+  let count = 0
   for (const id of ids) {
-    if ((await records.find(id, { lock: true })) === null) throw notFound()
+    if (count % rowsPerTurn === 0) await eventLoopTurn()
+    const visible = await records.find(id, { lock: true })
+    if (visible === null && skipsMissing) continue
+    if (visible === null) throw notFound()
     // Actions run with the program's rights, so they get all fields of the row.
     const row = (await database.records(type).find(id)) as Row | null
     if (row === null) throw notFound()
@@ -134,8 +164,10 @@ export async function runAction(
     }
     if (readAdmin(type).history === true)
       await addEntry(row, context, { kind: 'action', action: action.label, changes: [] })
+    summary?.add(visible, await records.find(id))
+    count++
   }
-  return ids.length
+  return count
 }
 
 /** Adds the key of the row to an error. */

@@ -37,6 +37,8 @@ export function readCell(text: string): string {
 export interface Line {
   readonly row: number
   readonly cells: readonly Cell[]
+  /** The position in the file after the row. */
+  readonly end: number
 }
 
 /** A syntax error in a row. Rows are counted from 1. */
@@ -96,7 +98,7 @@ export function* readLines(file: string): Generator<Line, void> {
     }
     const [first] = cells
     if (cells.length > 1 || first?.quoted === true || first?.text.trim() !== '')
-      yield { row, cells }
+      yield { row, cells, end: at }
   }
 }
 

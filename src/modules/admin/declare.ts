@@ -33,6 +33,8 @@ export interface AdminActionOptions {
   bulk?: boolean
   /** The class that describes the form of the action. */
   body?: Class
+  /** Whether the action destroys something. Its button is red, and it asks before it runs. Default false. */
+  danger?: boolean
 }
 
 /** The argument of a method with `@AdminAction`. `this` is the row. Changes of the row are stored. */

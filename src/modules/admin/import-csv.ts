@@ -9,7 +9,9 @@ import {
 } from '../../index.js'
 import { CsvError, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
 import { linkedKeys, readKeys, linkColumnsOf, type LinkColumn } from './export-csv.js'
-import { toJson, requireAny, type Row, type PageRecord } from './page-records.js'
+import { eventLoopTurn, toJson, requireAny, type Row, type PageRecord } from './page-records.js'
+import type { Progress } from './progress-lines.js'
+import { labelsByName } from './schema.js'
 
 /** The import stops after this many errors. */
 const maxErrors = 50
@@ -39,11 +41,16 @@ export interface RowWriter {
 /** Maximum rows of a batch. A check holds its locks until the batch is rolled back, after about 20 ms. */
 const maxBatchRows = 50
 
-/** Writes all rows of a file. A row with a key is updated, one without is created. The caller rolls back if there are errors. */
+/**
+ * Writes all rows of a file. A row with a key is updated, one without is created. The caller rolls back if there are errors.
+ *
+ * @param report called after each batch; the import ends if it throws
+ */
 export async function importCsv(
   pageRecord: PageRecord,
   file: Buffer,
   writer: RowWriter,
+  report: (progress: Progress) => void = () => undefined,
 ): Promise<ImportResult> {
   const errors: RowError[] = []
   let rows = 0
@@ -51,7 +58,8 @@ export async function importCsv(
   requireAny(rights, 'create', 'update')
   const unique = new UniqueValues(rights)
   try {
-    const lines = readLines(decode(file))
+    const text = decode(file)
+    const lines = readLines(text)
     const names = lines.next()
     if (names.done === true) return { rows, errors: [emptyFile] }
     const columns = readColumns(rights, names.value.cells, errors)
@@ -79,6 +87,7 @@ export async function importCsv(
         }
       })
       unique.commitBatch()
+      report({ rows, share: (batch.at(-1)?.end ?? 0) / text.length })
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
@@ -88,10 +97,6 @@ export async function importCsv(
 }
 
 const emptyFile: RowError = { row: 1, path: '', message: 'The file is empty.' }
-
-function eventLoopTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
 
 /** The rows of the next batch, as many as fit into one slice of the event loop. */
 function takeBatch(lines: Generator<Line, void>): Line[] {
@@ -186,10 +191,14 @@ function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowEr
       column,
     ]),
   )
+  const namesByLabel = toNamesByLabel(rights)
   const usedNames = new Set<string>()
   const columns: Column[] = []
   for (const { text } of cells) {
-    const name = text.trim()
+    const heading = text.trim()
+    const name = columnsByName.has(heading)
+      ? heading
+      : (namesByLabel.get(heading.toLowerCase()) ?? heading)
     const field = columnsByName.get(name)
     if (field === undefined || usedNames.has(name)) {
       const message = usedNames.has(name)
@@ -208,6 +217,19 @@ function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowEr
     columns.push({ ...field, use })
   }
   return columns
+}
+
+/** Columns may be headed by the labels of the page. A label of several fields names none. */
+function toNamesByLabel(rights: RecordRights): Map<string, string> {
+  const names = new Map<string, string>()
+  const ambiguous = new Set<string>()
+  for (const [name, label] of labelsByName(rights)) {
+    const key = label.toLowerCase()
+    if (names.has(key)) ambiguous.add(key)
+    names.set(key, name)
+  }
+  for (const key of ambiguous) names.delete(key)
+  return names
 }
 
 /** The parsed cells of a row. */

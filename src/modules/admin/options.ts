@@ -7,6 +7,7 @@ import {
   type RecordDescription,
 } from '../../index.js'
 import { AdminAction, readAdmin, type Class } from './declare.js'
+import { parseColour } from './theme.js'
 
 /** A class of a record, or a thunk of one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
@@ -16,6 +17,8 @@ export interface LoginOptions {
   path: string
   /** The application's sign-out: a POST route. Default: a route of the page that revokes the token and ends the session. */
   signOut?: string
+  /** Buttons for the sign-in by `passkeys()` and by providers of `oidc()`, if the application has them. Default true. */
+  buttons?: boolean
 }
 
 export interface AdminOptions {
@@ -31,23 +34,36 @@ export interface AdminOptions {
    * `sub`. `sub` holds the key of the row, or the value of the field given here: `[User, 'email']`.
    */
   people?: ClassReference | readonly [ClassReference, string]
+  /** The name of the page, in the header and in the browser's tab. Default `Admin`. */
+  title?: string
+  /** The path of an image of the application, `'/logo.svg'`, for the header, the sign-in and the browser's tab. */
+  logo?: string
+  /** The colour of links and buttons, `'#0b6470'`. It is made darker or lighter where text would not be readable. */
+  colour?: string
 }
 
 const names: Readonly<Record<keyof AdminOptions, true>> = {
+  colour: true,
   login: true,
+  logo: true,
   path: true,
   people: true,
   records: true,
   roles: true,
+  title: true,
 }
-const loginNames: Readonly<Record<keyof LoginOptions, true>> = { path: true, signOut: true }
+const loginNames: Readonly<Record<keyof LoginOptions, true>> = {
+  buttons: true,
+  path: true,
+  signOut: true,
+}
 const recordNames = ['title', 'list', 'group', 'help', 'history']
-const actionNames = ['label', 'bulk', 'body']
+const actionNames = ['label', 'bulk', 'body', 'danger']
 
 export function findProblems(input: AdminOptions): Problem[] {
   const options = input as Readonly<Partial<Record<keyof AdminOptions, unknown>>>
   const problems = rejectUnknownOptions(input, Object.keys(names), 'admin')
-  const { path, roles, records, login } = options
+  const { path, roles, records, login, title, logo, colour } = options
   const refuse = (option: string, fix: string): void => {
     problems.push(invalid(`admin: ${option} cannot be used.`, fix))
   }
@@ -61,11 +77,19 @@ export function findProblems(input: AdminOptions): Problem[] {
     refuse('login', "Write the application's sign-in: { path: '/login' }.")
   else {
     problems.push(...rejectUnknownOptions(login, Object.keys(loginNames), 'admin login'))
-    const { path: at, signOut } = login as Partial<LoginOptions>
+    const { path: at, signOut, buttons } = login as Partial<LoginOptions>
+    if (buttons !== undefined && typeof buttons !== 'boolean')
+      refuse('login.buttons', 'Write true or false.')
     if (!isPath(at)) refuse('login.path', "Write the application's sign-in: { path: '/login' }.")
     if (signOut !== undefined && !isPath(signOut))
       refuse('login.signOut', "Write the application's sign-out: '/signout'.")
   }
+  if (title !== undefined && (typeof title !== 'string' || title === ''))
+    refuse('title', "Write the name of the page: 'Help desk'.")
+  if (logo !== undefined && !isPath(logo))
+    refuse('logo', "Write the path of an image of the application: '/logo.svg'.")
+  if (colour !== undefined && parseColour(colour) === undefined)
+    refuse('colour', "Write a colour as #RRGGBB: '#0b6470'.")
   return problems
 }
 
@@ -209,14 +233,17 @@ function findActionProblems(type: Class): Problem[] {
     if (typeof value !== 'object' || value === null)
       return [invalid(`${where} has no options.`, "Write @AdminAction({ label: 'Close' }).")]
     const problems = rejectUnknownOptions(value, actionNames, where)
-    const { label, bulk, body } = value as Readonly<Record<string, unknown>>
+    const { label, bulk, body, danger } = value as Readonly<Record<string, unknown>>
     if (typeof label !== 'string' || label === '')
       problems.push(invalid(`${where}: label is not a text.`, "Write label: 'Close'."))
     else if (labels.has(label))
       problems.push(invalid(`${where}: another action is called "${label}".`, 'Rename one.'))
     else labels.add(label)
-    if (bulk !== undefined && typeof bulk !== 'boolean')
-      problems.push(invalid(`${where}: bulk is neither true nor false.`, 'Write true or false.'))
+    for (const [option, flag] of Object.entries({ bulk, danger }))
+      if (flag !== undefined && typeof flag !== 'boolean')
+        problems.push(
+          invalid(`${where}: ${option} is neither true nor false.`, 'Write true or false.'),
+        )
     if (body !== undefined && !isClass(body))
       problems.push(invalid(`${where}: body is not a class.`, 'Write a class with @Field.'))
     return problems

@@ -89,6 +89,11 @@ export function toJson(row: object): Row {
   return JSON.parse(JSON.stringify(row)) as Row
 }
 
+/** Lets other requests run. SQLite answers in the same turn of the event loop, so many statements in a row would block it. */
+export function eventLoopTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
 export function notFound(): HttpError {
   return new HttpError(404, undefined, {
     reason: 'the row does not exist, or `rows` hides it from the caller',

@@ -32,17 +32,20 @@ import {
   type Reply,
 } from '../../index.js'
 import type { AdminOptions, LoginOptions } from './options.js'
+import { acceptsGzip, compress } from './gzip.js'
+import { parseColour, themeCss } from './theme.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
 /** Serves the page. It contains no data, so it is public. */
-export function pageController({ path, login }: AdminOptions): ControllerClass {
+export function pageController(options: AdminOptions): ControllerClass {
+  const { path, login } = options
   @Controller(path)
   @Undocumented
   @NoAuth
   class AdminPage {
     static readonly inject = [Routes]
-    readonly #assets = new Assets()
+    readonly #assets = new Assets(options)
     #login: object | undefined
 
     constructor(private readonly routes: Routes) {}
@@ -53,13 +56,13 @@ export function pageController({ path, login }: AdminOptions): ControllerClass {
 
     @Get('/')
     show(request: HttpRequest): Reply {
-      return showPage(baseOf(request, path))
+      return showPage(baseOf(request, path), options, request)
     }
 
     @Get('/<rest:path>')
     view(rest: string, request: HttpRequest): Reply {
       if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
-      return showPage(baseOf(request, path))
+      return showPage(baseOf(request, path), options, request)
     }
 
     @Get('/assets/<name>')
@@ -110,11 +113,34 @@ const policy = [
 ].join('; ')
 
 /** @param base the page's path, including the application's prefix */
-function showPage(base: string): Reply<string> {
+function showPage(
+  base: string,
+  { path, title = 'Admin', logo, colour }: AdminOptions,
+  { headers }: HttpRequest,
+): Reply<string> {
   const at = escape(base)
+  const prefix = base.slice(0, -path.length)
+  const image = logo === undefined ? undefined : escape(prefix + logo)
+  // Without a cookie, the page opens the sign-in and sends no request that would fail.
+  const mayBeSignedIn = headers.cookie !== undefined || headers.authorization !== undefined
+  const head = [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    `<title>${escape(title)}</title>`,
+    `<link rel="icon" href="${image ?? `${at}/assets/icon.svg`}">`,
+    `<link rel="stylesheet" href="${at}/assets/admin.css">`,
+    ...(colour === undefined ? [] : [`<link rel="stylesheet" href="${at}/assets/theme.css">`]),
+    `<script type="module" src="${at}/assets/admin.js"></script>`,
+  ]
+  const data = [
+    `data-path="${at}" data-title="${escape(title)}"`,
+    ...(image === undefined ? [] : [`data-logo="${image}"`]),
+    ...(mayBeSignedIn ? ['data-may-be-signed-in=""'] : []),
+  ]
   const text = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Admin</title><link rel="stylesheet" href="${at}/assets/admin.css"><script type="module" src="${at}/assets/admin.js"></script></head>
-<body data-path="${at}"><noscript>This page needs JavaScript.</noscript></body></html>
+<html lang="en"><head>${head.join('')}</head>
+<body ${data.join(' ')}><noscript>This page needs JavaScript.</noscript></body></html>
 `
   return (
     html(text)
@@ -134,41 +160,69 @@ function escape(text: string): string {
 const types = {
   'admin.js': 'text/javascript; charset=utf-8',
   'admin.css': 'text/css; charset=utf-8',
+  'theme.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
 } as const
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M16 4a12 12 0 1 1-12 12V7q0-3 3-3z" fill="none" stroke="#158291" stroke-width="6"/></svg>
+`
 
 type AssetName = keyof typeof types
 
 interface Asset {
   readonly text: string
+  readonly packed: Buffer
   readonly tag: string
 }
 
 class Assets {
+  constructor(private readonly options: AdminOptions) {}
+
   #files: Promise<ReadonlyMap<string, Asset>> | undefined
 
   /** @throws {HttpError} 404 for other names */
-  async show(name: string, { headers }: HttpRequest): Promise<Reply> {
+  async show(name: string, request: HttpRequest): Promise<Reply> {
     const asset = Object.hasOwn(types, name) ? (await this.#all()).get(name) : undefined
     if (asset === undefined) throw new HttpError(404)
-    const { text, tag } = asset
-    const isCurrent = matchesEntityTag(headers['if-none-match'], tag)
-    const response = isCurrent ? reply(null, 304) : reply(text).type(types[name as AssetName])
+    const isPacked = acceptsGzip(request)
+    // A strong tag stands for exactly one body.
+    const tag = isPacked ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
+    const isCurrent = matchesEntityTag(request.headers['if-none-match'], tag)
+    const response = isCurrent
+      ? reply(null, 304)
+      : isPacked
+        ? reply(asset.packed)
+            .header('Content-Encoding', 'gzip')
+            .type(types[name as AssetName])
+        : reply(asset.text).type(types[name as AssetName])
     return response
       .header('ETag', tag)
+      .header('Vary', 'Accept-Encoding')
       .header('Cache-Control', 'no-cache')
       .header('X-Content-Type-Options', 'nosniff')
   }
 
   #all(): Promise<ReadonlyMap<string, Asset>> {
-    this.#files ??= readFiles().catch((error: unknown) => {
+    this.#files ??= this.#read().catch((error: unknown) => {
       this.#files = undefined
       throw error
     })
     return this.#files
   }
+
+  async #read(): Promise<ReadonlyMap<string, Asset>> {
+    const files = new Map([...(await readFiles()), ['icon.svg', icon]])
+    const colour = parseColour(this.options.colour)
+    if (colour !== undefined) files.set('theme.css', themeCss(colour))
+    const assets = [...files].map(async ([name, text]): Promise<[string, Asset]> => [
+      name,
+      { text, packed: await compress(text), tag: entityTag(text) },
+    ])
+    return new Map(await Promise.all(assets))
+  }
 }
 
-async function readFiles(): Promise<ReadonlyMap<string, Asset>> {
+async function readFiles(): Promise<[name: string, text: string][]> {
   const source = fileURLToPath(new URL('../../../client/admin/build.mjs', import.meta.url))
   if (!import.meta.url.endsWith('.ts') || !existsSync(source)) {
     return readFolder(fileURLToPath(new URL('../admin/', import.meta.url)))
@@ -183,12 +237,13 @@ async function readFiles(): Promise<ReadonlyMap<string, Asset>> {
   }
 }
 
-async function readFolder(folder: string): Promise<ReadonlyMap<string, Asset>> {
-  const files = Object.keys(types).map(async (name): Promise<[string, Asset]> => {
-    const text = await readFile(join(folder, name), 'utf8')
-    return [name, { text, tag: entityTag(text) }]
-  })
-  return new Map(await Promise.all(files))
+function readFolder(folder: string): Promise<[name: string, text: string][]> {
+  return Promise.all(
+    ['admin.js', 'admin.css'].map(async (name) => [
+      name,
+      await readFile(join(folder, name), 'utf8'),
+    ]),
+  )
 }
 
 /** The page's path in this request, including the application's base path. */
@@ -219,7 +274,11 @@ interface Schema {
  * @param signOutPath the path of the page's own sign-out
  * @throws {DeclarationError} if the application has no such route, or its body has no fields for a form
  */
-function describeLogin({ path, signOut }: LoginOptions, signOutPath: string, routes: Routes): Json {
+function describeLogin(
+  { path, signOut, buttons = true }: LoginOptions,
+  signOutPath: string,
+  routes: Routes,
+): Json {
   const prefix = prefixOf(signOutPath, routes)
   const login = findPost(routes, prefix, 'login.path', path)
   if (signOut !== undefined) findPost(routes, prefix, 'login.signOut', signOut)
@@ -237,7 +296,24 @@ function describeLogin({ path, signOut }: LoginOptions, signOutPath: string, rou
       `admin: login.path is ${path}, but its route does not describe a body.`,
       'Give the route the class of its body: @Post({ body: Credentials }).',
     )
-  return { path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? signOutPath) }
+  return {
+    ...{ path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? signOutPath) },
+    ...(buttons ? describeOtherSignIns(prefix, routes) : {}),
+  }
+}
+
+/** The sign-ins of `oidc()` and `passkeys()`, which have fixed paths. */
+function describeOtherSignIns(prefix: string, { all }: Routes): Json {
+  const paths = new Set(all.map(({ method, path }) => `${method} ${path.replace(/\/+$/, '')}`))
+  const start = `GET ${prefix}/signin/`
+  const providers = [...paths].flatMap((path) => {
+    const name = path.startsWith(start) ? path.slice(start.length) : ''
+    return /^[\w-]+$/.test(name) && paths.has(`${path}/callback`) ? [name] : []
+  })
+  return {
+    ...(providers.length > 0 && { prefix, providers: providers.sort() }),
+    ...(paths.has(`POST ${prefix}/passkeys/signin/options`) && { prefix, passkeys: true }),
+  }
 }
 
 /** The application's prefix. A second admin page may have a longer path, so the shortest match counts. */

@@ -1,6 +1,4 @@
 /** The JSON and CSV routes of the admin page, `{path}/api`. See docs/maintainers/admin.md, Addresses. */
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import {
   ApplicationState,
   Controller,
@@ -18,10 +16,13 @@ import {
   type ModuleOptions,
   type Reply,
 } from '../../index.js'
-import { runAction, changeMany, maxRows, removeRow, saveRow } from './changes.js'
+import { runAction, changeMany, maxRows, removeRow, saveRow, type ManyOptions } from './changes.js'
+import { ChangeSummary } from './change-summary.js'
 import { entryKinds } from './change-history.js'
 import { importCsv, type ImportResult } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
+import { acceptsGzip, compress } from './gzip.js'
+import { progressLines, type Progress } from './progress-lines.js'
 import type { Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
@@ -44,10 +45,16 @@ class ChangedRows {
   @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
   @Field('json', { optional: true }) values?: unknown
   @Field('boolean', { optional: true }) remove?: boolean
+  /** Returns what would change, and rolls it back. */
+  @Field('boolean', { default: false }) preview!: boolean
+  /** Leaves out rows that do not exist for the caller. Otherwise one such row fails the request. */
+  @Field('boolean', { default: false }) skipMissing!: boolean
 }
 
 class RunAction {
   @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
+  @Field('boolean', { default: false }) preview!: boolean
+  @Field('boolean', { default: false }) skipMissing!: boolean
   @Field('json', { optional: true, nullable: true }) body?: unknown
 }
 
@@ -120,7 +127,39 @@ export function dataController(
       if (remove === (values !== undefined))
         throw new HttpError(400, 'Send either values or remove: true.')
       const changes = remove ? undefined : toObject(values, 'values')
-      return { count: await changeMany(pageRecord, toIds(pageRecord, ids), changes) }
+      const rows = toIds(pageRecord, ids)
+      return this.#runOrPreview(pageRecord, body, (options) =>
+        changeMany(pageRecord, rows, changes, options),
+      )
+    }
+
+    /** A preview runs the change in a transaction of its own, and rolls it back. */
+    async #runOrPreview(
+      { records }: PageRecord,
+      { preview, skipMissing }: Pick<ChangedRows, 'preview' | 'skipMissing'>,
+      run: (options: ManyOptions) => Promise<number>,
+    ): Promise<object> {
+      if (!preview) return { count: await run({ skipsMissing: skipMissing }) }
+      const rights = await records.rights()
+      return this.#rollBack(async () => {
+        const summary = new ChangeSummary(rights, this.database)
+        const count = await run({ summary, skipsMissing: skipMissing })
+        return { count, ...summary.toJSON() }
+      })
+    }
+
+    /** Runs work in a transaction and rolls it back. @returns the result of the work */
+    async #rollBack<T>(work: () => Promise<T>): Promise<T> {
+      let result: { readonly value: T } | undefined
+      const transaction = this.database.transaction(async () => {
+        result = { value: await work() }
+        throw new RolledBack()
+      })
+      await transaction.catch((error: unknown) => {
+        if (!(error instanceof RolledBack)) throw error
+      })
+      if (result === undefined) throw new Error('The transaction was rolled back before its work.')
+      return result.value
     }
 
     @Get('/csv/<record>')
@@ -145,13 +184,35 @@ export function dataController(
       if (!/^text\/csv\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
         throw new HttpError(415, 'Send text/csv.', { headers: { accept: 'text/csv' } })
       const pageRecord = this.#records.find(record, request)
-      if (query.check === 'true') return reply(await this.#checkCsv(pageRecord, rawBody))
+      const isCheck = query.check === 'true'
+      if (query.progress === 'true') {
+        const lines = progressLines((report) =>
+          isCheck
+            ? this.#checkCsv(pageRecord, rawBody, report)
+            : this.#writeCsv(pageRecord, rawBody, report),
+        )
+        return reply(lines)
+          .type('application/x-ndjson; charset=utf-8')
+          .header('X-Content-Type-Options', 'nosniff')
+      }
+      if (isCheck) return reply(await this.#checkCsv(pageRecord, rawBody))
+      const result = await this.#writeCsv(pageRecord, rawBody)
+      return 'count' in result ? reply(result) : reply(result, 400)
+    }
+
+    /** Writes all rows in one transaction. @returns `{ count }`, or the errors of the file if nothing was written */
+    async #writeCsv(
+      pageRecord: PageRecord,
+      file: Buffer,
+      report?: (progress: Progress) => void,
+    ): Promise<object> {
       const { database } = this
       const write = async (): Promise<ImportResult> => {
-        const imported = await importCsv(pageRecord, rawBody, {
-          batch: (work) => work(),
-          row: (work) => database.transaction(work),
-        })
+        const writer = {
+          batch: (work: () => Promise<void>) => work(),
+          row: <R>(work: () => Promise<R>) => database.transaction(work),
+        }
+        const imported = await importCsv(pageRecord, file, writer, report)
         if (imported.errors.length > 0) throw new RolledBack(imported)
         return imported
       }
@@ -159,32 +220,30 @@ export function dataController(
         if (error instanceof RolledBack && error.imported !== undefined) return error.imported
         throw error
       })
-      if (errors.length === 0) return reply({ count: rows })
-      const error = `The file has errors. Nothing was written.`
-      return reply({ error, code: 'VALIDATION', faults: errors }, 400)
+      if (errors.length === 0) return { count: rows }
+      const error = 'The file has errors. Nothing was written.'
+      return { error, code: 'VALIDATION', faults: errors }
     }
 
     /**
      * Writes the rows in small transactions and rolls each one back. This finds the same errors as an import, and other writers wait
      * for one batch at most.
      */
-    async #checkCsv(pageRecord: PageRecord, file: Buffer): Promise<object> {
-      const { database } = this
+    async #checkCsv(
+      pageRecord: PageRecord,
+      file: Buffer,
+      report?: (progress: Progress) => void,
+    ): Promise<object> {
       let milliseconds = 0
-      const { rows, errors } = await importCsv(pageRecord, file, {
-        batch: async (work) => {
+      const writer = {
+        batch: async (work: () => Promise<void>) => {
           const start = performance.now()
-          const rolledBack = database.transaction(async () => {
-            await work()
-            throw new RolledBack()
-          })
-          await rolledBack.catch((error: unknown) => {
-            if (!(error instanceof RolledBack)) throw error
-          })
+          await this.#rollBack(work)
           milliseconds += performance.now() - start
         },
-        row: (work) => database.transaction(work),
-      })
+        row: <R>(work: () => Promise<R>) => this.database.transaction(work),
+      }
+      const { rows, errors } = await importCsv(pageRecord, file, writer, report)
       return { rows, faults: errors, seconds: Math.ceil(milliseconds / 1000) }
     }
 
@@ -225,7 +284,9 @@ export function dataController(
     ): Promise<object> {
       const pageRecord = this.#records.find(record, request)
       const task = { name: action, ids: toIds(pageRecord, body.ids), body: body.body, request }
-      return { count: await runAction(this.#records, pageRecord, task) }
+      return this.#runOrPreview(pageRecord, body, (options) =>
+        runAction(this.#records, pageRecord, { ...task, ...options }),
+      )
     }
   }
   return AdminData
@@ -242,15 +303,10 @@ function readHistoryQuery({ query: { after, kind } }: HttpRequest): HistoryQuery
   return { after: position, kind: knownKind }
 }
 
-const compress = promisify(gzip)
-
 /** Compresses the schema. It is the largest response of the page and shrinks to a tenth. */
-async function gzipped(schema: object, { headers }: HttpRequest): Promise<Reply> {
+async function gzipped(schema: object, request: HttpRequest): Promise<Reply> {
   const text = JSON.stringify(schema)
-  const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
-    headers['accept-encoding'] ?? '',
-  )
-  const response = acceptsGzip
+  const response = acceptsGzip(request)
     ? reply(await compress(text)).header('Content-Encoding', 'gzip')
     : reply(text)
   return response

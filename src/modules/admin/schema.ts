@@ -52,6 +52,7 @@ export function describeForPage(
       const field = fields.find((one) => one.name === by)
       return withoutEmpty({
         name,
+        label: kind === 'belongsTo' ? field?.rules.label : undefined,
         kind: kinds[kind],
         to: target.name,
         by,
@@ -62,11 +63,12 @@ export function describeForPage(
     }),
     actions: [...AdminAction.read(type)]
       .filter(([name]) => mayCall.has(name))
-      .map(([name, [{ label, bulk, body }]]) =>
+      .map(([name, [{ label, bulk, body, danger }]]) =>
         withoutEmpty({
           name,
           label,
           bulk: bulk === true,
+          danger: danger === true,
           fields:
             body && describeFields(body).map((field) => withoutEmpty(describeField(field, 1))),
         }),
@@ -127,10 +129,11 @@ const kinds = { belongsTo: 'one', hasMany: 'many', manyToMany: 'ties' } as const
 
 function describeField(field: FieldDescription, depth: number): Json {
   const { name, kind, list, required, nullable, writable, rules, nested } = field
-  const { oneOf, min, max, minLength, maxLength, pattern, description } = rules
+  const { oneOf, min, max, minLength, maxLength, pattern, label, description } = rules
   const { default: defaultValue } = rules
   return {
     name,
+    label,
     kind,
     list,
     required,
@@ -147,7 +150,7 @@ function describeField(field: FieldDescription, depth: number): Json {
       nested === undefined || depth >= maxDepth
         ? undefined
         : describeFields(nested).map((one) => withoutEmpty(describeField(one, depth + 1))),
-    help: description,
+    help: rules.help ?? description,
   }
 }
 
@@ -161,8 +164,22 @@ function withoutEmpty(json: Json): Json {
   return Object.fromEntries(entries)
 }
 
+/** The labels of the fields and of the many-to-many relations, by the name of their property in a write. */
+export function labelsByName({ fields, relations }: RecordDescription): Map<string, string> {
+  const labels = new Map<string, string>()
+  for (const { name, rules } of fields) {
+    const relation = relations.find((one) => isToOne(one) && one.by === name)
+    labels.set(name, rules.label ?? toLabel(relation?.name ?? name))
+  }
+  for (const { name, ids } of relations) if (ids !== undefined) labels.set(ids, toLabel(name))
+  return labels
+}
+
 /** `createdAt` → `Created at` */
-function toLabel(name: string): string {
-  const label = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
+export function toLabel(name: string): string {
+  const label = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/_/g, ' ')
+    .toLowerCase()
   return label.charAt(0).toUpperCase() + label.slice(1)
 }

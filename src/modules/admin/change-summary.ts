@@ -1,0 +1,64 @@
+/** Summarises what a change of many rows does: `317 tickets: open → closed`. */
+import { isDeepStrictEqual } from 'node:util'
+import { clip, type Database, type RecordRights } from '../../index.js'
+import { toJson, type Row } from './page-records.js'
+
+/** The same change of a field in several rows. Without `from` and `to`, the values differ from row to row. */
+export interface ChangeGroup {
+  readonly field: string
+  readonly from?: unknown
+  readonly to?: unknown
+  readonly count: number
+}
+
+/** A field with more groups than this is summarised by its number of rows. */
+const maxGroups = 8
+
+export class ChangeSummary {
+  /** The fields that the caller may read, except the ones that every write changes. */
+  readonly #fields: readonly string[]
+  readonly #groups = new Map<string, { from: unknown; to: unknown; count: number }[]>()
+  #deleted = 0
+
+  constructor({ type, fields }: RecordRights, database: Database) {
+    const { key, version, updatedAt, deletedAt } = database.records(type).table
+    const automatic = new Set([key, version, updatedAt, deletedAt].map((one) => one?.property))
+    this.#fields = fields.map(({ name }) => name).filter((name) => !automatic.has(name))
+  }
+
+  /** @param after null if the row was deleted */
+  add(before: object, after: object | null): void {
+    if (after === null) {
+      this.#deleted++
+      return
+    }
+    const [from, to] = [toJson(before), toJson(after)]
+    for (const field of this.#fields) this.#addValue(field, from[field], to[field])
+  }
+
+  #addValue(field: string, before: unknown, after: unknown): void {
+    const [from, to] = [toShort(before), toShort(after)]
+    if (isDeepStrictEqual(before ?? null, after ?? null)) return
+    const groups = this.#groups.get(field) ?? []
+    this.#groups.set(field, groups)
+    const group = groups.find(
+      (one) => isDeepStrictEqual(one.from, from) && isDeepStrictEqual(one.to, to),
+    )
+    if (group !== undefined) group.count++
+    else groups.push({ from, to, count: 1 })
+  }
+
+  /** `deleted` is the number of rows that the change deletes. */
+  toJSON(): Row {
+    const changes = [...this.#groups].flatMap(([field, groups]): ChangeGroup[] =>
+      groups.length > maxGroups
+        ? [{ field, count: groups.reduce((sum, { count }) => sum + count, 0) }]
+        : groups.map((group) => ({ field, ...group })),
+    )
+    return { changes, deleted: this.#deleted }
+  }
+}
+
+function toShort(value: unknown): unknown {
+  return typeof value === 'string' ? clip(value) : (value ?? null)
+}
