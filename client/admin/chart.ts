@@ -1,6 +1,7 @@
 /** The view "Figures": a bar chart of counts and sums, and a table with the same numbers. */
 import { request, rowsOf } from './requests.js'
 import { el, listen, newId, replace, svg, showError } from './element.js'
+import { describeCondition } from './filter.js'
 import { replacePath, pathTo } from './navigation.js'
 import {
   labelOf,
@@ -15,7 +16,7 @@ import {
 } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { asText, toCount, toText, toLabel } from './format.js'
+import { asText, toCount, toText, toLabel, withCount } from './format.js'
 
 interface Bar {
   readonly name: string
@@ -99,39 +100,69 @@ export async function showChart(record: RecordInfo, query: URLSearchParams): Pro
     return { box, node: el('div', { class: 'field' }, el('label', { for: box.id }, label), box) }
   }
   const measure = select('Figure', measures, 'figure')
-  const group = select('By', groups, 'by')
+  const group = select('By', groups, 'groupBy')
+  // A name may occur several times: `status.in=open&status.in=closed`.
+  const filter = new URLSearchParams(query)
+  for (const name of ['figure', 'groupBy']) filter.delete(name)
+  const filtered = String(filter) === '' ? '' : `?${String(filter)}`
   const chartArea = el('div', { class: 'card' })
   let drawCount = 0
   const draw = async (): Promise<void> => {
     const drawNumber = ++drawCount
     const [kind = 'count', field] = measure.box.value.split(':')
     const by = group.box.value
+    const [byField = ''] = by.split(':')
+    const isTime = by.includes(':')
+    const order = isTime ? `-${byField}` : `-${resultName(kind, field)}`
     const params = {
       ...(field === undefined ? { count: true } : { [kind]: field }),
-      ...(by === '' ? {} : { groupBy: by, limit: 40 }),
-      ...(by.includes(':')
-        ? { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }
-        : by === ''
-          ? {}
-          : { orderBy: `-${resultName(kind, field)}` }),
+      ...(by === '' ? {} : { groupBy: by, limit: maxGroups, orderBy: order }),
+      ...(isTime ? { zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}),
     }
-    const { data } = await request<Row[]>('GET', `${rowsOf(record)}/aggregate`, {
-      params,
-      signal: view.signal,
-    })
-    const bars = await toBars(record, data, by.split(':')[0] ?? '', resultName(kind, field))
+    const path = `${rowsOf(record)}/aggregate${filtered}`
+    chartArea.setAttribute('aria-busy', 'true')
+    const [{ data }, total] = await Promise.all([
+      request<Row[]>('GET', path, { params, signal: view.signal }),
+      request<Row[]>('GET', path, { params: { count: true }, signal: view.signal }),
+    ])
+    const all = await toBars(record, data, byField, resultName(kind, field))
     if (drawNumber !== drawCount || !view.isOpen()) return
+    chartArea.removeAttribute('aria-busy')
+    replace(
+      view.aside,
+      el('p', { class: 'total' }, withCount(Number(total.data[0]?.count ?? 0), record)),
+    )
     const label = `${measure.box.selectedOptions[0]?.textContent ?? ''}${by === '' ? '' : `, by ${(group.box.selectedOptions[0]?.textContent ?? '').toLowerCase()}`}`
-    replace(chartArea, ...drawBars(label, bars))
+    // The latest times were requested. They are shown from left to right, the earliest first.
+    if (isTime) all.reverse()
+    const bars = isTime ? all.slice(-maxBars) : all.slice(0, maxBars)
+    replace(chartArea, ...drawBars(label, bars, all, isTime))
   }
   for (const { box } of [measure, group])
     listen(box, 'change', () => {
-      replacePath(
-        `${pathTo(record.path, 'figures')}?${String(new URLSearchParams({ measure: measure.box.value, by: group.box.value }))}`,
-      )
+      const choice = new URLSearchParams(filter)
+      choice.set('figure', measure.box.value)
+      choice.set('groupBy', group.box.value)
+      replacePath(`${pathTo(record.path, 'figures')}?${String(choice)}`)
       draw().catch(showError)
     })
-  view.show(el('div', { class: 'bar' }, measure.node, groups.length > 0 && group.node), chartArea)
+  const conditions = await Promise.all(
+    [...new Set(filter.keys())].map(async (name) => {
+      const value = filter.getAll(name).join(',')
+      return name === 'search' ? `Search: ${value}` : await describeCondition(record, name, value)
+    }),
+  )
+  if (!view.isOpen()) return
+  view.show(
+    el('div', { class: 'bar' }, measure.node, groups.length > 0 && group.node),
+    conditions.length > 0 &&
+      el(
+        'ul',
+        { class: 'chips plain', 'aria-label': 'Filter in use' },
+        ...conditions.map((text) => el('li', {}, text)),
+      ),
+    chartArea,
+  )
   await draw()
 }
 
@@ -169,8 +200,24 @@ async function toBars(
 }
 
 const rowHeight = 34
+/** Bars of a chart. The table below it has all groups. */
+const maxBars = 40
+/** Groups of one request. */
+const maxGroups = 1000
 
-function drawBars(label: string, bars: readonly Bar[]): Element[] {
+/** Says how many of the groups the chart shows: `The 40 largest of 302.` */
+function describeCut(barCount: number, groupCount: number, isTime: boolean): string {
+  const all = groupCount < maxGroups ? toCount(groupCount) : `more than ${toCount(maxGroups - 1)}`
+  return `The ${barCount} ${isTime ? 'latest' : 'largest'} of ${all}.`
+}
+
+/** @param all all groups, for the table */
+function drawBars(
+  label: string,
+  bars: readonly Bar[],
+  all: readonly Bar[],
+  isTime: boolean,
+): Element[] {
   if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]
   const maxValue = Math.max(...bars.map(({ value }) => value), 0)
   const minValue = Math.min(...bars.map(({ value }) => value), 0)
@@ -198,7 +245,7 @@ function drawBars(label: string, bars: readonly Bar[]): Element[] {
       const maxNameLength = isSmall ? 13 : 26
       const short = name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name
       return [
-        svg('text', { class: 'name', x: labelWidth - 12, y: y + 22, 'text-anchor': 'end' }, short),
+        svg('text', { class: 'name', x: 0, y: y + 22 }, short),
         svg('rect', {
           class: 'bar-of',
           x,
@@ -214,6 +261,9 @@ function drawBars(label: string, bars: readonly Bar[]): Element[] {
   const heads = [toLabel('name'), label].map((name) => el('th', { scope: 'col' }, name))
   return [
     el('h2', {}, label),
+    ...(all.length > bars.length
+      ? [el('p', { class: 'quiet-words' }, describeCut(bars.length, all.length, isTime))]
+      : []),
     drawing,
     el(
       'details',
@@ -226,7 +276,7 @@ function drawBars(label: string, bars: readonly Bar[]): Element[] {
         el(
           'tbody',
           {},
-          ...bars.map(({ name, text }) =>
+          ...all.map(({ name, text }) =>
             el('tr', {}, el('th', { scope: 'row' }, name), el('td', { class: 'number' }, text)),
           ),
         ),

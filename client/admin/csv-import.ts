@@ -1,7 +1,9 @@
 /** The view that imports a CSV file. It checks the file first, then imports all rows or none. */
-import { api, request } from './requests.js'
+import { api, postForLines } from './requests.js'
 import { el, listen, newId, replace, showError, showStatus } from './element.js'
-import type { RecordInfo } from './schema.js'
+import { markBusy } from './form.js'
+import { link, pathTo } from './navigation.js'
+import { displayLabel, labelAt, labelOf, withLabel, type RecordInfo } from './schema.js'
 import { openView } from './view.js'
 import { withCount, lower, toCount } from './format.js'
 
@@ -11,110 +13,198 @@ interface RowError {
   readonly message: string
 }
 
+interface Progress {
+  readonly rows: number
+  /** From 0 to 1. */
+  readonly share: number
+}
+
+interface Checked {
+  readonly rows: number
+  readonly faults: readonly RowError[]
+  readonly seconds: number
+}
+
+/** The result of an import: a number of rows, or the errors of the file. */
+interface Imported {
+  readonly count?: number
+  readonly faults?: readonly RowError[]
+}
+
 export function showImport(record: RecordInfo): void {
-  const view = openView(record, `Import ${lower(record.label)}`)
-  const id = newId()
-  const file = el('input', {
-    type: 'file',
-    id,
-    accept: '.csv,text/csv',
-    'aria-describedby': `${id}h`,
-  })
-  const result = el('div', { class: 'result' })
-  const importer = el('button', { type: 'button', class: 'main', disabled: true }, 'Import')
-  const checker = el('button', { type: 'submit' }, 'Check')
-  const relationKeys = (record.relations ?? []).flatMap(({ ids }) => ids ?? [])
-  const names = [...record.fields.map(({ name }) => name), ...relationKeys].join(', ')
-  const send = async <T>(isCheck: boolean): Promise<T | undefined> => {
-    const [chosen] = file.files ?? []
-    if (chosen === undefined) {
-      showError('Choose a CSV file first.')
-      file.focus()
-      return undefined
-    }
-    const body = new Blob([await chosen.arrayBuffer()], { type: 'text/csv' })
-    const options = {
-      params: isCheck ? { check: true } : {},
-      body,
-      headers: { 'Content-Type': 'text/csv' },
-    }
-    return (await request<T>('POST', api(`csv/${record.path}`), options)).data
-  }
-  listen(file, 'change', () => {
-    importer.disabled = true
-    replace(result)
-  })
-  listen(importer, 'click', async () => {
-    importer.disabled = true
-    try {
-      const done = await send<{ count: number }>(false)
-      if (done === undefined) return
-      replace(result)
-      file.value = ''
-      showStatus(`${withCount(done.count, record)} imported.`)
-    } catch (error) {
-      const { faults: errors } = (error as { data?: { faults?: RowError[] } }).data ?? {}
-      if (errors !== undefined) replace(result, ...listErrors(errors))
-      throw error
-    }
-  })
-  const check = async (event: Event): Promise<void> => {
-    event.preventDefault()
-    const checked = await send<{ rows: number; faults: RowError[]; seconds: number }>(true)
-    if (checked === undefined) return
-    const { rows, faults: errors, seconds } = checked
-    importer.disabled = errors.length > 0 || rows === 0
-    const summary = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${
-      errors.length === 0
-        ? 'no errors.'
-        : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}.`
-    }`
-    replace(result, ...listErrors(errors))
-    // The import locks the table for as long as the check took.
-    const wait =
-      seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
-    if (errors.length === 0) showStatus(`${summary} Import writes them.${wait}`)
-    else showError(`${summary} Nothing is written while there are errors.`)
-    if (!importer.disabled) importer.focus()
-  }
-  view.show(
-    el(
+  new ImportView(record).show()
+}
+
+class ImportView {
+  readonly #id = newId()
+  readonly #file: HTMLInputElement
+  readonly #check = el('button', { type: 'submit' }, 'Check')
+  readonly #import = el('button', { type: 'button', class: 'main', disabled: true }, 'Import')
+  readonly #progress = el('div', { class: 'step' })
+  readonly #result = el('div', { class: 'result' })
+  readonly #form: HTMLFormElement
+  readonly #view
+
+  constructor(readonly record: RecordInfo) {
+    const id = this.#id
+    this.#view = openView(record, `Import ${lower(record.label)}`)
+    this.#file = el('input', {
+      ...{ type: 'file', id, accept: '.csv,text/csv', 'aria-describedby': `${id}h` },
+    })
+    this.#form = el(
       'form',
-      { class: 'card', onsubmit: check },
+      {
+        class: 'card',
+        onsubmit: async (event) => {
+          event.preventDefault()
+          await this.#runCheck()
+        },
+      },
       el(
         'div',
         { class: 'field wide' },
         el('label', { for: id }, 'CSV file'),
-        file,
-        el(
-          'p',
-          { class: 'help', id: `${id}h` },
-          `The first line names the columns: ${names}. Rows that have their ${record.key} are changed, others are new.`,
-        ),
+        this.#file,
+        el('p', { class: 'help', id: `${id}h` }, this.#help()),
       ),
-      el('div', { class: 'buttons' }, checker, importer),
-      result,
-    ),
-  )
-  file.focus()
-}
+      el('div', { class: 'buttons' }, this.#check, this.#import),
+      this.#progress,
+      this.#result,
+    )
+    listen(this.#file, 'change', () => {
+      this.#import.disabled = true
+      replace(this.#result)
+    })
+    listen(this.#import, 'click', () => this.#runImport())
+  }
 
-function listErrors(errors: readonly RowError[]): HTMLElement[] {
-  if (errors.length === 0) return []
-  const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
-  return [
-    el(
-      'table',
-      { class: 'errors' },
-      el('caption', {}, 'Errors'),
-      el('thead', {}, el('tr', {}, ...heads)),
-      el(
-        'tbody',
-        {},
-        ...errors.map(({ row, path, message }) =>
-          el('tr', {}, el('td', {}, String(row)), el('td', {}, path), el('td', {}, message)),
-        ),
+  show(): void {
+    this.#view.show(this.#form)
+    this.#file.focus()
+  }
+
+  #help(): string {
+    const { record } = this
+    const named = (label: string, name: string): string =>
+      label.toLowerCase() === name.toLowerCase() ? label : `${label} (${name})`
+    const names = [
+      ...record.fields.map((field) => named(displayLabel(record, field), field.name)),
+      ...(record.relations ?? []).flatMap((relation) =>
+        relation.ids === undefined ? [] : named(labelOf(relation), relation.ids),
       ),
-    ),
-  ]
+    ]
+    return `The first line names the columns: ${names.join(', ')}. Rows that have their ${record.key} are changed, others are new.`
+  }
+
+  async #runCheck(): Promise<void> {
+    const checked = await this.#send<Checked>('Checking', true)
+    if (checked === undefined) return
+    const { rows, faults, seconds } = checked
+    this.#import.disabled = faults.length > 0 || rows === 0
+    const count = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}`
+    if (faults.length > 0) {
+      const errors = `${faults.length} ${faults.length === 1 ? 'error' : 'errors'}`
+      this.#show(`${count}, ${errors}.`, ...this.#listErrors(faults))
+      showError(`${count}, ${errors}. Nothing is written while there are errors.`)
+      return
+    }
+    // The import locks the table for as long as the check took.
+    const wait =
+      seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
+    const text = `${count}, no errors. Import writes them.${wait}`
+    this.#show(text)
+    showStatus(text)
+    if (!this.#import.disabled) this.#import.focus()
+  }
+
+  async #runImport(): Promise<void> {
+    const imported = await this.#send<Imported>('Importing', false)
+    this.#import.disabled = true
+    if (imported === undefined) return
+    const { count = 0, faults } = imported
+    if (faults !== undefined) {
+      this.#show('The file has errors. Nothing was written.', ...this.#listErrors(faults))
+      showError('The file has errors. Nothing was written.')
+      return
+    }
+    this.#file.value = ''
+    const { record } = this
+    const text = `${withCount(count, record)} imported.`
+    this.#show(text, link(pathTo(record.path), { class: 'button' }, `Show ${lower(record.label)}`))
+    showStatus(text)
+    this.#result.querySelector('a')?.focus()
+  }
+
+  /** Shows a result. It stays until the next file or check. */
+  #show(text: string, ...more: HTMLElement[]): void {
+    replace(this.#result, el('p', { class: 'outcome' }, text), ...more)
+  }
+
+  /** Sends the file and shows the progress. @returns undefined without a file, or after Cancel */
+  async #send<T>(verb: string, isCheck: boolean): Promise<T | undefined> {
+    const [file] = this.#file.files ?? []
+    if (file === undefined) {
+      showError('Select a CSV file first.')
+      this.#file.focus()
+      return undefined
+    }
+    replace(this.#result)
+    const release = markBusy(this.#form)
+    const controller = new AbortController()
+    this.#view.signal.addEventListener('abort', () => {
+      controller.abort()
+    })
+    const bar = el('progress', { max: 1, value: 0, 'aria-label': verb })
+    const words = el('p', { role: 'status' })
+    const stop = el(
+      'button',
+      {
+        type: 'button',
+        onclick: () => {
+          controller.abort()
+        },
+      },
+      'Cancel',
+    )
+    replace(this.#progress, bar, words, el('div', { class: 'buttons' }, stop))
+    words.textContent = `${verb}…`
+    stop.focus()
+    const onLine = (line: unknown): void => {
+      const { rows, share } = line as Progress
+      bar.value = share
+      words.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
+    }
+    try {
+      const body = new Blob([await file.arrayBuffer()], { type: 'text/csv' })
+      const query = isCheck ? '?check=true&progress=true' : '?progress=true'
+      const path = `${api(`csv/${this.record.path}`)}${query}`
+      return await postForLines<T>(path, body, { onLine, signal: controller.signal })
+    } catch (error) {
+      if (!controller.signal.aborted) throw error
+      this.#show('Cancelled. Nothing was written.')
+      return undefined
+    } finally {
+      replace(this.#progress)
+      release()
+    }
+  }
+
+  #listErrors(errors: readonly RowError[]): HTMLElement[] {
+    const { record } = this
+    const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
+    const rows = errors.map(({ row, path, message }) => {
+      const label = labelAt(record, path)
+      const cells = [String(row), label, withLabel(message, path, label)]
+      return el('tr', {}, ...cells.map((cell) => el('td', { dir: 'auto' }, cell)))
+    })
+    return [
+      el(
+        'table',
+        { class: 'errors' },
+        el('caption', {}, 'Errors'),
+        el('thead', {}, el('tr', {}, ...heads)),
+        el('tbody', {}, ...rows),
+      ),
+    ]
+  }
 }

@@ -115,7 +115,7 @@ export function showError(reason: unknown): void {
 
 /** Takes away what was refused before. */
 export function clearAlerts(): void {
-  for (const alert of document.querySelectorAll('[role=alert]')) alert.remove()
+  for (const alert of document.querySelectorAll('.notices [role=alert]')) alert.remove()
 }
 
 /** Takes away what was said and refused before. */

@@ -17,6 +17,8 @@ export interface Control {
   readonly write: (value: unknown) => void
   /** Shows an error, or removes it for undefined. @param path the path below the property */
   readonly showError: (error: string | undefined, path?: string) => void
+  /** The label at a path below the property. Default: the label of the control. */
+  readonly labelAt?: (path: string) => string
   /** Validates the value. @returns an error such as `must be an integer`, and its path below the property */
   readonly check: (isNew: boolean) => { path: string; error: string } | undefined
 }
@@ -55,6 +57,12 @@ export function labelledField(
 
 const star = (required?: boolean): Child =>
   required === true && el('span', { class: 'star', 'aria-hidden': 'true' }, ' *')
+
+/** The label at a path below a control. The lines of a list are counted from 1. */
+export function labelBelow({ label, labelAt }: Control, path: string): string {
+  if (/^\d+$/.test(path)) return `${label} (line ${Number(path) + 1})`
+  return path === '' ? label : (labelAt?.(path) ?? label)
+}
 
 /** A text that differs if two values differ. */
 export const fingerprint = (value: unknown): string =>
@@ -166,6 +174,7 @@ function makeBox(field: FieldInfo, { isNew, isBulk: isLoose }: ControlOptions): 
   if (isLongText(field))
     return el('textarea', {
       rows: kind === 'text' ? 6 : 4,
+      dir: 'auto',
       class: kind === 'json' ? 'code' : undefined,
     })
   const type = { date: 'date', datetime: 'datetime-local', time: 'time' }[kind] ?? 'text'
@@ -174,6 +183,7 @@ function makeBox(field: FieldInfo, { isNew, isBulk: isLoose }: ControlOptions): 
     step: type === 'text' || type === 'date' ? undefined : 1,
     inputmode: numberKinds.has(kind) ? (kind === 'integer' ? 'numeric' : 'decimal') : undefined,
     autocomplete: 'off',
+    dir: numberKinds.has(kind) || type !== 'text' ? undefined : 'auto',
     class: numberKinds.has(kind) ? 'number' : undefined,
     size: maxLength !== undefined && maxLength <= 12 ? 14 : undefined,
   })
@@ -206,6 +216,11 @@ function makeGroup(field: FieldInfo, options: ControlOptions): Control {
     },
     focus: () => {
       controls[0]?.focus()
+    },
+    labelAt: (path) => {
+      const [first = '', ...rest] = path.split('.')
+      const inner = controls.find((one) => one.name === first)
+      return inner === undefined ? label : labelBelow(inner, rest.join('.'))
     },
     showError: (message, path = '') => {
       const [first = '', ...rest] = path.split('.')

@@ -2,11 +2,21 @@
 import { request, rowsOf, fieldErrorsOf, errorText, type FieldError } from './requests.js'
 import { el, showStatus, type Child, clearNotices, showError } from './element.js'
 import { go, link, pathTo, watchForm } from './navigation.js'
-import { keyOf, titleOf, type RecordInfo, type Row, recordNamed, type FieldInfo } from './schema.js'
+import {
+  keyOf,
+  titleOf,
+  type RecordInfo,
+  type Row,
+  recordNamed,
+  type FieldInfo,
+  withLabel,
+  fieldOf,
+  relationOf,
+} from './schema.js'
 import { openView } from './view.js'
-import { lower } from './format.js'
+import { lower, parseText } from './format.js'
 import { cancel, openDialog } from './dialog.js'
-import { fingerprint, type Control, makeControl } from './field-controls.js'
+import { fingerprint, type Control, makeControl, labelBelow } from './field-controls.js'
 import { makeControls, makeNestedControl } from './record-controls.js'
 import { cacheTitle, type Choice } from './titles.js'
 
@@ -15,6 +25,8 @@ export interface Form {
   readonly controls: readonly Control[]
   /** Shows a stored row. Only differences from this row count as changes. */
   readonly load: (row: Row) => void
+  /** Writes initial values of a new row. They are sent, but leaving the form loses nothing. */
+  readonly prefill: (values: Row) => void
   /** The changed values. For a new row: all values. */
   readonly read: () => Row
   /** Validates the controls, shows errors, and focuses the first one. @returns whether all are valid */
@@ -32,17 +44,14 @@ export interface FormOptions {
   readonly hasNested?: boolean
   /** Whether the user is warned before changes are lost. Default true. */
   readonly isGuarded?: boolean
-  readonly onSubmit: () => Promise<void>
+  /** @param name the `name` of the pressed button */
+  readonly onSubmit: (name: string) => Promise<void>
   readonly buttons: readonly Child[]
 }
 
 export function makeRecordForm(record: RecordInfo, options: FormOptions): Form {
-  const { isNew, isBulk: isBulk } = options
-  const controls = makeControls(
-    record,
-    { isNew, isBulk: isBulk, create: createInPlace },
-    options.without,
-  )
+  const { isNew, isBulk } = options
+  const controls = makeControls(record, { isNew, isBulk, create: createInPlace }, options.without)
   if (options.hasNested === true)
     for (const relation of record.relations ?? []) {
       const target = recordNamed(relation.to)
@@ -71,18 +80,19 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
     event.preventDefault()
     if (isBusy) return
     clearNotices()
+    const button = (event as SubmitEvent).submitter?.getAttribute('name') ?? ''
     isBusy = true
-    node.setAttribute('aria-busy', 'true')
+    const release = markBusy(node)
     try {
-      await onSubmit()
+      await onSubmit(button)
     } finally {
       isBusy = false
-      node.removeAttribute('aria-busy')
+      release()
     }
   }
   const node = el(
     'form',
-    { novalidate: true, onsubmit: submit },
+    { novalidate: true, onsubmit: submit, 'data-saves': options.isGuarded !== false },
     el('div', { class: 'fields' }, ...controls.map((control) => control.node)),
     el('div', { class: 'buttons' }, ...options.buttons),
   )
@@ -90,20 +100,21 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
   if (!isNew || options.isBulk === true) original = stored
   if (options.isGuarded !== false)
     watchForm(node, () => [...currentValues()].some(([name, value]) => stored.get(name) !== value))
-  const showFieldErrors = (errors: readonly FieldError[]): FieldError[] => {
+  /** @returns the messages, with labels in place of properties */
+  const showFieldErrors = (errors: readonly FieldError[]): string[] => {
     for (const control of controls) control.showError(undefined)
-    const otherErrors: FieldError[] = []
+    const messages: string[] = []
     let first: Control | undefined
-    for (const error of errors) {
-      const control = controls.find(
-        ({ name }) => error.path === name || error.path.startsWith(`${name}.`),
-      )
-      control?.showError(error.message, error.path.slice(control.name.length + 1))
-      if (control === undefined) otherErrors.push(error)
+    for (const { path, message } of errors) {
+      const control = controls.find(({ name }) => path === name || path.startsWith(`${name}.`))
+      const inner = control === undefined ? '' : path.slice(control.name.length + 1)
+      const label = control === undefined ? path : labelBelow(control, inner)
+      messages.push(withLabel(message, path, label))
+      control?.showError(messages.at(-1), inner)
       first ??= control
     }
     first?.focus()
-    return otherErrors
+    return messages
   }
   return {
     node,
@@ -111,6 +122,11 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
     load: (row) => {
       for (const control of controls) if (control.name in row) control.write(row[control.name])
       original = stored = currentValues()
+    },
+    prefill: (values) => {
+      for (const control of controls)
+        if (control.name in values) control.write(values[control.name])
+      stored = currentValues()
     },
     read: () => {
       const changed = controls
@@ -127,15 +143,30 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
         const path = [control.name, controlError.path].filter((part) => part !== '').join('.')
         return [{ path, message: `${path} ${controlError.error}` }]
       })
-      showFieldErrors(errors)
-      if (errors.length > 0) showError(errors.map(({ message }) => message).join('; '))
-      return errors.length === 0
+      const messages = showFieldErrors(errors)
+      if (messages.length > 0) showError(toSentences(messages))
+      return messages.length === 0
     },
     showError: (error) => {
-      const errors = fieldErrorsOf(error)
-      showFieldErrors(errors)
-      showError(errorText(error))
+      const messages = showFieldErrors(fieldErrorsOf(error))
+      showError(messages.length > 0 ? toSentences(messages) : errorText(error))
     },
+  }
+}
+
+const toSentences = (messages: readonly string[]): string => messages.join('; ')
+
+/** Marks an element as busy and disables its buttons. @returns a function that ends this and restores the focus */
+export function markBusy(element: HTMLElement): () => void {
+  const focused = document.activeElement
+  const buttons = [...element.querySelectorAll('button')].filter(({ disabled }) => !disabled)
+  element.setAttribute('aria-busy', 'true')
+  for (const button of buttons) button.disabled = true
+  return () => {
+    element.removeAttribute('aria-busy')
+    for (const button of buttons) button.disabled = false
+    const isFree = document.activeElement === document.body || document.activeElement === null
+    if (isFree && focused instanceof HTMLElement && focused.isConnected) focused.focus()
   }
 }
 
@@ -161,16 +192,18 @@ function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void
   })
 }
 
-export function showNew(record: RecordInfo): void {
+/** @param query values of the new row, by field: `orgId=7` */
+export function showNew(record: RecordInfo, query: URLSearchParams): void {
   const view = openView(record, `New ${lower(record.one)}`)
   const form = makeRecordForm(record, {
     isNew: true,
     hasNested: true,
-    onSubmit: async () => {
+    onSubmit: async (name) => {
       if (!form.check()) return
       try {
         const { data } = await request<Row>('POST', rowsOf(record), { body: form.read() })
-        go(pathTo(record.path, keyOf(record, data)))
+        if (name === 'another') showNew(record, query)
+        else go(pathTo(record.path, keyOf(record, data)))
         showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
       } catch (error) {
         form.showError(error)
@@ -178,9 +211,34 @@ export function showNew(record: RecordInfo): void {
     },
     buttons: [
       el('button', { type: 'submit', class: 'main' }, 'Save'),
+      el('button', { type: 'submit', name: 'another' }, 'Save and new'),
       link(pathTo(record.path), { class: 'button' }, 'Cancel'),
     ],
   })
+  form.prefill(valuesOf(record, query))
   view.show(el('div', { class: 'card' }, form.node))
   form.controls[0]?.focus()
 }
+
+function valuesOf(record: RecordInfo, query: URLSearchParams): Row {
+  const values: Row = {}
+  for (const [name, text] of query) {
+    const field = fieldOf(record, name)
+    if (field === undefined || field.readOnly === true) continue
+    const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+    const isNumber = recordNamed(relation?.to ?? '')?.keyKind === 'int'
+    values[name] =
+      relation === undefined ? parseText(field, text, true) : isNumber ? Number(text) : text
+  }
+  return values
+}
+
+/** Saves the open form with Ctrl+S, or Command+S on a Mac. */
+document.addEventListener('keydown', (event) => {
+  const isShortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+  if (!isShortcut || event.key.toLowerCase() !== 's') return
+  event.preventDefault()
+  const scope = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document
+  const forms = [...scope.querySelectorAll<HTMLFormElement>('form[data-saves]')]
+  forms.find((form) => form.checkVisibility())?.requestSubmit()
+})

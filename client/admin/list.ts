@@ -1,18 +1,28 @@
 /** The list view of a record, with search, filter, sorting, pages and live updates. The URL holds the state of the list. */
-import { request, usesStoredToken, api, rowsOf, statusOf } from './requests.js'
-import { el, icon, listen, put, replace, type Child, clearAlerts, showError } from './element.js'
-import { type RecordInfo, fieldOf, may, schema, textKinds, type Row } from './schema.js'
+import { request, usesStoredToken, api, rowsOf, statusOf, fieldErrorsOf } from './requests.js'
+import { el, icon, put, replace, type Child, clearAlerts, showError } from './element.js'
+import {
+  type RecordInfo,
+  fieldOf,
+  keyOf,
+  labelAt,
+  may,
+  schema,
+  textKinds,
+  type Row,
+  withLabel,
+} from './schema.js'
 import { createClient } from '../index.js'
 import { createLive } from '../live.js'
-import { makeBar, type Bar, describeCondition, filterNames, makeFilter } from './list-bar.js'
-import { hasBulkActions, makeBulkBar } from './row-actions.js'
+import { describeCondition, filterNames, makeFilter } from './filter.js'
+import { makeBar, type Bar } from './list-bar.js'
+import { makePager, pageSize, type Pager } from './pager.js'
+import { type BulkBar, hasBulkActions, makeBulkBar } from './row-actions.js'
 import { columnChoice, type Column, RowTable } from './table.js'
 import { link, pathTo, pushPath, replacePath } from './navigation.js'
 import { escapeLike } from './titles.js'
 import { openView, type View } from './view.js'
-import { withCount, lower } from './format.js'
-
-const pageSize = 25
+import { withCount, lower, toCount } from './format.js'
 
 const client = createClient()
 const live = createLive(client)
@@ -21,10 +31,22 @@ const live = createLive(client)
 type SearchMode = 'words' | 'anywhere' | 'beginnings'
 
 interface PageState {
-  /** The cursors of the previous pages. The cursor of the first page is empty. */
+  /** The page, counted from 1. Undefined for a bookmark in the middle of a list. */
+  readonly page?: number | undefined
+  /** The queries of the previous pages: `after=…`, `offset=50`, or empty for the first page. */
   readonly pages?: readonly string[]
-  readonly total?: string
+  readonly total?: Total | undefined
 }
+
+interface Total {
+  readonly count: number
+  readonly isAbout: boolean
+}
+
+/** Tables with more rows are not counted exactly, because counting reads all of them. */
+const maxCountedRows = 1_000_000
+/** A load that takes longer says so. In milliseconds. */
+const silentTime = 250
 
 const stateOf = (): PageState => (history.state as PageState | null) ?? {}
 
@@ -38,8 +60,10 @@ class ListView {
   readonly #bar: Bar
   readonly #empty = el('div', { class: 'empty', hidden: true })
   readonly #total = el('p', { class: 'total', 'aria-live': 'polite' })
-  readonly #previous = el('button', { type: 'button' }, icon('left'), 'Previous page')
-  readonly #next = el('button', { type: 'button' }, 'Next page', icon('right'))
+  readonly #pager: Pager
+  readonly #bulk: BulkBar
+  /** Leads to the chart of the rows that match. */
+  readonly #figures: HTMLAnchorElement
   readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
   readonly #searchBox: HTMLInputElement
   #after: string | undefined
@@ -53,9 +77,16 @@ class ListView {
     readonly query: URLSearchParams,
   ) {
     this.#searchMode = record.search === true ? 'words' : 'anywhere'
+    const figures = pathTo(record.path, 'figures')
+    this.#figures = link(figures, { class: 'button quiet' }, icon('chart'), 'Figures')
     this.#searchBox = el('input', {
       ...{ type: 'search', 'aria-label': `Search ${lower(record.label)}`, placeholder: 'Search' },
-      ...{ value: query.get('search') ?? '', autocomplete: 'off', enterkeyhint: 'search' },
+      ...{
+        value: query.get('search') ?? '',
+        autocomplete: 'off',
+        enterkeyhint: 'search',
+        dir: 'auto',
+      },
     })
     this.#bar = makeBar({
       searchBox: this.#searchBox,
@@ -75,14 +106,15 @@ class ListView {
         },
       ],
     })
-    const bulk = makeBulkBar(record, {
-      keys: () => this.#table.chosen,
+    this.#bulk = makeBulkBar(record, {
+      keys: () => this.#table.selected,
       clearSelection: () => {
-        this.#table.chooseNone()
+        this.#table.select([])
         this.#table.focus()
       },
+      selectAll: (report) => this.#selectAll(report),
       reload: async () => {
-        this.#table.chooseNone()
+        this.#table.select([])
         await this.#load()
         this.#table.focus()
       },
@@ -90,21 +122,30 @@ class ListView {
     this.#table = new RowTable(record, {
       hasBoxes: hasBulkActions(record),
       order: (column) => this.#order(column),
-      onChosen: bulk.show,
+      onSelect: () => {
+        this.#showBulk()
+      },
+    })
+    this.#pager = makePager({
+      previous: () => this.#goBack(),
+      next: () => this.#goForward(),
+      jump: (page) => this.#goToPage(page, offsetOf(page)),
+      resize: () => this.#loadFirst(),
     })
     put(view.tools, ...this.#tools())
+    view.aside.replaceChildren(this.#total)
     view.show(
       this.#bar.node,
       this.#bar.panel,
       this.#chips,
-      bulk.node,
+      this.#bulk.node,
       el(
         'div',
         { class: 'card rows' },
         el('div', { class: 'scroll' }, this.#table.node),
         this.#empty,
       ),
-      el('div', { class: 'pager' }, this.#total, this.#previous, this.#next),
+      this.#pager.node,
     )
   }
 
@@ -112,25 +153,15 @@ class ListView {
     this.view.signal.addEventListener('abort', () => {
       this.#stop()
     })
-    listen(this.#next, 'click', async () => {
-      if (this.#after === undefined) return
-      const { pages = [] } = stateOf()
-      await this.#goToPage(this.#after, [...pages, this.query.get('after') ?? ''])
-      if (this.#next.disabled) this.#previous.focus()
-    })
-    listen(this.#previous, 'click', async () => {
-      const { pages = [] } = stateOf()
-      await this.#goToPage(pages.at(-1) ?? '', pages.slice(0, -1))
-      if (this.#previous.disabled) this.#next.focus()
-    })
     await this.#load()
+    this.view.settle()
   }
 
   #tools(): Child[] {
     const { record } = this
     const at = (name: string): string => pathTo(record.path, name)
     return [
-      link(at('figures'), { class: 'button quiet' }, icon('chart'), 'Figures'),
+      this.#figures,
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.#filter())}`, record),
@@ -146,18 +177,76 @@ class ListView {
     return pathTo(this.record.path) + (text === '' ? '' : `?${text}`)
   }
 
-  async #goToPage(after: string, pages: readonly string[]): Promise<void> {
+  /** @param place `after=…`, `offset=50`, or empty for the first page */
+  async #goToPage(
+    page: number | undefined,
+    place: string,
+    pages: readonly string[] = [],
+  ): Promise<void> {
     const { total } = stateOf()
-    if (after === '') this.query.delete('after')
-    else this.query.set('after', after)
-    pushPath(this.#address(), { pages, total } satisfies PageState)
+    for (const name of placeNames) this.query.delete(name)
+    for (const [name, value] of new URLSearchParams(place)) this.query.set(name, value)
+    pushPath(this.#address(), { page, pages, total } satisfies PageState)
     await this.#load()
-    this.#table.node.scrollIntoView({ block: 'nearest' })
+    scrollTo(0, 0)
+    this.#table.focusFirstRow()
+  }
+
+  /** The query of this page. */
+  #place(): string {
+    const place = new URLSearchParams()
+    for (const name of placeNames)
+      if (this.query.has(name)) place.set(name, this.query.get(name) ?? '')
+    return String(place)
+  }
+
+  async #goForward(): Promise<void> {
+    if (this.#after === undefined) return
+    const { page, pages = [] } = stateOf()
+    const place = String(new URLSearchParams({ after: this.#after }))
+    await this.#goToPage(page && page + 1, place, [...pages, this.#place()])
+  }
+
+  async #goBack(): Promise<void> {
+    const { page = 1, pages = [] } = stateOf()
+    const place = pages.at(-1) ?? offsetOf(page - 1)
+    await this.#goToPage(Math.max(page - 1, 1), place, pages.slice(0, -1))
+  }
+
+  #showBulk(): void {
+    const { total } = stateOf()
+    const count = this.#table.selected.length
+    const canOffer = this.#table.isPageSelected && this.#pageCount() !== 1
+    const isAll = total !== undefined && !total.isAbout && count >= total.count
+    const all =
+      total === undefined ? '' : ` ${total.isAbout ? 'about ' : ''}${toCount(total.count)}`
+    this.#bulk.show(count, canOffer && !isAll ? `Select all${all} that match` : undefined)
+  }
+
+  /** Reads the keys of all rows that match, 1,000 per request. */
+  async #selectAll(report: (count: number) => void): Promise<void> {
+    const { record, view } = this
+    const params = this.#filter()
+    params.delete('orderBy')
+    const more = { orderBy: record.key, fields: record.key, limit: '1000', count: 'none' }
+    for (const [name, value] of Object.entries(more)) params.set(name, value)
+    const keys: string[] = []
+    for (;;) {
+      const path = `${rowsOf(record)}?${String(params)}`
+      const { data, headers } = await request<Row[]>('GET', path, { signal: view.signal })
+      for (const row of data) keys.push(keyOf(record, row))
+      report(keys.length)
+      const after = nextOf(headers.get('Link'))
+      if (after === undefined) break
+      params.set('after', after)
+    }
+    this.#table.select(keys)
+    this.#setTotal({ count: keys.length, isAbout: false })
   }
 
   /** Loads the first page after the query has changed. */
   async #loadFirst(): Promise<void> {
-    this.query.delete('after')
+    for (const name of placeNames) this.query.delete(name)
     pushPath(this.#address())
     await this.#load()
   }
@@ -167,7 +256,8 @@ class ListView {
     if (text === (this.query.get('search') ?? '')) return
     if (text === '') this.query.delete('search')
     else this.query.set('search', text)
-    this.query.delete('after')
+    for (const name of placeNames) this.query.delete(name)
+    this.#table.select([])
     replacePath(this.#address())
     await this.#load()
   }
@@ -175,6 +265,7 @@ class ListView {
   async #applyFilter(filter: readonly (readonly [string, string])[]): Promise<void> {
     for (const name of filterNames(this.query)) this.query.delete(name)
     for (const [name, value] of filter) this.query.append(name, value)
+    this.#table.select([])
     this.#bar.close()
     await this.#loadFirst()
   }
@@ -210,19 +301,18 @@ class ListView {
 
   async #requestPage(way: SearchMode) {
     this.#searchMode = way
-    const after = this.query.get('after')
     const params = this.#filter()
     params.set('fields', this.#table.fields)
-    params.set('limit', String(pageSize))
-    if (after !== null) params.set('after', after)
-    if (after !== null) params.set('count', 'none')
+    params.set('limit', String(pageSize()))
+    for (const [name, value] of new URLSearchParams(this.#place())) params.set(name, value)
+    if (!this.#isFirst()) params.set('count', 'none')
     const path = `${rowsOf(this.record)}?${String(params)}`
     return { path, response: await request<Row[]>('GET', path, { signal: this.view.signal }) }
   }
 
   /** Searches for complete words first, then for the text anywhere. Large tables allow prefixes only. */
   async #find() {
-    const isFirst = !this.query.has('after')
+    const isFirst = this.#isFirst()
     const first = this.record.search === true ? 'words' : 'anywhere'
     const isSearch = this.query.has('search') && isFirst
     const orPrefixes = (error: unknown) => {
@@ -234,34 +324,41 @@ class ListView {
     return this.#requestPage('anywhere').catch(orPrefixes)
   }
 
+  #isFirst(): boolean {
+    return placeNames.every((name) => !this.query.has(name))
+  }
+
   async #load(): Promise<void> {
     const loadNumber = ++this.#loadCount
     this.#stop()
-    const { record, view } = this
-    const { pages = [], total } = stateOf()
-    const isFirst = !this.query.has('after')
-    const table = this.#table.node
-    table.setAttribute('aria-busy', 'true')
+    const { view } = this
+    const isFirst = this.#isFirst()
     let found
+    const hideLoading = this.#showLoading()
     try {
       found = await this.#find()
-    } finally {
-      if (loadNumber === this.#loadCount) table.removeAttribute('aria-busy')
+    } catch (error) {
+      if (loadNumber !== this.#loadCount) return
+      hideLoading()
+      throw this.#withLabels(error)
     }
     if (loadNumber !== this.#loadCount || !view.isOpen()) return
-    const { path, response: said } = found
+    hideLoading()
+    const { path, response } = found
     // The status message stays, for example "Ticket was deleted".
     clearAlerts()
-    this.#after = nextOf(said.headers.get('Link'))
-    const text = isFirst ? this.#totalOf(said.headers, said.data.length) : (total ?? '')
-    if (isFirst) replacePath(this.#address(), { pages: [], total: text } satisfies PageState)
-    const page = pages.length + 1
-    this.#total.textContent = [text, page > 1 ? `page ${page}` : ''].filter(Boolean).join(', ')
-    this.#previous.disabled = isFirst
-    this.#next.disabled = this.#after === undefined
-    await this.#draw(said.data)
+    this.#after = nextOf(response.headers.get('Link'))
+    if (isFirst) {
+      const total = this.#totalOf(response.headers, response.data.length)
+      replacePath(this.#address(), { page: 1, pages: [], total } satisfies PageState)
+    }
+    this.#setTotal(stateOf().total)
+    await this.#draw(response.data)
     this.#drawChips().catch(showError)
-    if (schema()?.live !== true || record.key !== 'id' || loadNumber !== this.#loadCount) return
+    this.#figures.href = this.#figuresPath()
+    if (stateOf().total?.isAbout === true) this.#count(loadNumber).catch(showError)
+    if (schema()?.live !== true || this.record.key !== 'id' || loadNumber !== this.#loadCount)
+      return
     client.configure({ auth: usesStoredToken() })
     let isLive = false
     this.#stop = live(path, (rows: Row[]) => {
@@ -272,12 +369,84 @@ class ListView {
     })
   }
 
-  #totalOf(headers: Headers, rowCount: number): string {
+  /** Says that the list loads, if it takes a moment. @returns a function that ends this */
+  #showLoading(): () => void {
+    const table = this.#table.node
+    table.setAttribute('aria-busy', 'true')
+    const isEmpty = table.querySelector('tbody tr') === null
+    const timer = setTimeout(() => {
+      this.#total.textContent = 'Loading…'
+      if (!isEmpty) return
+      replace(this.#empty, el('p', {}, `Loading ${lower(this.record.label)}…`))
+      this.#empty.hidden = false
+    }, silentTime)
+    return () => {
+      clearTimeout(timer)
+      table.removeAttribute('aria-busy')
+      if (this.#total.textContent === 'Loading…') this.#total.textContent = ''
+    }
+  }
+
+  /** Names fields by their labels in the errors of a filter: `Priority must be an integer`. */
+  #withLabels(error: unknown): unknown {
+    const errors = fieldErrorsOf(error)
+    if (errors.length === 0) return error
+    const messages = errors.map(({ path, message }) =>
+      withLabel(message, path, labelAt(this.record, path.split('.')[0] ?? '')),
+    )
+    return new Error(messages.join('; '))
+  }
+
+  /** Counts rows exactly, so that the list and its chart show the same number. */
+  async #count(loadNumber: number): Promise<void> {
+    const { total } = stateOf()
+    if (total === undefined || total.count > maxCountedRows) return
+    const params = this.#filter()
+    params.delete('orderBy')
+    for (const [name, value] of Object.entries({ limit: '0', count: 'exact' }))
+      params.set(name, value)
+    const path = `${rowsOf(this.record)}?${String(params)}`
+    const { headers } = await request('GET', path, { signal: this.view.signal })
+    const count = Number(headers.get('X-Total-Count'))
+    if (loadNumber !== this.#loadCount || !this.view.isOpen()) return
+    this.#setTotal({ count, isAbout: false })
+  }
+
+  /** Shows the number of rows, and stores it for the next pages. */
+  #setTotal(total: Total | undefined): void {
+    const { record } = this
+    const { page, pages } = stateOf()
+    replacePath(this.#address(), { page, pages, total } satisfies PageState)
+    this.#total.textContent =
+      total === undefined ? '' : `${total.isAbout ? 'About ' : ''}${withCount(total.count, record)}`
+    this.#pager.show({
+      page,
+      pageCount: this.#pageCount(),
+      isAbout: total?.isAbout === true,
+      hasPrevious: !this.#isFirst(),
+      hasNext: this.#after !== undefined,
+    })
+    this.#showBulk()
+  }
+
+  #pageCount(): number | undefined {
+    const { total } = stateOf()
+    return total && Math.max(1, Math.ceil(total.count / pageSize()))
+  }
+
+  #figuresPath(): string {
+    const params = this.#filter()
+    params.delete('orderBy')
+    const text = String(params)
+    return pathTo(this.record.path, 'figures') + (text === '' ? '' : `?${text}`)
+  }
+
+  #totalOf(headers: Headers, rowCount: number): Total | undefined {
     const exact = headers.get('X-Total-Count')
     const about = headers.get('X-Total-Count-Estimate')
-    if (exact !== null) return withCount(Number(exact), this.record)
-    if (about !== null) return `About ${withCount(Number(about), this.record)}`
-    return this.#after === undefined ? withCount(rowCount, this.record) : ''
+    if (exact !== null) return { count: Number(exact), isAbout: false }
+    if (about !== null) return { count: Number(about), isAbout: true }
+    return this.#after === undefined ? { count: rowCount, isAbout: false } : undefined
   }
 
   async #draw(rows: readonly Row[], isLive = false): Promise<void> {
@@ -297,7 +466,7 @@ class ListView {
     const names = filterNames(this.query)
     const items = await Promise.all(
       names.map(async (name) => {
-        const text = await describeCondition(this.record, name, this.query.get(name) ?? '')
+        const text = await describeCondition(this.record, name, this.query.getAll(name).join(','))
         const remove = async (): Promise<void> => {
           this.query.delete(name)
           await this.#loadFirst()
@@ -315,6 +484,13 @@ class ListView {
     replace(this.#chips, ...items)
   }
 }
+
+/** Parameters of the address that choose the page. */
+const placeNames = ['after', 'offset'] as const
+
+/** The query of a page, counted from 1. */
+const offsetOf = (page: number): string =>
+  page <= 1 ? '' : String(new URLSearchParams({ offset: String((page - 1) * pageSize()) }))
 
 /** The cursor of the next page. */
 function nextOf(header: string | null): string | undefined {

@@ -11,7 +11,8 @@ import { showRow } from './row.js'
 import { setSchema, may, expandSchema, recordAt, schema, type CompactSchema } from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { clearTitles } from './titles.js'
-import { closeView, onSignOut, openView, showStart } from './view.js'
+import { showStart } from './start.js'
+import { closeView, onSignOut, openView } from './view.js'
 
 /** Opens the view of the current URL. */
 async function draw(): Promise<void> {
@@ -29,7 +30,7 @@ async function draw(): Promise<void> {
       el('p', {}, 'There is nothing at this address, or you may not see it.'),
     )
   } else if (second === undefined) await showList(record, query)
-  else if (second === 'new' && may(record, 'c')) showNew(record)
+  else if (second === 'new' && may(record, 'c')) showNew(record, query)
   else if (second === 'import' && (may(record, 'c') || may(record, 'u'))) showImport(record)
   else if (second === 'figures') await showChart(record, query)
   else if (second === 'history' && record.history === true) await showHistory(record, query)
@@ -91,7 +92,9 @@ followLinks()
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload()
 })
-signIn().catch((error: unknown) => {
+// Without a token or cookie, the request for the schema would be a 401 in the console.
+const mayBeSignedIn = hasStoredToken() || document.body.dataset.mayBeSignedIn !== undefined
+;(mayBeSignedIn ? signIn() : showSignIn(signIn)).catch((error: unknown) => {
   document.body.replaceChildren(el('main', { class: 'notices' }))
   showError(error)
 })

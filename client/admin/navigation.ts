@@ -39,8 +39,30 @@ export function replacePath(path: string, state: object | null = null): void {
   current = { path, state }
 }
 
+/** Where the user was when a view was left. */
+interface Place {
+  readonly y: number
+  /** The link that was followed. */
+  readonly href: string
+}
+
+// The views load their rows first, so the browser cannot restore the place.
+history.scrollRestoration = 'manual'
+
+let returnPlace: Place | undefined
+
+/** The place to return to, after Back or Forward. It is returned once. */
+export function takePlace(): Place | undefined {
+  const place = returnPlace
+  returnPlace = undefined
+  return place
+}
+
 /** Opens another view without asking about unsaved changes. */
 export function go(path: string): void {
+  const place: Place = { y: scrollY, href: path }
+  replacePath(current.path, { ...(history.state as object | null), place })
+  returnPlace = undefined
   pushPath(path)
   draw()
 }
@@ -77,6 +99,7 @@ export function followLinks(): void {
   addEventListener('popstate', () => {
     if (isLeaving || !isAnyChanged()) {
       isLeaving = false
+      returnPlace = (history.state as { place?: Place } | null)?.place
       current = { path: location.pathname + location.search, state: history.state as object | null }
       draw()
       return
@@ -129,6 +152,7 @@ document.addEventListener(
     const dialog = event.target
     if (
       !(dialog instanceof HTMLDialogElement) ||
+      dialog.querySelector('[aria-busy]') !== null ||
       ![...dialog.querySelectorAll('form')].some(isChanged)
     )
       return

@@ -39,7 +39,7 @@ export function makePicker(options: PickerOptions): Picker {
   } = options
   const list = el('ul', { role: 'listbox', id: newId(), 'aria-label': label, hidden: true })
   const input = el('input', {
-    ...{ type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false' },
+    ...{ type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false', dir: 'auto' },
     ...{ 'aria-label': label, 'aria-expanded': 'false', 'aria-controls': list.id },
     ...{ 'aria-autocomplete': 'list', 'aria-describedby': describedBy },
     'aria-required': required === true ? 'true' : undefined,

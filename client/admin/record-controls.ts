@@ -2,6 +2,7 @@
 import { el, icon, newId, replace } from './element.js'
 import {
   fingerprint,
+  labelBelow,
   type Control,
   byText,
   labelledField,
@@ -20,6 +21,7 @@ import {
   recordNamed,
 } from './schema.js'
 import { lower } from './format.js'
+import { link, pathTo } from './navigation.js'
 import { makePicker } from './picker.js'
 import { cachedTitle, lookUp, type Choice } from './titles.js'
 
@@ -71,6 +73,7 @@ function makeRelationControl(
       onPick: (choice) => {
         value = choice === null ? (field.nullable === true ? null : undefined) : choice.key
         say()
+        showLink()
         node.dispatchEvent(new Event('input', { bubbles: true }))
       },
     })
@@ -78,12 +81,30 @@ function makeRelationControl(
     show = picker.show
     return { content: picker.node, box: picker.input }
   })
+  // A link to the row. Its name is the title, once the title is known.
+  const opener = el('p', { class: 'opener', hidden: true })
+  node.append(opener)
+  const showLink = (): void => {
+    opener.hidden = value === null || value === undefined
+    if (opener.hidden) return
+    const draw = (): void => {
+      replace(
+        opener,
+        link(pathTo(target.path, String(value)), {}, `Open ${cachedTitle(target, value)}`),
+      )
+    }
+    draw()
+    lookUp(target, [value])
+      .then(draw)
+      .catch(() => undefined)
+  }
   return {
     ...{ name: field.name, label, node },
     read: () => value,
     write: (newValue) => {
       value = newValue ?? (field.nullable === true ? null : undefined)
       show((newValue ?? null) as string | number | null)
+      showLink()
     },
     focus: () => {
       box.focus()
@@ -101,7 +122,7 @@ function makeRelationControl(
 }
 
 /** A control that holds the keys of the linked rows of a many-to-many relation. */
-function makeLinksControl(
+export function makeLinksControl(
   relation: RelationInfo,
   target: RecordInfo,
   options: ControlOptions,
@@ -119,7 +140,7 @@ function makeLinksControl(
         el(
           'li',
           {},
-          choice.title,
+          link(pathTo(target.path, String(choice.key)), {}, choice.title),
           el(
             'button',
             {
@@ -260,6 +281,12 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       )
     return Object.fromEntries(changes)
   }
+  /** The control at a path such as `create.0.text`, and the path below it. */
+  const controlAt = (path: string): readonly [control: Control | undefined, rest: string] => {
+    const [kind = '', index = '', name = '', ...rest] = path.split('.')
+    const group = kind === 'create' ? createdParts() : kind === 'update' ? changedParts() : []
+    return [group[Number(index)]?.controls.find((one) => one.name === name), rest.join('.')]
+  }
   const createdParts = (): Part[] => [...parts].filter(({ key }) => key === undefined)
   const changedParts = (): Part[] =>
     [...parts].filter((part) => part.key !== undefined && Object.keys(changesOf(part)).length > 0)
@@ -281,16 +308,18 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
       list.replaceChildren()
       for (const row of Array.isArray(rows) ? (rows as Row[]) : []) add(row)
     },
+    labelAt: (path) => {
+      const [control, rest] = controlAt(path)
+      return control === undefined ? label : labelBelow(control, rest)
+    },
     focus: () => {
       ;([...parts][0]?.controls[0] ?? adder).focus()
     },
     showError: (message, path = '') => {
-      const [kind = '', index = '', name = '', ...rest] = path.split('.')
-      const group = kind === 'create' ? createdParts() : kind === 'update' ? changedParts() : []
-      const control = group[Number(index)]?.controls.find((one) => one.name === name)
+      const [control, rest] = controlAt(path)
       if (message === undefined)
         for (const part of parts) for (const one of part.controls) one.showError(undefined)
-      control?.showError(message, rest.join('.'))
+      control?.showError(message, rest)
       errorNode.textContent = control === undefined ? (message ?? '') : ''
     },
     check: () => {

@@ -59,11 +59,28 @@ export async function request<T>(
   options: RequestOptions = {},
 ): Promise<ServerResponse<T>> {
   try {
-    return await requestOnce(method, path, options)
+    return await whenFree(() => requestOnce(method, path, options), options.signal)
   } catch (error) {
     if (statusOf(error) !== 401 || options.open === true) throw error
     await restoreSession()
     return requestOnce(method, path, options)
+  }
+}
+
+/** Attempts while the server has too much to do, one second apart. */
+const maxAttempts = 10
+
+/** Sends a request again if the server had too much to do. It refuses such a request before any work. */
+async function whenFree<T>(send: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send()
+    } catch (error) {
+      const isBusy = (error as ServerError | null)?.data?.code === 'TOO_BUSY'
+      if (!isBusy || attempt === maxAttempts) throw error
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      signal?.throwIfAborted()
+    }
   }
 }
 
@@ -85,6 +102,49 @@ async function requestOnce<T>(
       ? client.delete(path, clientOptions)
       : client[method === 'POST' ? 'post' : 'patch'](path, body, clientOptions))
   return { data: data as T, headers: response?.headers ?? new Headers() }
+}
+
+/**
+ * Posts a body and reads the response line by line, each a JSON object. The last one is the result.
+ *
+ * @param onLine called for every line except the last
+ * @throws an error like `request`, also if the last line is `{ status, error }`
+ */
+export async function postForLines<Result>(
+  path: string,
+  body: Blob,
+  { onLine, signal }: { onLine: (line: unknown) => void; signal: AbortSignal },
+): Promise<Result> {
+  const send = (): Promise<Response> => {
+    const token = isByToken ? localStorage.getItem('app_token') : null
+    const headers = {
+      'Content-Type': body.type,
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+    }
+    return fetch(path, { method: 'POST', body, headers, signal, cache: 'no-store' })
+  }
+  let response = await send()
+  if (response.status === 401) {
+    await restoreSession()
+    response = await send()
+  }
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  let last: unknown
+  for (;;) {
+    const { done = true, value = '' } = (await reader?.read()) ?? {}
+    text += value
+    const lines = text.split('\n')
+    text = done ? '' : (lines.pop() ?? '')
+    for (const line of lines.filter((one) => one !== '')) {
+      if (last !== undefined) onLine(last)
+      last = JSON.parse(line)
+    }
+    if (done) break
+  }
+  const { status = response.status } = last as { status?: number }
+  if (status >= 400) throw Object.assign(new Error(`${status} ${path}`), { status, data: last })
+  return last as Result
 }
 
 /** A path of the admin API: `api('rows/tickets')`. */

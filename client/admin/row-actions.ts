@@ -1,8 +1,8 @@
-/** Bulk edits, bulk deletions, and the application's own actions on rows. */
-import { api, request } from './requests.js'
-import { cancel, openDialog, confirm } from './dialog.js'
-import { el, showStatus, showError } from './element.js'
-import { makeClassForm, makeRecordForm } from './form.js'
+/** The buttons that change selected rows: edit, delete, and the application's own actions. */
+import { api } from './requests.js'
+import { openBulkChange } from './bulk-change.js'
+import { el, replace, showError, type Child } from './element.js'
+import { makeClassForm, makeRecordForm, markBusy } from './form.js'
 import { confirmLeave } from './navigation.js'
 import { type ActionInfo, type RecordInfo, may } from './schema.js'
 import { withCount } from './format.js'
@@ -10,8 +10,19 @@ import { withCount } from './format.js'
 export interface BulkOptions {
   readonly keys: () => readonly string[]
   readonly clearSelection: () => void
+  /** Selects all rows that match the filter of the list. @param report receives the number of rows so far */
+  readonly selectAll: (report: (count: number) => void) => Promise<void>
   /** Reloads the list. */
   readonly reload: () => Promise<void>
+}
+
+export interface BulkBar {
+  readonly node: HTMLElement
+  /**
+   * @param count the number of selected rows
+   * @param offer the button that selects all matching rows: `Select all 317 that match`, or undefined if all are selected
+   */
+  readonly show: (count: number, offer: string | undefined) => void
 }
 
 /** Whether the caller may do anything with selected rows. */
@@ -21,96 +32,105 @@ export const hasBulkActions = (record: RecordInfo): boolean =>
 /** The bar of actions for the selected rows. It is visible while rows are selected. */
 export function makeBulkBar(
   record: RecordInfo,
-  { keys, clearSelection: clearSelection, reload: reload }: BulkOptions,
-): { node: HTMLElement; show: (count: number) => void } {
+  { keys, clearSelection, selectAll, reload }: BulkOptions,
+): BulkBar {
   const count = el('span', { role: 'status', class: 'count' })
   const button = (name: string, onclick: () => unknown, more = ''): HTMLElement =>
     el('button', { type: 'button', class: more, onclick }, name)
+  const showCount = (selected: number): void => {
+    count.textContent = selected === 0 ? '' : `${withCount(selected, record)} selected`
+  }
+  const all = el('button', {
+    ...{ type: 'button', class: 'quiet', hidden: true },
+    onclick: async () => {
+      const release = markBusy(node)
+      try {
+        await selectAll((selected) => {
+          count.textContent = `Selecting… ${withCount(selected, record)}`
+        })
+      } finally {
+        release()
+        showCount(keys().length)
+      }
+    },
+  })
   const node = el(
     'div',
-    { class: 'bulk', role: 'group', 'aria-label': 'Chosen rows', hidden: true },
+    { class: 'bulk', role: 'group', 'aria-label': 'Selected rows', hidden: true },
     count,
-    button('Choose none', clearSelection, 'quiet'),
+    all,
+    button('Select none', clearSelection, 'quiet'),
     el(
       'div',
       { class: 'doings' },
       may(record, 'u') &&
-        button('Edit chosen', () => {
+        button('Edit selected', () => {
           editMany(record, keys(), reload)
         }),
       ...actionButtons(record, keys, reload, true),
       may(record, 'd') &&
-        button('Delete chosen', () => deleteMany(record, keys(), reload), 'grave quiet'),
+        button(
+          'Delete selected',
+          () => {
+            deleteMany(record, keys(), reload)
+          },
+          'grave quiet',
+        ),
     ),
   )
-  const show = (chosen: number): void => {
-    node.hidden = chosen === 0
-    count.textContent = chosen === 0 ? '' : `${withCount(chosen, record)} chosen`
+  const show = (selected: number, offer: string | undefined): void => {
+    node.hidden = selected === 0
+    showCount(selected)
+    all.hidden = offer === undefined
+    replace(all, offer)
   }
   return { node, show }
 }
 
-const sendBulk = async (
-  record: RecordInfo,
-  keys: readonly string[],
-  what: object,
-): Promise<number> => {
-  const ids = keys.map((key) => (record.keyKind === 'int' ? Number(key) : key))
-  const { data } = await request<{ count: number }>('POST', api(`bulk/${record.path}`), {
-    body: { ids, ...what },
-  })
-  return data.count
-}
-
 function editMany(record: RecordInfo, keys: readonly string[], reload: () => Promise<void>): void {
-  openDialog(`Edit ${withCount(keys.length, record)}`, ({ close }) => {
-    const form = makeRecordForm(record, {
-      isNew: false,
-      isBulk: true,
-      onSubmit: async () => {
-        if (!form.check()) return
-        const values = form.read()
-        if (Object.keys(values).length === 0) {
-          showError('Fill in at least one field.')
-          return
-        }
-        let count: number
-        try {
-          count = await sendBulk(record, keys, { values })
-        } catch (error) {
-          form.showError(error)
-          return
-        }
-        close()
-        await reload()
-        showStatus(`${withCount(count, record)} saved.`)
-      },
-      buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancel(close)],
-    })
-    return [el('p', {}, 'Only what you fill in is changed, in all of them or in none.'), form.node]
+  openBulkChange({
+    record,
+    keys,
+    reload,
+    title: `Edit ${withCount(keys.length, record)}`,
+    note: el('p', {}, 'Fill in the fields to change. The other fields keep their values.'),
+    path: api(`bulk/${record.path}`),
+    verb: 'Save',
+    toDoneText: (count) => `${withCount(count, record)} saved.`,
+    form: (onSubmit, buttons) =>
+      makeRecordForm(record, { isNew: false, isBulk: true, onSubmit, buttons }),
+    body: (form) => {
+      if (form?.check() !== true) return undefined
+      const values = form.read()
+      if (Object.keys(values).length > 0) return { values }
+      showError('Fill in at least one field.')
+      return undefined
+    },
   })
 }
 
-async function deleteMany(
+function deleteMany(
   record: RecordInfo,
   keys: readonly string[],
   reload: () => Promise<void>,
-): Promise<void> {
-  const isSure = await confirm({
+): void {
+  openBulkChange({
+    record,
+    keys,
+    reload,
     title: `Delete ${withCount(keys.length, record)}?`,
-    content: [el('p', {}, 'All of them are deleted, or none. It cannot be undone.')],
-    confirmLabel: 'Delete',
+    note: el('p', {}, 'This cannot be undone.'),
+    path: api(`bulk/${record.path}`),
+    verb: 'Delete',
+    toDoneText: (count) => `${withCount(count, record)} deleted.`,
     isDangerous: true,
+    body: () => ({ remove: true }),
   })
-  if (!isSure) return
-  const count = await sendBulk(record, keys, { remove: true })
-  await reload()
-  showStatus(`${withCount(count, record)} deleted.`)
 }
 
 /**
  * @param keys the keys of the rows
- * @param reload shows what has become of them
+ * @param reload shows the rows after the action
  */
 export function actionButtons(
   record: RecordInfo,
@@ -125,6 +145,7 @@ export function actionButtons(
         'button',
         {
           type: 'button',
+          class: action.danger === true ? 'grave quiet' : undefined,
           onclick: async () => {
             // The reload after the action discards unsaved changes.
             if (await confirmLeave()) runAction(record, action, keys(), reload)
@@ -137,33 +158,30 @@ export function actionButtons(
 
 function runAction(
   record: RecordInfo,
-  { name, label, fields = [] }: ActionInfo,
+  { name, label, fields = [], danger }: ActionInfo,
   keys: readonly string[],
   reload: () => Promise<void>,
 ): void {
-  openDialog(label, ({ close }) => {
-    const form = makeClassForm(fields, {
-      isNew: true,
-      onSubmit: async () => {
-        if (!form.check()) return
-        const ids = keys.map((key) => (record.keyKind === 'int' ? Number(key) : key))
-        const body = fields.length > 0 ? { ids, body: form.read() } : { ids }
-        let count: number
-        try {
-          const path = api(`actions/${record.path}/${encodeURIComponent(name)}`)
-          ;({
-            data: { count },
-          } = await request<{ count: number }>('POST', path, { body }))
-        } catch (error) {
-          form.showError(error)
-          return
-        }
-        close()
-        await reload()
-        showStatus(`${label}: done for ${withCount(count, record)}.`)
-      },
-      buttons: [el('button', { type: 'submit', class: 'main' }, 'Run'), cancel(close)],
-    })
-    return [el('p', {}, `Runs for ${withCount(keys.length, record)}.`), form.node]
+  const rows = withCount(keys.length, record)
+  const isDangerous = danger === true
+  const hasForm = fields.length > 0 || !isDangerous
+  openBulkChange({
+    record,
+    keys,
+    reload,
+    title: isDangerous ? `${label}: ${rows}?` : label,
+    note: el('p', {}, isDangerous ? 'This cannot be undone.' : `Runs for ${rows}.`),
+    path: api(`actions/${record.path}/${encodeURIComponent(name)}`),
+    verb: isDangerous ? label : 'Run',
+    toDoneText: (count) => `${label}: done for ${withCount(count, record)}.`,
+    isDangerous,
+    ...(hasForm && {
+      form: (onSubmit: () => Promise<void>, buttons: readonly Child[]) =>
+        makeClassForm(fields, { isNew: true, onSubmit, buttons }),
+    }),
+    body: (form) => {
+      if (form !== undefined && !form.check()) return undefined
+      return form === undefined || fields.length === 0 ? {} : { body: form.read() }
+    },
   })
 }

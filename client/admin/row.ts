@@ -1,5 +1,5 @@
 /** The view of a row: its form, read-only values, related rows, actions and history. */
-import { el, replace, type Child, icon, showError, put, showStatus } from './element.js'
+import { el, replace, type Child, showError, put, showStatus } from './element.js'
 import { link, pathTo, go } from './navigation.js'
 import {
   labelOf,
@@ -8,9 +8,7 @@ import {
   type FieldInfo,
   type RecordInfo,
   type Row,
-  keyOf,
   titleOf,
-  type RelationInfo,
   fieldOf,
   may,
 } from './schema.js'
@@ -24,7 +22,8 @@ import {
 } from './stored-row.js'
 import { cachedTitle, lookUp } from './titles.js'
 import { asText, toText, lower } from './format.js'
-import { request, rowsOf, statusOf } from './requests.js'
+import { statusOf } from './requests.js'
+import { makeRelated } from './related.js'
 import { actionButtons } from './row-actions.js'
 import { showConflict, type Difference } from './conflict.js'
 import { confirm } from './dialog.js'
@@ -76,9 +75,9 @@ class RowView {
     const form = this.#form
     form?.load(this.stored.row)
     this.#drawValues()
-    const related = (record.relations ?? []).filter(
-      ({ kind, nested }) => kind === 'many' && !(nested === true && form !== undefined),
-    )
+    const related = (record.relations ?? [])
+      .filter(({ kind, nested }) => kind === 'many' && !(nested === true && form !== undefined))
+      .flatMap((relation) => makeRelated(record, relation, key) ?? [])
     put(
       this.#card,
       form?.node,
@@ -97,9 +96,12 @@ class RowView {
         record.history === true && historyButton(record, key, this.#card),
       ),
       this.#card,
-      ...related.map((relation) => listRelated(relation, key)),
+      ...related.map(({ node }) => node),
     )
     this.#name()
+    Promise.all(related.map(({ load }) => load()))
+      .then(view.settle)
+      .catch(showError)
   }
 
   #name(): void {
@@ -244,7 +246,7 @@ class RowView {
   }
 
   #showDeleted(): void {
-    this.#save.disabled = true
+    this.#save.remove()
     showError(`This ${lower(this.record.one)} was deleted meanwhile. Nothing was saved.`)
   }
 
@@ -256,8 +258,7 @@ class RowView {
     ]
     for (;;) {
       const title = `Delete “${name}”?`
-      if (!(await confirm({ title, content: content, confirmLabel: 'Delete', isDangerous: true })))
-        return
+      if (!(await confirm({ title, content, confirmLabel: 'Delete', isDangerous: true }))) return
       const { row } = this.stored
       try {
         await deleteStored(record, key, this.stored)
@@ -304,7 +305,9 @@ function readOnlyValues(
     const target = recordNamed(relation.to)
     const keys = relation.ids === undefined ? undefined : row[relation.ids]
     if (!hasLinks || target === undefined || !Array.isArray(keys)) return []
-    return [[labelOf(relation), toText(keys.map((key) => cachedTitle(target, key)))]]
+    if (keys.length === 0) return [[labelOf(relation), '–']]
+    const links = keys.map((one) => el('li', {}, linkTo(target, one)))
+    return [[labelOf(relation), el('ul', { class: 'links' }, ...links)]]
   })
   return descriptionList([
     ...fields.map((field): NamedValue => [
@@ -321,10 +324,15 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
   const target = relation && recordNamed(relation.to)
   if (target === undefined || value === null || value === undefined)
     return toText(value, field.kind)
-  const anchor = link(pathTo(target.path, asText(value)), {}, cachedTitle(target, value))
-  lookUp(target, [value])
+  return linkTo(target, value)
+}
+
+/** A link to a row, named by its title once the title is known. */
+function linkTo(target: RecordInfo, key: unknown): HTMLElement {
+  const anchor = link(pathTo(target.path, asText(key)), {}, cachedTitle(target, key))
+  lookUp(target, [key])
     .then(() => {
-      anchor.textContent = cachedTitle(target, value)
+      anchor.textContent = cachedTitle(target, key)
     })
     .catch(() => undefined)
   return anchor
@@ -340,35 +348,3 @@ const changesOf = (record: RecordInfo, before: Row, theirs: Row): HTMLElement =>
         `${toText(before[field.name], field.kind)} → ${toText(theirs[field.name], field.kind)}`,
       ]),
   )
-
-/** The rows that refer to a row: the first of them, and the way to all. */
-
-const maxRelatedRows = 10
-
-function listRelated(relation: RelationInfo, key: string): HTMLElement | null {
-  const target = recordNamed(relation.to)
-  const { by } = relation
-  if (target === undefined || by === undefined) return null
-  const list = el('ul', { class: 'related' })
-  const label = labelOf(relation)
-  const fields = [...new Set([target.key, target.title])].join(',')
-  const params = { [by]: key, fields, limit: maxRelatedRows + 1, count: 'none' }
-  request<Row[]>('GET', rowsOf(target), { params })
-    .then(({ data }) => {
-      const items = data
-        .slice(0, maxRelatedRows)
-        .map((row) =>
-          el('li', {}, link(pathTo(target.path, keyOf(target, row)), {}, titleOf(target, row))),
-        )
-      const all = `${pathTo(target.path)}?${by}=${encodeURIComponent(key)}`
-      replace(
-        list,
-        ...items,
-        items.length === 0 && el('li', { class: 'quiet-words' }, `No ${lower(label)}.`),
-        data.length > maxRelatedRows &&
-          el('li', {}, link(all, {}, `All ${lower(label)}`, icon('right'))),
-      )
-    })
-    .catch(showError)
-  return el('section', { class: 'card', 'aria-label': label }, el('h2', {}, label), list)
-}

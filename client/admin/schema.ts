@@ -41,6 +41,7 @@ export interface ActionInfo {
   readonly name: string
   readonly label: string
   readonly bulk?: true
+  readonly danger?: true
   readonly fields?: readonly FieldInfo[]
 }
 
@@ -116,6 +117,18 @@ export function displayLabel(record: RecordInfo, field: FieldInfo): string {
   const relation = field.by === undefined ? undefined : relationOf(record, field.by)
   return labelOf(relation ?? field)
 }
+
+/** The label of a property in a write: a field, the keys of linked rows, or nested rows. */
+export function labelAt(record: RecordInfo, name: string): string {
+  const field = fieldOf(record, name)
+  if (field !== undefined) return displayLabel(record, field)
+  const relation = record.relations?.find((one) => one.ids === name || one.name === name)
+  return relation === undefined ? name : labelOf(relation)
+}
+
+/** Puts the label in the place of the property, where a message of the server begins with it. */
+export const withLabel = (message: string, path: string, label: string): string =>
+  path !== '' && message.startsWith(`${path} `) ? label + message.slice(path.length) : message
 
 export const keyOf = (record: RecordInfo, row: Row): string => String(row[record.key])
 

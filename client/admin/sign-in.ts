@@ -9,16 +9,24 @@ import {
   errorText,
   statusOf,
 } from './requests.js'
+import { branding, brandNode } from './branding.js'
 import { openDialog } from './dialog.js'
 import { el, replace, showError } from './element.js'
 import { makeClassForm, type Form } from './form.js'
 import { replacePath } from './navigation.js'
 import type { FieldInfo } from './schema.js'
+import { createClient } from '../index.js'
+import { passkeysOf } from '../passkeys.js'
 
 interface Login {
   readonly path: string
   readonly fields: readonly FieldInfo[]
   readonly signOut: string
+  /** The part before the paths of the application, empty or `/desk`. */
+  readonly prefix?: string
+  /** The names of providers: `google` for `/signin/google`. */
+  readonly providers?: readonly string[]
+  readonly passkeys?: true
 }
 
 let login: Promise<Login> | undefined
@@ -67,6 +75,46 @@ async function makeForm(done: (token: string) => Promise<void>): Promise<Form> {
   return form
 }
 
+/** Buttons for passkeys and for providers. A provider leads back to this view. */
+async function otherSignIns(done: (token: string) => Promise<void>): Promise<HTMLElement | null> {
+  const login = await readLogin()
+  const { providers = [], passkeys, prefix = '' } = login
+  const client = createClient({ baseUrl: prefix, auth: usesStoredToken() })
+  const passkey = passkeysOf(client)
+  const buttons: HTMLElement[] = []
+  if (passkeys === true && passkey.supported)
+    buttons.push(
+      el(
+        'button',
+        {
+          type: 'button',
+          onclick: async () => {
+            let token = ''
+            client.intercept('response', ({ headers }) => {
+              token = headers.get('FreshToken') ?? token
+            })
+            try {
+              await passkey.signIn()
+            } catch (error) {
+              // The user has closed the browser's dialogue.
+              if ((error as Error).name === 'NotAllowedError') return
+              throw error
+            }
+            await done(token)
+          },
+        },
+        'Sign in with a passkey',
+      ),
+    )
+  const to = encodeURIComponent(location.pathname + location.search)
+  for (const name of providers) {
+    const label = name.charAt(0).toUpperCase() + name.slice(1)
+    const href = `${prefix}/signin/${name}?to=${to}`
+    buttons.push(el('a', { href, class: 'button' }, `Sign in with ${label}`))
+  }
+  return buttons.length === 0 ? null : el('div', { class: 'others' }, ...buttons)
+}
+
 const isSecret = (name: string): boolean => /pass|secret|pin$/i.test(name)
 
 /** @param message why the user must sign in */
@@ -75,17 +123,20 @@ export async function showSignIn(
   message = '',
 ): Promise<void> {
   const form = await makeForm(done)
-  document.title = 'Sign in · Admin'
+  const others = await otherSignIns(done)
+  document.title = `Sign in · ${branding.title}`
   document.body.className = 'gate'
   replace(
     document.body,
     el(
       'main',
       {},
+      el('p', { class: 'brand' }, ...brandNode()),
       el('h1', {}, 'Sign in'),
       el('div', { class: 'notices' }),
       message !== '' && el('p', { class: 'quiet-words' }, message),
       form.node,
+      others,
     ),
   )
   form.controls[0]?.focus()
@@ -101,12 +152,13 @@ export function signInAgain(): Promise<void> {
     openDialog(
       'Sign in again',
       ({ close }) => {
-        makeForm((token) => {
+        const done = (token: string): Promise<void> => {
           if (usesStoredToken() && token !== '') useStoredToken(token)
           isDone = true
           close()
           return Promise.resolve()
-        })
+        }
+        makeForm(done)
           .then((form) => {
             replace(formArea, form.node)
             form.controls[0]?.focus()

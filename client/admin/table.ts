@@ -20,17 +20,21 @@ import { toText } from './format.js'
 export interface TableOptions {
   /** Whether rows can be selected. */
   readonly hasBoxes: boolean
-  readonly order: (column: Column) => Promise<void>
+  /** Sorts the list by a column. Without it, the columns cannot be sorted. */
+  readonly order?: (column: Column) => Promise<void>
   /** Called when the selection changes. */
-  readonly onChosen: (count: number) => void
+  readonly onSelect?: (count: number) => void
+  /** The field of a column to leave out. */
+  readonly without?: string
 }
 
 export class RowTable {
   readonly node: HTMLTableElement
   readonly #rows = el('tbody')
   readonly #head = el('tr')
-  readonly #all = el('input', { type: 'checkbox', 'aria-label': 'Choose all' })
-  readonly #chosen = new Set<string>()
+  readonly #all = el('input', { type: 'checkbox', 'aria-label': 'Select all' })
+  readonly #selected = new Set<string>()
+  readonly #widths = el('colgroup')
   readonly #drawn = new Map<string, { text: string; node: HTMLTableRowElement }>()
   #columns: Column[]
   #visibleRows: readonly Row[] = []
@@ -39,17 +43,27 @@ export class RowTable {
     readonly record: RecordInfo,
     readonly options: TableOptions,
   ) {
-    this.#columns = chosenColumns(record)
+    this.#columns = this.#readColumns()
     const caption = el('caption', { class: 'unseen' }, record.label)
-    this.node = el('table', {}, caption, el('thead', {}, this.#head), this.#rows)
+    this.node = el('table', {}, caption, this.#widths, el('thead', {}, this.#head), this.#rows)
     listen(this.#all, 'change', () => {
-      for (const row of this.#visibleRows) this.#choose(keyOf(record, row), this.#all.checked)
-      this.#showChosen()
+      for (const row of this.#visibleRows) this.#select(keyOf(record, row), this.#all.checked)
+      this.#showSelected()
     })
   }
 
-  get chosen(): string[] {
-    return [...this.#chosen]
+  /** The keys of the selected rows, on this page and on others. */
+  get selected(): string[] {
+    return [...this.#selected]
+  }
+
+  /** Whether all rows of this page are selected. */
+  get isPageSelected(): boolean {
+    const { record } = this
+    return (
+      this.#visibleRows.length > 0 &&
+      this.#visibleRows.every((row) => this.#selected.has(keyOf(record, row)))
+    )
   }
 
   /** The fields to request for the columns, comma-separated. */
@@ -58,13 +72,19 @@ export class RowTable {
     return [...new Set([key, title, ...this.#columns.map(({ field }) => field.name)])].join(',')
   }
 
-  chooseNone(): void {
-    this.#chosen.clear()
-    this.#showChosen()
+  /** Replaces the selection. */
+  select(keys: Iterable<string>): void {
+    this.#selected.clear()
+    for (const key of keys) this.#selected.add(key)
+    this.#showSelected()
   }
 
   focus(): void {
     this.#all.focus()
+  }
+
+  focusFirstRow(): void {
+    this.#rows.querySelector<HTMLElement>('a.title')?.focus({ preventScroll: true })
   }
 
   focusHead({ name }: Column): void {
@@ -73,8 +93,14 @@ export class RowTable {
 
   /** Applies the current choice of columns. */
   readColumns(): void {
-    this.#columns = chosenColumns(this.record)
+    this.#columns = this.#readColumns()
     this.#drawn.clear()
+    this.#releaseWidths()
+  }
+
+  #readColumns(): Column[] {
+    const { without } = this.options
+    return chosenColumns(this.record).filter(({ field }) => field.name !== without)
   }
 
   /** Looks up the titles of the rows that these rows refer to. */
@@ -91,7 +117,6 @@ export class RowTable {
    * @param isLive whether the rows come from a live update. New rows are then highlighted.
    */
   draw(rows: readonly Row[], orderBy: string, isLive: boolean): void {
-    const { record } = this
     this.#visibleRows = rows
     this.#drawHead(orderBy)
     const focused = document.activeElement
@@ -102,9 +127,33 @@ export class RowTable {
     if (!isSame) this.#rows.replaceChildren(...nodes)
     if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
     this.node.hidden = rows.length === 0
-    const keys = new Set(rows.map((row) => keyOf(record, row)))
-    for (const key of this.#chosen) if (!keys.has(key)) this.#chosen.delete(key)
-    this.#showChosen()
+    this.#keepWidths()
+    this.#showSelected()
+  }
+
+  /** Columns keep the widths of the first page, so that they stay in place on the next one. */
+  #keepWidths(): void {
+    const width = String(innerWidth)
+    if (this.#widths.dataset.width !== width) this.#releaseWidths()
+    const total = this.node.offsetWidth
+    const isTable = getComputedStyle(this.node).display === 'table'
+    if (this.#widths.children.length > 0 || total === 0 || !isTable) return
+    const widths = [...this.#head.children].map((cell) => cell.getBoundingClientRect().width)
+    replace(
+      this.#widths,
+      ...widths.map((one) => {
+        const column = el('col')
+        column.style.width = `${(100 * one) / total}%`
+        return column
+      }),
+    )
+    this.#widths.dataset.width = width
+    this.node.classList.add('fixed')
+  }
+
+  #releaseWidths(): void {
+    this.#widths.replaceChildren()
+    this.node.classList.remove('fixed')
   }
 
   #drawHead(orderBy: string): void {
@@ -112,7 +161,8 @@ export class RowTable {
     if (this.#head.dataset.text === text) return
     this.#head.dataset.text = text
     const cells = this.#columns.map((column) => {
-      const { order, label, name } = column
+      const { label, name } = column
+      const order = this.options.order === undefined ? undefined : column.order
       const isUp = order !== undefined && orderBy === order
       const isDown = order !== undefined && orderBy === `-${order}`
       const sort = isUp ? 'ascending' : isDown ? 'descending' : 'none'
@@ -126,7 +176,7 @@ export class RowTable {
           ? label
           : el(
               'button',
-              { type: 'button', 'data-name': name, onclick: () => this.options.order(column) },
+              { type: 'button', 'data-name': name, onclick: () => this.options.order?.(column) },
               label,
               icon(isUp ? 'up' : isDown ? 'down' : 'both'),
             ),
@@ -140,15 +190,18 @@ export class RowTable {
     const key = keyOf(record, row)
     const cells = this.#columns.map((column) => [column, cellOf(record, row, column)] as const)
     const text = cells
-      .map(([, cell]) => (cell instanceof Node ? cell.textContent : String(cell)))
+      .map(([{ field }, cell]) => [
+        row[field.name],
+        cell instanceof Node ? cell.textContent : String(cell),
+      ])
       .join('\0')
     const cached = this.#drawn.get(key)
     if (cached?.text === text) return cached.node
     const box = el('input', {
-      ...{ type: 'checkbox', 'aria-label': `Choose ${titleOf(record, row)}`, 'data-key': key },
+      ...{ type: 'checkbox', 'aria-label': `Select ${titleOf(record, row)}`, 'data-key': key },
       onchange: () => {
-        this.#choose(key, box.checked)
-        this.#showChosen()
+        this.#select(key, box.checked)
+        this.#showSelected()
       },
     })
     const node: HTMLTableRowElement = el(
@@ -162,27 +215,27 @@ export class RowTable {
       },
       this.options.hasBoxes && el('td', { class: 'box' }, box),
       ...cells.map(([column, cell]) =>
-        el('td', { class: classOf(column), 'data-label': column.label }, cell),
+        el('td', { class: classOf(column), 'data-label': column.label, dir: 'auto' }, cell),
       ),
     )
     this.#drawn.set(key, { text, node })
     return node
   }
 
-  #choose(key: string, isChosen: boolean): void {
-    if (isChosen) this.#chosen.add(key)
-    else this.#chosen.delete(key)
+  #select(key: string, isSelected: boolean): void {
+    if (isSelected) this.#selected.add(key)
+    else this.#selected.delete(key)
   }
 
-  #showChosen(): void {
-    const count = this.#chosen.size
-    for (const box of this.#rows.querySelectorAll<HTMLInputElement>('input[data-key]')) {
-      box.checked = this.#chosen.has(box.dataset.key ?? '')
-      box.closest('tr')?.classList.toggle('is-chosen', box.checked)
+  #showSelected(): void {
+    const boxes = [...this.#rows.querySelectorAll<HTMLInputElement>('input[data-key]')]
+    for (const box of boxes) {
+      box.checked = this.#selected.has(box.dataset.key ?? '')
+      box.closest('tr')?.classList.toggle('is-selected', box.checked)
     }
-    this.#all.checked = count > 0 && count === this.#visibleRows.length
-    this.#all.indeterminate = count > 0 && count < this.#visibleRows.length
-    this.options.onChosen(count)
+    this.#all.checked = this.isPageSelected
+    this.#all.indeterminate = !this.#all.checked && boxes.some(({ checked }) => checked)
+    this.options.onSelect?.(this.#selected.size)
   }
 }
 
@@ -266,14 +319,19 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
 function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): Child {
   const value = row[field.name]
   if (name === record.title)
-    return link(pathTo(record.path, keyOf(record, row)), { class: 'title' }, titleOf(record, row))
+    return link(
+      pathTo(record.path, keyOf(record, row)),
+      { class: 'title clamp' },
+      titleOf(record, row),
+    )
   if (target !== undefined && value !== null && value !== undefined)
-    return cachedTitle(target, value)
+    return link(pathTo(target.path, String(value)), { class: 'clamp' }, cachedTitle(target, value))
   const text = toText(value, field.kind)
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && (field.oneOf !== undefined || field.kind === 'boolean'))
     return el('span', { class: 'pill' }, text)
-  return text.length > 120 ? `${text.slice(0, 119)}…` : text
+  if (text.length <= 40) return text
+  return el('span', { class: 'clamp' }, text.length > 400 ? `${text.slice(0, 399)}…` : text)
 }
 
 const isNumber = ({ field, target }: Column): boolean =>

@@ -1,7 +1,9 @@
 /** The frame around every view: header, navigation and content area. */
 import { el, icon, listen, put, replace, type Child, clearNotices } from './element.js'
 import { base } from './requests.js'
-import { link, pathTo } from './navigation.js'
+import { link, pathTo, takePlace } from './navigation.js'
+import { makeMenu } from './menu.js'
+import { branding, brandNode } from './branding.js'
 import { schema, type RecordInfo } from './schema.js'
 
 export interface View {
@@ -13,6 +15,10 @@ export interface View {
   readonly name: (title: string) => void
   /** The area for buttons next to the heading. */
   readonly tools: HTMLElement
+  /** The area for a text beside the heading. */
+  readonly aside: HTMLElement
+  /** Restores the place that the user had left, once the view shows its content. */
+  readonly settle: () => void
 }
 
 let current = new AbortController()
@@ -37,16 +43,22 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
   clearNotices()
   for (const anchor of document.querySelectorAll('nav a')) {
     const isHere = record !== undefined && anchor.getAttribute('href') === pathTo(record.path)
-    if (isHere) anchor.setAttribute('aria-current', crumb ? 'true' : 'page')
-    else anchor.removeAttribute('aria-current')
+    if (!isHere) {
+      anchor.removeAttribute('aria-current')
+      continue
+    }
+    anchor.setAttribute('aria-current', crumb ? 'true' : 'page')
+    anchor.closest('details')?.setAttribute('open', '')
   }
   closeMenu()
   const heading = el('h1', { tabindex: '-1' })
   const tools = el('div', { class: 'tools' })
+  const aside = el('div', { class: 'aside' })
+  const place = takePlace()
   const content = el('div', { class: 'content' })
   const name = (text: string): void => {
     heading.textContent = text
-    const parts = [text, ...(crumb && record !== undefined ? [record.label] : []), 'Admin']
+    const parts = [text, ...(crumb && record !== undefined ? [record.label] : []), branding.title]
     document.title = [...new Set(parts)].join(' · ')
   }
   replace(
@@ -60,7 +72,7 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
         crumb &&
           record !== undefined &&
           el('p', { class: 'crumb' }, link(pathTo(record.path), {}, icon('left'), record.label)),
-        heading,
+        el('div', { class: 'title-line' }, heading, aside),
         !crumb && record?.help !== undefined && el('p', { class: 'lead' }, record.help),
       ),
       tools,
@@ -81,6 +93,14 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
     },
     name,
     tools,
+    aside,
+    settle: () => {
+      if (place === undefined || controller.signal.aborted) return
+      scrollTo(0, place.y)
+      const links = content.querySelectorAll<HTMLElement>('a[href]')
+      const left = [...links].find((anchor) => anchor.getAttribute('href') === place.href)
+      left?.focus({ preventScroll: true })
+    },
   }
 }
 
@@ -95,13 +115,13 @@ function shell(): HTMLElement {
   const existing = document.querySelector<HTMLElement>('main#main')
   if (existing !== null) return existing
   const main = el('main', { id: 'main', tabindex: '-1' })
-  const nav = el('nav', { id: 'records', 'aria-label': 'Records' }, ...groups())
+  const nav = makeMenu()
   const button = el('button', {
     ...{ type: 'button', class: 'menu', 'aria-expanded': 'false', 'aria-controls': nav.id },
     onclick: () => {
       const isOpen = button.getAttribute('aria-expanded') === 'true'
       button.setAttribute('aria-expanded', String(!isOpen))
-      if (!isOpen) nav.querySelector('a')?.focus()
+      if (!isOpen) nav.querySelector<HTMLElement>('input, summary, a')?.focus()
     },
   })
   put(button, icon('menu'), 'Menu')
@@ -123,7 +143,7 @@ function shell(): HTMLElement {
       'header',
       {},
       button,
-      link(base, { class: 'brand' }, 'Admin'),
+      link(base, { class: 'brand' }, ...brandNode()),
       el('span', { class: 'who' }, schema()?.caller.sub ?? ''),
       el('button', { type: 'button', class: 'quiet', onclick: () => signOut.run() }, 'Sign out'),
     ),
@@ -132,42 +152,4 @@ function shell(): HTMLElement {
     el('div', { id: 'status', role: 'status' }),
   )
   return main
-}
-
-function groups(): HTMLElement[] {
-  const byGroup = new Map<string, RecordInfo[]>()
-  for (const record of schema()?.records ?? []) {
-    const group = record.group ?? ''
-    byGroup.set(group, [...(byGroup.get(group) ?? []), record])
-  }
-  return [...byGroup].map(([group, records]) =>
-    el(
-      'div',
-      { class: 'group' },
-      group !== '' ? el('h2', {}, group) : byGroup.size > 1 && el('h2', {}, 'Others'),
-      el('ul', {}, ...records.map((one) => el('li', {}, link(pathTo(one.path), {}, one.label)))),
-    ),
-  )
-}
-
-/** The start page: a list of all records. */
-export function showStart(): void {
-  const view = openView(undefined, 'Records')
-  const all = schema()?.records ?? []
-  view.show(
-    all.length === 0
-      ? el('p', {}, 'There is no record that you may see.')
-      : el(
-          'ul',
-          { class: 'cards' },
-          ...all.map((record) =>
-            el(
-              'li',
-              {},
-              link(pathTo(record.path), {}, record.label),
-              el('p', {}, record.help ?? record.group ?? ''),
-            ),
-          ),
-        ),
-  )
 }

@@ -31,7 +31,7 @@ const press = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click()
 
 const choose = (page: Page, name: string): Promise<void> =>
-  page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check()
+  page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check()
 
 const toRow = async ({ page, url }: Stage, path: string): Promise<void> => {
   await page.goto(`${url}/admin/${path}`)
@@ -173,7 +173,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
   row: {
     show: async (stage) => {
       await toRow(stage, 'orgs/2')
-      await stage.page.getByRole('link', { name: 'Switch of floor 3' }).waitFor()
+      await stage.page.getByRole('link', { name: 'Switch of floor 3' }).first().waitFor()
     },
   },
   'read-only': {
@@ -189,7 +189,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       await toList(stage, 'tickets')
       for (const name of ['Chair squeaks', 'Table is too low for two', 'No network on floor 3'])
         await choose(page, name)
-      await press(page, 'Edit chosen')
+      await press(page, 'Edit selected')
       await page.getByRole('dialog').getByLabel('Status').selectOption('waiting')
       await page.getByLabel('Make empty: Due').check()
     },
@@ -197,8 +197,8 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
   'delete-many': {
     show: async (stage) => {
       await toList(stage, 'tickets')
-      await stage.page.getByLabel('Choose all').check()
-      await press(stage.page, 'Delete chosen')
+      await stage.page.getByLabel('Select all').check()
+      await press(stage.page, 'Delete selected')
     },
   },
   action: {

@@ -120,7 +120,7 @@ describe('the admin page', () => {
       )
       await keyboard.press('Enter')
       for (const name of ['Table is too low', 'No network on floor 3']) {
-        await tabTo(page, page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }))
+        await tabTo(page, page.getByRole('checkbox', { name: `Select ${name}`, exact: true }))
         await keyboard.press('Space')
       }
       await tabTo(page, page.getByRole('button', { name: /^Edit/ }), 'Shift+Tab')
@@ -165,7 +165,7 @@ describe('the admin page', () => {
       await tabTo(page, button(page, 'Check'))
       await keyboard.press('Enter')
       await page
-        .getByRole('row', { name: /^2 name name must have at least 2 characters/ })
+        .getByRole('row', { name: /^2 Name Name must have at least 2 characters/ })
         .waitFor()
       expect(await button(page, 'Import').isDisabled()).toBe(true)
       await give('name\r\nroof\r\ngarden\r\n')
@@ -239,8 +239,8 @@ describe('the admin page', () => {
       await button(page, 'Save').click()
       await page.getByRole('alert').waitFor()
       for (const [label, words] of [
-        ['Subject', 'subject must have at least 2 characters'],
-        ['Priority', 'priority must be at most 9'],
+        ['Subject', 'Subject must have at least 2 characters'],
+        ['Priority', 'Priority must be at most 9'],
       ] as const) {
         const box = page.getByLabel(label)
         expect(await box.getAttribute('aria-invalid')).toBe('true')
@@ -349,8 +349,8 @@ describe('the admin page', () => {
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
       for (const name of ['Chair squeaks', 'Table is too low'])
-        await page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check()
-      await button(page, 'Edit chosen').click()
+        await page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check()
+      await button(page, 'Edit selected').click()
       const dialog = page.getByRole('dialog')
       for (const name of ['Body', 'Due', 'Keywords', 'Labels'])
         await dialog.getByLabel(`Make empty: ${name}`).check()
@@ -371,7 +371,7 @@ describe('the admin page', () => {
     visit(async (page) => {
       await signIn(page, 'ed', '/admin/devices')
       const devices = records().records(Device)
-      await page.getByRole('link', { name: 'Rack', exact: true }).click()
+      await page.getByRole('link', { name: 'Rack', exact: true }).first().click()
       await page.getByLabel('Name').waitFor()
       const id = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)!)
       await page.getByLabel('Name').fill('Rack of mine')
@@ -392,15 +392,15 @@ describe('the admin page', () => {
       const entry = page.getByRole('row').filter({ hasText: 'Switch of floor 3' })
       await entry.getByText('Parent').waitFor()
       await page.getByRole('main').getByRole('link', { name: 'Devices' }).click()
-      await page.getByLabel('Choose all').check()
+      await page.getByLabel('Select all').check()
       await button(page, 'Rename').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Run' }).click()
       await status(page, 'Rename: done for 3 devices.')
       // The list gets changes of rows with UUIDs too.
       await devices.update(id, { name: 'Rack of a user' })
-      await page.getByRole('link', { name: 'Rack of a user' }).waitFor()
-      await page.getByLabel('Choose all').check()
-      await button(page, 'Delete chosen').click()
+      await page.getByRole('link', { name: 'Rack of a user' }).first().waitFor()
+      await page.getByLabel('Select all').check()
+      await button(page, 'Delete selected').click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
       await status(page, '3 devices deleted.')
       expect(await devices.count()).toBe(0)
@@ -583,10 +583,10 @@ describe('the admin page', () => {
         await examine('menu')
       }
       await page.goto(`${app.url}/admin/tickets`)
-      await page.getByRole('checkbox', { name: 'Choose Chair squeaks', exact: true }).check()
+      await page.getByRole('checkbox', { name: 'Select Chair squeaks', exact: true }).check()
       await button(page, 'Filter').click()
       await page.getByRole('form', { name: 'Filter' }).waitFor()
-      await examine('list with rows chosen and the filter')
+      await examine('list with rows selected and the filter')
       await button(page, 'Columns').click()
       await examine('columns')
       await page.getByRole('button', { name: /^Delete/ }).click()

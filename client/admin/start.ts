@@ -1,0 +1,58 @@
+/** The start page: the records by group, with their numbers of rows. */
+import { el } from './element.js'
+import { link, pathTo } from './navigation.js'
+import { recordGroups } from './menu.js'
+import { request, rowsOf, statusOf } from './requests.js'
+import type { RecordInfo } from './schema.js'
+import { openView, type View } from './view.js'
+import { withCount } from './format.js'
+
+/** Requests for numbers that run at the same time. */
+const parallelCounts = 4
+
+export function showStart(): void {
+  const view = openView(undefined, 'Records')
+  const groups = recordGroups()
+  const counts: [RecordInfo, HTMLElement][] = []
+  const toCard = (record: RecordInfo): HTMLElement => {
+    const count = el('p', { class: 'total' })
+    counts.push([record, count])
+    return el(
+      'li',
+      {},
+      link(pathTo(record.path), {}, record.label),
+      count,
+      record.help !== undefined && el('p', {}, record.help),
+    )
+  }
+  const sections = groups.map(([name, records]) =>
+    el(
+      'section',
+      { class: 'start', 'aria-label': name === '' ? 'Records' : name },
+      name !== '' && el('h2', {}, name),
+      el('ul', { class: 'cards' }, ...records.map(toCard)),
+    ),
+  )
+  view.show(
+    ...(sections.length === 0 ? [el('p', {}, 'There is no record that you may see.')] : sections),
+  )
+  for (let runner = 0; runner < parallelCounts; runner++) void showCounts(view, counts)
+}
+
+/** Takes the records one by one. A record that cannot be counted has no number. */
+async function showCounts(view: View, counts: [RecordInfo, HTMLElement][]): Promise<void> {
+  for (let next = counts.shift(); next !== undefined; next = counts.shift()) {
+    const [record, node] = next
+    try {
+      const options = { params: { limit: 0 }, signal: view.signal }
+      const { headers } = await request('GET', rowsOf(record), options)
+      const exact = headers.get('X-Total-Count')
+      const about = headers.get('X-Total-Count-Estimate')
+      const words = exact === null ? 'About ' : ''
+      if (exact !== null || about !== null)
+        node.textContent = words + withCount(Number(exact ?? about), record)
+    } catch (error) {
+      if (statusOf(error) === 0) return
+    }
+  }
+}
