@@ -142,7 +142,7 @@ export async function postForLines<Result>(
     }
     if (done) break
   }
-  const { status = response.status } = last as { status?: number }
+  const { status = response.status } = (last ?? {}) as { status?: number }
   if (status >= 400) throw Object.assign(new Error(`${status} ${path}`), { status, data: last })
   return last as Result
 }

@@ -4,7 +4,7 @@ import { Database, type Application } from 'filigree'
 import { Contract, Org, Ticket } from '../admin/desk.js'
 import { startDesk } from './admin-desk.js'
 import { startManyRecords } from './admin-many-records.js'
-import { buttonOf, signInAs, visitAdmin } from './admin-visit.js'
+import { buttonOf, expectAccessible, signInAs, visitAdmin } from './admin-visit.js'
 import { withPage } from './open-page.js'
 
 let app: Application
@@ -31,14 +31,19 @@ describe('the frame of the admin page', () => {
       await finder.fill('things59')
       await finder.press('Enter')
       await page.getByRole('heading', { level: 1, name: 'Things59' }).waitFor()
+      await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'dark' })
       await page.goto(`${app.url}/admin`)
       const money = page.getByRole('main').getByRole('region', { name: 'Money' })
       await money.getByText('0 things4', { exact: true }).waitFor()
       expect(await money.getByRole('link').count()).toBe(10)
+      await expectAccessible(page, 'start page, dark')
+      await page.emulateMedia({ colorScheme: 'light' })
+      await expectAccessible(page, 'start page, light')
       await page.setViewportSize({ width: 375, height: 667 })
       await buttonOf(page, 'Menu').click()
       const box = (await menu.boundingBox())!
       expect(box.y + box.height).toBeLessThanOrEqual(667)
+      await expectAccessible(page, 'menu of a phone')
       await menu.getByRole('link', { name: 'Things60' }).click()
       await page.getByRole('heading', { level: 1, name: 'Things60' }).waitFor()
     })

@@ -160,6 +160,26 @@ describe('a list of the admin page', () => {
       expect(await database().records(Ticket).count({ status: 'open' })).toBe(960)
     }))
 
+  it('waits for a server that has too much to do, in the middle of a long change', () =>
+    visit(async (page) => {
+      await addTickets(600)
+      await signIn(page, '/admin/tickets?status=open')
+      await page.getByLabel('Select all').check()
+      await page.getByRole('button', { name: /^Select all 610/ }).click()
+      await statusOf(page, '610 tickets selected')
+      let requests = 0
+      await page.route('**/bulk/tickets', (route) =>
+        ++requests === 2
+          ? route.fulfill({ status: 503, json: { error: 'Too much to do.', code: 'TOO_BUSY' } })
+          : route.continue(),
+      )
+      await buttonOf(page, 'Delete selected').click()
+      const dialog = page.getByRole('dialog')
+      await buttonOf(dialog, 'Preview').click()
+      await dialog.getByText('610 tickets: deleted').waitFor()
+      expect(requests).toBe(4)
+    }))
+
   it('leads to related rows and back to the same place', () =>
     visit(async (page) => {
       await page.setViewportSize({ width: 1280, height: 500 })

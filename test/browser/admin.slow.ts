@@ -557,8 +557,8 @@ describe('the admin page', () => {
   it.each([
     ['light', 1280],
     ['dark', 1280],
-    ['light', 390],
-    ['dark', 390],
+    ['light', 375],
+    ['dark', 375],
   ] as const)('passes axe, %s and %i pixels wide', (colorScheme, width) =>
     visit(async (page) => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -594,6 +594,29 @@ describe('the admin page', () => {
       await page.keyboard.press('Escape')
       await page.getByRole('button', { name: /^Edit/ }).click()
       await examine('edit many')
+      await page.getByRole('dialog').getByLabel('Status').selectOption('closed')
+      await page.keyboard.press('Escape')
+      await page
+        .getByRole('dialog', { name: 'Leave without saving?' })
+        .getByRole('button', { name: 'Leave' })
+        .click()
+      await page.getByLabel('Select all').check()
+      await page.getByRole('button', { name: /^Select all 30 that match/ }).click()
+      await status(page, '30 tickets selected')
+      await examine('all rows selected')
+      await button(page, 'Edit selected').click()
+      await page.getByRole('dialog').getByLabel('Status').selectOption('closed')
+      await button(page, 'Preview').click()
+      await page.getByRole('dialog').getByText('tickets: Status open → closed').waitFor()
+      await examine('preview')
+      await page.goto(`${app.url}/admin/tickets?status.in=open&due.isNull=false`)
+      await page.getByText('Status is one of open').waitFor()
+      await button(page, 'Filter').click()
+      await page.getByRole('checkbox', { name: 'waiting' }).waitFor()
+      await examine('filter with other conditions')
+      await page.goto(`${app.url}/admin/orgs/2`)
+      await page.getByRole('region', { name: 'Devices' }).getByText('3 devices').waitFor()
+      await examine('row with related rows')
       await page.goto(`${app.url}/admin/tickets/new`)
       await button(page, 'Save').click()
       await page.getByRole('combobox', { name: 'Org' }).click()
@@ -631,6 +654,16 @@ describe('the admin page', () => {
       await page.goto(`${app.url}/admin/labels/import`)
       await page.getByLabel('CSV file').waitFor()
       await examine('import')
+      await page.getByLabel('CSV file').setInputFiles({
+        ...{ name: 'labels.csv', mimeType: 'text/csv', buffer: Buffer.from('name\nx\n') },
+      })
+      await button(page, 'Check').click()
+      await page.getByRole('table', { name: 'Errors' }).waitFor()
+      await examine('errors of an import')
+      await page.goto(`${app.url}/admin/tickets/2`)
+      await button(page, 'Purge').click()
+      await page.getByRole('dialog', { name: 'Purge: 1 ticket?' }).waitFor()
+      await examine('question before a dangerous action')
     }),
   )
 })
