@@ -482,7 +482,7 @@ describe('the admin page', () => {
   it('lists the columns of an import, including columns of related rows', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets/import')
-      await page.getByText(/names the columns: .*subject.*labelIds/).waitFor()
+      await page.getByText(/names the columns: .*Subject.*Labels \(labelIds\)/).waitFor()
     }))
 
   it('updates rows that other users change, and marks them', () =>
