@@ -13,6 +13,8 @@ export type {
 export { HttpError, type FieldError, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
+export { isHarmlessHeader, isSecretName } from './core/secret-names.js'
+export { hideShapes } from './core/secret-shapes.js'
 export { clip } from './core/text.js'
 export { rejectUnknownOptions } from './errors/unknown-options.js'
 

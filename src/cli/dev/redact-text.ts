@@ -1,9 +1,10 @@
-/** Leaves out of a text what stands behind the name of a secret: `password: x`, `"token":"x"`, `pin=x`, `Key (hash)=(x)`. */
+/**
+ * Removes values that follow the name of a secret: from GraphQL documents, and from other texts, such as `password: x`,
+ * `"token":"x"`, `pin=x` and `Key (hash)=(x)`.
+ */
 import type { ASTNode, Location, ValueNode } from 'graphql'
 import { graphqlLibrary } from '../../graphql/library.js'
-import { hiddenText } from './secret-patterns.js'
-
-/** Leaves the secrets out of a document of GraphQL, and says which of its variables hold some. */
+import { hiddenText } from '../../core/secret-shapes.js'
 
 interface RedactedDocument {
   readonly text: string

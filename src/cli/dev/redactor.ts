@@ -3,7 +3,8 @@
  * is a secret's name (`passwordConfirmation`, hidden and secured fields) or if it looks like a token or key. Once a value is
  * known to be secret, it is also hidden everywhere else in the same request. Headers are hidden unless they are listed.
  */
-import { hiddenText, isSecretName, hideShapes } from './secret-patterns.js'
+import { isHarmlessHeader, isSecretName } from '../../core/secret-names.js'
+import { hiddenText, hideShapes } from '../../core/secret-shapes.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -83,10 +84,6 @@ function encodeURIComponentSafely(text: string): string {
   }
 }
 
-/** Headers whose values are shown, unless the value looks like a secret. */
-const visibleHeaders =
-  /^(?:accept(?:-charset|-encoding|-language)?|access-control-request-.*|cache-control|connection|content-(?:encoding|language|length|type)|date|dnt|expect|host|if-(?:match|modified-since|none-match|range|unmodified-since)|keep-alive|origin|pragma|prefer|priority|range|referer|sec-ch-.*|sec-fetch-.*|sec-gpc|sec-websocket-(?:extensions|version)|te|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|x-requested-with|x-request-id|apollographql-client-(?:name|version))$/
-
 const maxKeys = 100
 const maxValues = 2000
 const maxRecentSecrets = 500
@@ -156,7 +153,7 @@ export class Redactor {
 
   #header(name: string, value: string, secrets: Secrets): string {
     if (name === 'referer') return this.url(value, undefined, secrets)
-    if (visibleHeaders.test(name)) return this.text(value, secrets)
+    if (isHarmlessHeader(name)) return this.text(value, secrets)
     if (name === 'cookie')
       for (const pair of value.split(';')) hide(pair.slice(pair.indexOf('=') + 1).trim(), secrets)
     else if (name === 'authorization') hideCredentials(value, secrets)

@@ -1,0 +1,73 @@
+/** Finds secrets in texts by their shape, such as tokens, keys and card numbers, whatever they are called. */
+
+/** The text that replaces a secret. */
+export const hiddenText = '(hidden)'
+
+/** Long runs of the characters that tokens consist of. */
+const longRuns = /[\w+/=.~%-]{20,}/g
+const tokensOfServices =
+  /\b(?:sk|pk|rk|whsec|gh[a-z]|github_pat|glpat|xox[a-z]|npm|hf|sq0[a-z]+|shp[a-z]+)[_-][\w-]{10,}|\b(?:AKIA|ASIA|AIza|ya29\.)[\w-]{12,}/g
+const jsonTokens = /\beyJ[\w-]*(?:\.[\w-]*){0,4}/g
+const uuids = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
+const cards = /(?<![\d.])[3-6]\d{3}([ -]?)\d{4}\1\d{4}\1\d{3,4}(?![\d.])/g
+const schemes =
+  /\b(Bearer|Basic|Digest|Negotiate|Token|ApiKey|DPoP|AWS4-HMAC-SHA256)(\s+)(\S{4,})/gi
+const userInfo = /\b([a-z][a-z\d+.-]*:\/\/[^\s:/@"'<>]*):[^\s/@"'<>]+@/gi
+/** Parts of an identifier: `find`, `By`, `URL`, `2026`. */
+const wordParts = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+
+/**
+ * Hides all parts of a text that look like a secret: tokens, keys, passwords in URLs, card numbers. A UUID keeps its first
+ * part, so that rows can be distinguished.
+ */
+export function hideShapes(text: string): string {
+  if (text.length < 8) return text
+  return text
+    .replace(schemes, (all, scheme: string, space: string, value: string) =>
+      isWord(value) ? all : `${scheme}${space}${hiddenText}`,
+    )
+    .replace(userInfo, `$1:${hiddenText}@`)
+    .replace(jsonTokens, (all) => (all.length < 8 ? all : hiddenText))
+    .replace(tokensOfServices, hiddenText)
+    .replace(uuids, '$1…')
+    .replace(cards, (all) => (isCard(all) ? hiddenText : all))
+    .replace(longRuns, hideRun)
+}
+
+/** `bearer of bad news` is a sentence, not a credential. */
+function isWord(text: string): boolean {
+  return /^[a-z]{1,12}[.,;:!?]?$/.test(text)
+}
+
+function hideRun(run: string): string {
+  // Each part of a path is checked alone.
+  return run.replace(/[^/.]+/g, (part) => (isRandom(part) ? hiddenText : part))
+}
+
+/** Random text has single letters, digits between letters, and long runs without vowels. Words do not. */
+function isRandom(text: string): boolean {
+  // Timestamps are not random.
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}$/.test(text)) return false
+  let odd = /[+=~%]/.test(text) ? 1 : 0
+  for (const match of text.matchAll(wordParts)) {
+    const [part] = match
+    const before = text[match.index - 1] ?? ''
+    const after = text[match.index + part.length] ?? ''
+    if (/\d/.test(part)) odd += /[a-z]/i.test(before + after) ? 1 : 0
+    else if (part.length === 1) odd += /[aio]/i.test(part) ? 0 : 1
+    else if (part.length > 16) odd += 2
+    else if (part.length > 4 && !/[aeiouy]/i.test(part)) odd += 1
+    else if (/[bcdfghjklmnpqrstvwxz]{6,}/i.test(part)) odd += 1
+  }
+  return odd >= 2
+}
+
+/** Checks the check digit (Luhn). */
+function isCard(text: string): boolean {
+  const digits = Array.from(text.replace(/\D/g, ''), Number).reverse()
+  const sum = digits.reduce((all, digit, index) => {
+    const doubled = index % 2 === 0 ? digit : digit * 2
+    return all + (doubled > 9 ? doubled - 9 : doubled)
+  }, 0)
+  return sum % 10 === 0
+}
