@@ -10,12 +10,13 @@ export type {
   ClientFieldError,
   FormedError,
 } from './http/error-form.js'
+export type { ErrorPage, PageError } from './http/error-page.js'
 export { HttpError, type FieldError, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
 export { isHarmlessHeader, isSecretName } from './core/secret-names.js'
 export { hideShapes } from './core/secret-shapes.js'
-export { clip } from './core/text.js'
+export { clip, escapeHtml } from './core/text.js'
 export { rejectUnknownOptions } from './errors/unknown-options.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'

@@ -7,6 +7,7 @@ import { explainImportCycles } from '../errors/import-cycle.js'
 import type { Gate } from '../auth/gate.js'
 import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
+import { ErrorPages } from '../http/error-page.js'
 import { Clock } from '../core/clock.js'
 import { Expiries } from '../core/expiries.js'
 import type { LiveQueries } from '../live/live-queries.js'
@@ -20,6 +21,8 @@ import type { Class } from '../metadata/class-metadata.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
 import { followUsers, wantsUser } from '../records/statements/hooks.js'
+import type { NearRoute } from '../routing/nearest-routes.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
 import { type Application, createApplication, logFailure } from './application.js'
 import { isCaptured } from './captured-call.js'
@@ -29,7 +32,7 @@ import { Dispatcher } from '../serving/dispatcher.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
-import { developmentHostOf } from './development-host.js'
+import { developmentHostOf, type AttachedHost } from './development-host.js'
 import { createGraphqlUpgrades } from './graphql-routes.js'
 import { listen } from './listen.js'
 import type { BootstrapOptions } from './options.js'
@@ -128,12 +131,13 @@ async function start(
   const cors = createCors(options.cors, plan.corsHeaders)
   const ending = new Ending()
   const requests = requestSettings(plan, ending, cors)
+  const host = developmentHostOf(plan.environment)
+  const attached = host?.attach({ plan, state })
   const { dispatcher, servedRoutes } = createDispatcher(plan, context, {
     ...{ auth, state, observers, cors, ending, requests },
+    pages: createErrorPages(plan, attached),
   })
   serverState.serving = { dispatcher, served: servedRoutes }
-  const host = developmentHostOf(plan.environment)
-  const take = host?.attach({ plan, state })
   const keeper = host?.keeper
   const listener = await listen({
     settings,
@@ -141,7 +145,7 @@ async function start(
     errorHeaders: cors.fixed ?? [],
     log: plan.log,
     upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
-    take,
+    take: attached?.take,
     keeper,
   })
   // Not awaited: it concerns processes that were killed.
@@ -244,12 +248,46 @@ interface DispatcherParts {
   readonly cors: Cors
   readonly ending: Ending
   readonly requests: RequestSettings
+  readonly pages: ErrorPages | undefined
+}
+
+/** @returns undefined if browsers get JSON too */
+function createErrorPages(
+  plan: ApplicationPlan,
+  attached: AttachedHost | undefined,
+): ErrorPages | undefined {
+  const { errorPage } = plan.settings
+  if (errorPage === false) return undefined
+  return new ErrorPages({
+    errorPage,
+    routes: plan.environment.production ? [] : suggestedRoutes(plan),
+    developmentPage: attached?.errorPage,
+  })
+}
+
+/** Routes that are suggested to a developer: those of controllers, the documentation and GraphQL. */
+function suggestedRoutes({ routes, settings, graphql }: ApplicationPlan): NearRoute[] {
+  const { docs, basePath } = settings
+  const endpoints = graphql.instances.flatMap(({ routes: paths, ide }) =>
+    paths.map(({ path }) => ({ method: ide ? 'GET' : 'POST', path })),
+  )
+  const framework = [
+    ...(docs === undefined ? [] : [{ method: 'GET', path: docs.path }]),
+    ...endpoints,
+  ]
+  return [
+    ...reachable(routes).map(({ route }) => route),
+    ...framework.flatMap(({ method, path }) => {
+      const pattern = parsePattern(joinPaths(basePath, path), path, [])
+      return pattern === undefined ? [] : [{ method, pattern }]
+    }),
+  ]
 }
 
 function createDispatcher(
   plan: ApplicationPlan,
   context: ServeContext,
-  { auth, state, observers, cors, ending, requests }: DispatcherParts,
+  { auth, state, observers, cors, ending, requests, pages }: DispatcherParts,
 ): Pick<FilledTable, 'servedRoutes'> & { readonly dispatcher: Dispatcher } {
   const { settings, log, clock } = plan
   const filled = fillTable(plan, context, (incoming, outgoing) => {
@@ -260,7 +298,7 @@ function createDispatcher(
   const streams = new StreamRegister({ ...settings.bounds, ending, watch, expiries })
   const dispatcher: Dispatcher = new Dispatcher({
     ...filled,
-    responder: createResponder({ cors, log, streams, errors: settings.errors }),
+    responder: createResponder({ cors, log, streams, errors: settings.errors, pages }),
     cors,
     application: state,
     observers,

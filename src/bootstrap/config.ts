@@ -93,6 +93,7 @@ async function readConfig(
 const frameworkVariables: readonly string[] = [
   ...['APP_API_KEY', 'APP_PRIVATE_KEY', 'APP_PUBLIC_KEY'],
   ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICAS'],
+  'FILIGREE_EDITOR',
 ]
 const frameworkNames: readonly string[] = ['PORT', 'HOST', 'NODE_ENV', 'LOG_LEVEL', 'PUBLIC_URL']
 

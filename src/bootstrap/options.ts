@@ -14,6 +14,7 @@ import {
   type Limits,
 } from '../http/limits.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
+import { resolveErrorPage, type ErrorPage } from '../http/error-page.js'
 import { resolveErrors, type ErrorsOptions, type FormOfErrors } from '../http/error-form.js'
 import { silentLog, type Log } from '../core/log.js'
 import { resolveLive, type LiveQueriesOptions, type ResolvedLiveOptions } from '../live/options.js'
@@ -70,6 +71,11 @@ export interface BootstrapOptions {
   docs?: DocsOptions | boolean
   /** The body and status of errors of the application's routes: `{ form, class }`. Default: `{ error, errors }`. */
   errors?: ErrorsOptions
+  /**
+   * The page that a browser gets for an error, as HTML. Escape the error's texts with `escapeHtml`. False sends JSON to
+   * browsers too. Default: a plain page with the request's id.
+   */
+  errorPage?: ErrorPage | false
   /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */
   graphql?: ApplicationGraphQLOptions | boolean
   /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
@@ -142,6 +148,8 @@ export interface Settings {
   readonly docs: ResolvedDocs | undefined
   /** `undefined` for the standard form. */
   readonly errors: FormOfErrors | undefined
+  /** `undefined` for the built-in page; false for JSON. */
+  readonly errorPage: ErrorPage | false | undefined
   readonly limits: Limits
   readonly bounds: Bounds
   readonly times: Times
@@ -170,6 +178,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   database: true,
   docs: true,
   env: true,
+  errorPage: true,
   errors: true,
   graphql: true,
   host: true,
@@ -218,6 +227,7 @@ export function resolveOptions(
     host: options.host ?? environment.host ?? '::',
     docs: resolveDocsOptions(options.docs, problems, { closed, server }),
     errors: resolveErrors(options.errors, isOfPackage, problems),
+    errorPage: resolveErrorPage(options.errorPage, problems),
     limits: resolveLimits(options.limits ?? {}, problems),
     bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),

@@ -55,7 +55,7 @@ type StackLocation = Pick<SourceLocation, 'file' | 'line'>
 
 function findLocation(stack: string): StackLocation | undefined {
   for (const [, at = '', line] of stack.matchAll(
-    /\(?((?:file:\/\/|\/|[A-Z]:\\)[^()\n]+?):(\d+):\d+\)?$/gm,
+    /\(?((?:file:\/\/|\/|[A-Z]:\\)[^()\n]+?):(\d+)(?::\d+)?\)?(?:: ERROR: .*)?$/gm,
   )) {
     const file = at.startsWith('file:') ? fileURLToPath(at) : at
     if (existsSync(file)) return { file, line: Number(line) }

@@ -14,3 +14,16 @@ const unstorable = /[\0\ud800-\udfff]/u
 export function isStorable(text: string): boolean {
   return !unstorable.test(text)
 }
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Escapes text for HTML, as content and as the value of an attribute in quotes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}

@@ -38,7 +38,7 @@ function nearness(target: string, candidate: string, reach: number): number {
 }
 
 /** Damerau–Levenshtein distance. Swapping two adjacent letters counts as one edit. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let row = 1; row <= a.length; row++) {

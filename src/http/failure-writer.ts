@@ -7,11 +7,12 @@ import {
   hasHiddenErrors,
 } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
-import { assertHeader, setHeader } from './header-list.js'
+import { addMissing, assertHeader, setHeader } from './header-list.js'
 import { type Sending, endWith } from './end-with.js'
 import type { Incoming } from './node-messages.js'
 import type { Cors } from './cors.js'
-import { applyForm, type FormOfErrors } from './error-form.js'
+import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
+import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isBodyless, toHead } from './response-head.js'
@@ -153,11 +154,14 @@ export class FailureWriter {
   readonly #cors: Cors
   readonly #log: Log
   readonly #errors: FormOfErrors | undefined
+  readonly #pages: ErrorPages | undefined
 
-  constructor(cors: Cors, log: Log, errors?: FormOfErrors) {
+  /** @param pages makes pages for browsers. Default: every client gets JSON */
+  constructor(cors: Cors, log: Log, errors?: FormOfErrors, pages?: ErrorPages) {
     this.#cors = cors
     this.#log = log
     this.#errors = errors
+    this.#pages = pages
   }
 
   /**
@@ -213,9 +217,21 @@ export class FailureWriter {
 
   /** Internal requests expect the standard error format. */
   #toAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
-    const errors = this.#errors
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
-    if (errors === undefined || isInner || !errors.applies(request.route))
+    if (isInner) return toErrorAnswer(error, request.incoming.headers.accept)
+    const answer = this.#toJsonAnswer(request, error)
+    if (this.#pages === undefined || !acceptsPage(request)) return answer
+    const { status, headers } = answer
+    const clientError = { ...toClientError(toHttpError(error)), status }
+    const page = this.#pages.create(request, error, clientError)
+    const pageHeaders = ['Content-Type', 'text/html; charset=utf-8', ...headers.slice(2)]
+    addMissing(pageHeaders, page.headers)
+    return { status, headers: pageHeaders, body: page.html }
+  }
+
+  #toJsonAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
+    const errors = this.#errors
+    if (errors === undefined || !errors.applies(request.route))
       return toErrorAnswer(error, request.incoming.headers.accept)
     const clientError = toHttpError(error)
     const formed = applyForm(errors.form, clientError, request)

@@ -10,6 +10,7 @@ import type { Cors } from './cors.js'
 import { discard, toReader } from './discard.js'
 import { endWith } from './end-with.js'
 import type { FormOfErrors } from './error-form.js'
+import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { entityTag, matchesEntityTag } from './entity-tags.js'
@@ -36,6 +37,8 @@ export interface ResponderOptions {
   readonly streams?: StreamRegister
   /** The application's own form of errors. Default: the standard form. */
   readonly errors?: FormOfErrors | undefined
+  /** Pages for browsers. Default: every client gets JSON. */
+  readonly pages?: ErrorPages | undefined
 }
 
 export interface Responder {
@@ -70,10 +73,10 @@ class NodeResponder implements Responder {
   /** The head of a JSON answer, but for its length; undefined where CORS depends on the request. */
   readonly #jsonHead: string[] | undefined
 
-  constructor({ cors, log, streams, errors }: ResponderOptions) {
+  constructor({ cors, log, streams, errors, pages }: ResponderOptions) {
     this.#cors = cors
     this.#streams = streams
-    this.#failures = new FailureWriter(cors, log, errors)
+    this.#failures = new FailureWriter(cors, log, errors, pages)
     if (cors.fixed !== undefined) {
       this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...noSniff, ...cors.fixed]
     }

@@ -196,6 +196,7 @@ const index: Places<typeof filigree> = {
   BelongsTo: [['', (odd) => startRecord(BelongsTo(() => Shelf, odd))]],
   PublicUrl: [],
   clip: [],
+  escapeHtml: [],
   Clock: [],
   Config: [],
   Controller: [

@@ -354,6 +354,6 @@ describe('a running dev', () => {
     expect((await value('request', { number: 3 })).request.steps).toMatchObject([
       { kind: 'handler', steps: [{ repeats: 4 }, { repeats: 4 }, { repeats: 4 }] },
     ])
-    expect(await refused('request', { number: 999 })).toContain('not kept any more')
+    expect(await refused('request', { number: 999 })).toContain('not stored any more')
   })
 })

@@ -4,12 +4,15 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { DevEvent } from '../../src/cli/dev/child-process.js'
+import { withPage } from '../browser/open-page.js'
 import { root, type Outcome } from '../openapi/command.js'
 import { installPacked, packPackage } from '../toolchains/packed.js'
 
@@ -25,6 +28,11 @@ afterAll(async () => {
   for (const child of children) child.kill('SIGKILL')
   await rm(folder, { recursive: true, force: true })
 })
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+interface Axe {
+  run(): Promise<{ violations: readonly { id: string }[] }>
+}
 
 /** Nothing of this run's own settings. */
 function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
@@ -332,6 +340,51 @@ describe('filigree dev', () => {
       // The same port by another address of this machine, which what is held stands in the way of.
       await change('main.ts', ['AppModule, {', `AppModule, { port: ${other},`])
       expect((await next('ready')).url).toBe(`http://localhost:${other}`)
+    })
+  })
+
+  it('shows in a browser why a start failed, with the source, and then the application', async () => {
+    await develop({ PORT: String(await elsewhere()) }, async (next) => {
+      const { url, page: address } = await next('ready')
+      await withPage(String(url), async ({ page, strangers }) => {
+        await page.goto(String(address))
+        await change('main.ts', [
+          'await bootstrap',
+          "throw new Error('<b>not yet')\nawait bootstrap",
+        ])
+        await next('failed')
+        await page.goto(String(url))
+        const shows = (text: string) =>
+          page.waitForFunction((part) => document.body.textContent.includes(part), text)
+        await shows('<b>not yet')
+        expect(await page.title()).toBe('The application cannot start')
+        expect(await page.getAttribute('html', 'lang')).toBe('en')
+        expect(await page.textContent('mark')).toContain("throw new Error('<b>not yet')")
+        const editor = page.getByRole('link', { name: /Open src\/main\.ts:\d+ in the editor/ })
+        expect(await editor.getAttribute('href')).toMatch(
+          /^vscode:\/\/file\/.+\/src\/main\.ts:\d+$/,
+        )
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          for (const width of [1280, 375]) {
+            await page.setViewportSize({ width, height: 740 })
+            await page.evaluate(axe)
+            const violations = await page.evaluate(async () => {
+              const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
+              return violations.map(({ id }) => id)
+            })
+            expect(violations).toEqual([])
+          }
+        }
+        // The page follows the next starts by itself.
+        await change('records.ts', ['maxLength: 200', 'maxLenght: 200'])
+        await change('main.ts')
+        await shows('Did you mean "maxLength"?')
+        await change('records.ts')
+        await page.waitForFunction(() => document.title === 'Page not found (404)')
+        expect(await page.textContent('ul')).toContain('/tickets')
+        expect(strangers).toEqual([])
+      })
     })
   })
 

@@ -5,7 +5,7 @@ import { readSources, root } from './source-files.js'
 
 /** Upper-case names in the source that are not error codes. */
 const foreign =
-  /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
+  /^(?:APP_[A-Z]+_KEY|APP_API_KEY|NODE_ENV|LOG_LEVEL|PUBLIC_URL$|FILIGREE_EDITOR$|DATABASE_DIRECT_URL$|DATABASE_REPLICAS$|HPE_|ERR_|SQLITE_|E[A-Z]+$)/
 
 /** Codes that the pattern does not find: HttpError makes them from a status, or they have no underscore. */
 const plain = [

@@ -124,6 +124,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/records/uuid-columns.test.ts',
   ],
   'results of the command and the development page, without a process': [
+    'test/cli/development-browser.slow.ts',
     'test/cli/development-page.slow.ts',
     'test/cli/development-secrets.test.ts',
     'test/cli/mcp-command.test.ts',

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import type { ListedPage } from '../describe-application.js'
+import type { ErrorReport } from '../describe-error.js'
 
 export interface SpawnOptions {
   readonly cwd: string
@@ -70,11 +71,24 @@ export interface ListenAddress {
   readonly host: string
 }
 
-/** To a standby process: respond to requests with the report. The socket is sent with the message. */
+/** A handle of a listening socket. Closing it does not close the handles of other processes. */
+export interface ListeningSocket {
+  close(): void
+}
+
+/** Why the application does not run. */
+export interface StopReason {
+  readonly title: string
+  readonly report: string
+  /** The error with its source, unless the report has the source lines. */
+  readonly error: ErrorReport | null
+}
+
+/** To a standby process: respond to requests with the reason. The socket is sent with the message. */
 export interface ExplainMessage {
   readonly is: 'explain'
-  /** Why the application does not run. Undefined stops the responses. */
-  readonly report: string | undefined
+  /** Undefined stops the responses. */
+  readonly reason: StopReason | undefined
   /** The secret that a client must send to read the report. */
   readonly secret: string
 }
@@ -150,7 +164,12 @@ export type ChildMessage =
       /** Names of hidden and secured fields. */
       readonly secrets: readonly string[]
     }
-  | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
+  | {
+      readonly is: 'failed'
+      readonly report: string
+      readonly error: ErrorReport | null
+      readonly port: number | undefined
+    }
   /** The application opened this address. The socket is sent with the message. */
   | { readonly is: 'opened'; readonly address: ListenAddress }
   | { readonly is: 'request'; readonly request: object }

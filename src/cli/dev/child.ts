@@ -9,11 +9,16 @@ import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
 import { listPages } from '../describe-application.js'
-import { describeError } from '../describe-error.js'
+import { describeError, reportError } from '../describe-error.js'
 import { startExportedModule } from '../load-application.js'
 import { isSource } from '../source-files.js'
-import { ChildPort, type ListeningSocket } from './shared-port.js'
-import type { BeginMessage, ChildMessage, ExplainMessage } from './child-process.js'
+import { ChildPort } from './shared-port.js'
+import type {
+  BeginMessage,
+  ChildMessage,
+  ExplainMessage,
+  ListeningSocket,
+} from './child-process.js'
 import { DevelopmentMonitor } from './development-monitor.js'
 
 const port = new ChildPort()
@@ -38,7 +43,11 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
   const fail = (error: unknown): void => {
     const entry = isSource(file) ? file : undefined
     const report = describeError(`${named} cannot start`, error, { entry })
-    send({ is: 'failed', report, port: takenPort(error) })
+    const { redactor } = monitor.recorder
+    const show = (text: string): string => redactor.text(text)
+    // The report of configuration problems has their source lines.
+    const withSource = error instanceof DeclarationError ? null : reportError(error, show)
+    send({ is: 'failed', report, error: withSource, port: takenPort(error) })
   }
   process.on('uncaughtExceptionMonitor', fail)
   const monitor = new DevelopmentMonitor({

@@ -1,7 +1,7 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
 import type {
+  AttachedHost,
   DevelopmentHost,
-  TakeRequest,
   HostedApplication,
 } from '../../bootstrap/development-host.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
@@ -52,7 +52,7 @@ export class DevelopmentMonitor implements DevelopmentHost {
     }
   }
 
-  attach(application: HostedApplication): TakeRequest {
+  attach(application: HostedApplication): AttachedHost {
     const { plan, state } = application
     const bodies = plan.routes.flatMap(({ classes: { body, query } }) =>
       [body, query].flatMap((one) => (one === undefined ? [] : [one.type])),

@@ -1,7 +1,10 @@
 /** Analyses a recorded request: finds repeated statements (N + 1) and statements that read complete tables. */
+import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import type { Database } from '../../records/database.js'
+import { explainRoute, type ExplainedRoute } from '../commands/explain-route.js'
 import { planStatement, type PlannedStatement } from '../plan-statement.js'
-import { statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
+import { editorLink } from './editor-links.js'
+import { sentRequestOf, statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
 import type { Redactor } from './redactor.js'
 
 export interface InspectedStep extends Omit<RecordedStep, 'steps'> {
@@ -18,15 +21,24 @@ export interface InspectedRequest extends Omit<RecordedRequest, 'steps'> {
   readonly steps: readonly InspectedStep[]
   /** Advice on repeated statements and missing indexes. */
   readonly hints: readonly string[]
+  /** What `filigree explain` shows of the request. Null while the request runs. */
+  readonly explained: Pick<ExplainedRoute, 'pattern' | 'steps' | 'others'> | null
+  /** The address that opens the location of the error in an editor. */
+  readonly editor: string | null
 }
 
 /** A statement that a request sends at least this many times is reported as N + 1. */
 const minRepeats = 3
 
+export interface InspectOptions {
+  readonly plan: ApplicationPlan
+  readonly database: Database | undefined
+  readonly redactor: Redactor
+}
+
 export async function inspectRequest(
   request: RecordedRequest,
-  database: Database | undefined,
-  redactor: Redactor,
+  { plan: applicationPlan, database, redactor }: InspectOptions,
 ): Promise<InspectedRequest> {
   const counts = new Map<string, number>()
   const redactedSql = new Map<string, string>()
@@ -54,6 +66,41 @@ export async function inspectRequest(
       ),
       ...[...advice].map((index) => `A whole table is read. ${index}`),
     ],
+    explained: explain(request, applicationPlan, redactor),
+    editor: editorOf(request),
+  }
+}
+
+export function editorOf({ fault }: RecordedRequest): string | null {
+  if (fault === null || fault.file === null || fault.line === null) return null
+  return editorLink(fault.file, fault.line, process.env.FILIGREE_EDITOR)
+}
+
+const cachedExplanations = new WeakMap<RecordedRequest, InspectedRequest['explained']>()
+
+function explain(
+  request: RecordedRequest,
+  plan: ApplicationPlan,
+  redactor: Redactor,
+): InspectedRequest['explained'] {
+  const sent = sentRequestOf(request)
+  if (sent === undefined) return null
+  const cached = cachedExplanations.get(request)
+  if (cached !== undefined) return cached
+  // Steps can contain values of the caller, and reasons parts of the path.
+  const show = (text: string): string => redactor.text(text, sent.secrets)
+  try {
+    const { pattern, steps, others } = explainRoute(plan, request.method, sent.path, sent.claims)
+    const explained = {
+      pattern,
+      steps: steps.map(({ step, what }) => ({ step, what: show(what) })),
+      others: others.map(({ route, reason }) => ({ route, reason: show(reason) })),
+    }
+    cachedExplanations.set(request, explained)
+    return explained
+  } catch {
+    // The path is malformed.
+    return null
   }
 }
 

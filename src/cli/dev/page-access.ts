@@ -3,6 +3,7 @@
  * loopback address is not enough, because a proxy on this machine has one, too.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { findProxyHeader, isLocalHost, isLoopback } from '../../http/local-client.js'
 import type { Incoming } from '../../http/node-messages.js'
 
 /** The path of the development page. */
@@ -64,9 +65,9 @@ export function checkPageAccess(request: PageRequest, secret: string): Refusal |
   // Of several Host headers Node.js only shows the first.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
   if (hosts.length > 1) return unknownCaller
-  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return unknownCaller
+  if (!isLocalHost(host)) return unknownCaller
   // A tunnel ends on this machine and can send `Host: localhost`.
-  const passed = Object.keys(headers).find((name) => proxyHeaders.test(name))
+  const passed = findProxyHeader(headers)
   if (passed !== undefined) {
     const error = `This came through a proxy or a tunnel (${passed}). The page is for this machine alone: open it at http://${host}${pageRoot}, without the proxy.`
     return { status: 403, error }
@@ -82,12 +83,4 @@ const withoutSecret: Refusal = {
   status: 403,
   error:
     'This page needs the secret of `filigree dev`. Open the address that the command printed: it ends with ?secret=….',
-}
-
-/** Headers that proxies, tunnels and content delivery networks add. */
-const proxyHeaders =
-  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|x-proxy.*|true-client-ip|client-ip|cdn-loop|cf-.*|ngrok-.*|fly-.*|tailscale-.*|x-tunnel-.*|x-ms-.*|x-amzn?-.*|x-appengine-.*|x-vercel-.*|fastly-.*|max-forwards)$/
-
-function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/.test(address)
 }

@@ -1,91 +1,32 @@
 /** Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
-import { readShape, type ShapeField } from '../../fields/shape.js'
-import type { Class } from '../../metadata/class-metadata.js'
-import type { PlannedRoute } from '../../serving/served-route.js'
-import { describeRecords, listRoutes, type ListedRoute } from '../describe-application.js'
-import type { TakeRequest, HostedApplication } from '../../bootstrap/development-host.js'
+import type { AttachedHost, HostedApplication } from '../../bootstrap/development-host.js'
+import { describeRecords } from '../describe-application.js'
 import { Auth } from '../../auth/auth.js'
 import { pageFolder } from '../../core/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { inspectRequest, type InspectedRequest } from './inspect-request.js'
 import { JobsAndMail, listPendingWork } from './pending-work.js'
-import type { Recorder, RecordedRequest } from './recorder.js'
+import type { Recorder } from './recorder.js'
+import { containsText, toSummary } from './request-list.js'
+import { describeTables } from './describe-tables.js'
+import { createFailurePage } from './failure-page.js'
+import { listRouteForms } from './route-forms.js'
 import { pageRoot as root, checkPageAccess, secretCookie, secretInAddress } from './page-access.js'
 
-/** A route with the data of the form that tries it. */
-interface RouteForm extends ListedRoute {
-  /** Path parameters with their types. */
-  readonly parameters: readonly { readonly name: string; readonly type: string }[]
-  readonly query: readonly string[]
-  /** A sample body. Undefined if the route does not read a body. */
-  readonly body?: unknown
-  /** Media types of bodies that the route reads. */
-  readonly media: readonly string[]
-}
-
-function listRouteForms(plan: ApplicationPlan): RouteForm[] {
-  const planned = new Map(
-    plan.routes.map((one) => [`${one.route.method} ${one.route.pattern.text}`, one]),
-  )
-  return listRoutes(plan).map((listed): RouteForm => {
-    const one = planned.get(`${listed.method} ${listed.path}`)
-    if (one !== undefined) return { ...listed, ...describe(one) }
-    const body = listed.method === 'POST' ? { query: '{ __typename }' } : undefined
-    return { ...listed, parameters: [], query: [], media: ['application/json'], body }
-  })
-}
-
-function describe({ route, classes, media }: PlannedRoute): Omit<RouteForm, keyof ListedRoute> {
-  const parameters = route.pattern.segments.flatMap((segment) =>
-    segment.kind === 'static' ? [] : [{ name: segment.name, type: segment.type.name }],
-  )
-  const query =
-    classes.query === undefined ? [] : inputFields(classes.query.type).map(({ name }) => name)
-  const body =
-    classes.body === undefined
-      ? media.length > 0 && route.method !== 'GET'
-        ? {}
-        : undefined
-      : sampleOf(classes.body.type)
-  return { parameters, query, media, body }
-}
-
-function inputFields(type: Class): readonly ShapeField[] {
-  return readShape(type, []).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
-}
-
-/** A body with the required fields, and with the fields that have an example. */
-function sampleOf(type: Class, depth = 0): Record<string, unknown> {
-  const fields = inputFields(type).filter(
-    ({ optional, rules }) => !optional || rules.example !== undefined,
-  )
-  return Object.fromEntries(fields.map((field) => [field.name, valueOf(field, depth)]))
-}
-
-const sampleValues: Readonly<Record<string, unknown>> = {
-  ...{ string: '', integer: 1, numeric: 1, boolean: true, id: 1, decimal: '1.00', bigint: '1' },
-  ...{ date: '2026-01-31', time: '12:00:00', datetime: '2026-01-31T12:00:00Z' },
-  uuid: '00000000-0000-4000-8000-000000000000',
-}
-
-function valueOf({ kind, list, nested, rules }: ShapeField, depth: number): unknown {
-  const one =
-    rules.example ??
-    rules.oneOf?.[0] ??
-    (nested !== undefined && depth < 2
-      ? sampleOf(nested(), depth + 1)
-      : (sampleValues[kind] ?? null))
-  return list && !Array.isArray(one) ? [one] : one
-}
-
+const html = 'text/html; charset=utf-8'
+const script = 'text/javascript; charset=utf-8'
 const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  '': ['index.html', 'text/html; charset=utf-8'],
-  '/page.js': ['page.js', 'text/javascript; charset=utf-8'],
+  '': ['index.html', html],
   '/page.css': ['page.css', 'text/css; charset=utf-8'],
+  '/page.js': ['page.js', script],
+  '/elements.js': ['elements.js', script],
+  '/requests.js': ['requests.js', script],
+  '/request.js': ['request.js', script],
+  '/routes.js': ['routes.js', script],
+  '/views.js': ['views.js', script],
 }
 
 const policy =
@@ -96,10 +37,10 @@ export function createPage(
   application: HostedApplication,
   recorder: Recorder,
   secret: string,
-): TakeRequest {
+): AttachedHost {
   const handlers = createHandlers(application, recorder)
   const show = (text: string): string => recorder.redactor.text(text)
-  return (incoming, outgoing) => {
+  const take: AttachedHost['take'] = (incoming, outgoing) => {
     const [path = ''] = (incoming.url ?? '').split('?')
     if (path !== root && !path.startsWith(`${root}/`)) return false
     const refusal = checkPageAccess(incoming, secret)
@@ -113,6 +54,14 @@ export function createPage(
     } else void serve({ incoming, outgoing, path: pagePath, handlers, show })
     return true
   }
+  const errorPage: AttachedHost['errorPage'] = (request) => {
+    if (request.failure === undefined || checkPageAccess(request.incoming, secret) !== undefined)
+      return undefined
+    const recorded = recorder.recordError(request, request.failure)
+    if (recorded === undefined) return undefined
+    return { html: createFailurePage(readPageFile('index.html'), recorded), headers: pageHeaders }
+  }
+  return { take, errorPage }
 }
 
 type Handlers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
@@ -122,15 +71,25 @@ function createHandlers({ plan, state }: HostedApplication, recorder: Recorder):
   const after = (query: URLSearchParams): number => Number(query.get('after') ?? '0')
   const jobsAndMail = (): JobsAndMail => new JobsAndMail(plan.container.instances(), redactor)
   return {
-    'GET /requests': (query) =>
-      recorder.requests.filter(({ number }) => number > after(query)).map(toSummary),
+    'GET /requests': (query) => {
+      const text = query.get('text') ?? ''
+      return recorder.requests
+        .filter((one) => one.number > after(query) && (text === '' || containsText(one, text)))
+        .map(toSummary)
+    },
     'GET /request': (query): Promise<InspectedRequest> | null => {
       const number = Number(query.get('number'))
       const request = recorder.requests.find((one) => one.number === number)
-      return request === undefined ? null : inspectRequest(request, state.database, redactor)
+      return request === undefined
+        ? null
+        : inspectRequest(request, { plan, database: state.database, redactor })
     },
     'GET /routes': () => listRouteForms(plan),
-    'GET /records': () => describeRecords(plan),
+    'GET /records': () => {
+      const { database } = state
+      const tables = database === undefined ? undefined : describeTables(database, Date.now())
+      return describeRecords(plan).map((record) => ({ ...record, ...tables?.get(record.table) }))
+    },
     'GET /waiting': async (query) => ({
       ...(await listPendingWork(plan.container.instances(), redactor)),
       jobs: await jobsAndMail().jobs(query.get('state') ?? undefined),
@@ -156,30 +115,6 @@ function readId(body: unknown): number {
   throw new RequestError(400, 'Send { "id": 7 }.')
 }
 
-function toSummary(request: RecordedRequest): object {
-  const { number, time, method, url, route, status, ms, caller, fault } = request
-  const statements = countStatements(request.steps)
-  return {
-    number,
-    time,
-    method,
-    url,
-    route,
-    status,
-    ms,
-    caller,
-    statements,
-    failed: fault !== null,
-  }
-}
-
-function countStatements(steps: RecordedRequest['steps']): number {
-  return steps.reduce(
-    (sum, step) => sum + (step.kind === 'statement' ? 1 : 0) + countStatements(step.steps),
-    0,
-  )
-}
-
 interface PageRequest {
   readonly incoming: Incoming
   readonly outgoing: Outgoing
@@ -195,7 +130,7 @@ async function serve({ incoming, outgoing, path, handlers, show }: PageRequest):
     const file = Object.hasOwn(files, path) ? files[path] : undefined
     if (method === 'GET' && file !== undefined) {
       const [name, type] = file
-      sendText(outgoing, 200, type, readFileSync(join(folder(), name), 'utf8'))
+      sendText(outgoing, 200, type, readPageFile(name))
       return
     }
     const key = `${method} ${path}`
@@ -206,7 +141,7 @@ async function serve({ incoming, outgoing, path, handlers, show }: PageRequest):
     }
     const query = new URLSearchParams((incoming.url ?? '').split('?')[1] ?? '')
     const value = await handler(query, method === 'POST' ? await readBody(incoming) : undefined)
-    if (value === null) send(outgoing, 404, { error: 'It is not kept any more.' })
+    if (value === null) send(outgoing, 404, { error: 'The request is not stored any more.' })
     else send(outgoing, 200, value)
   } catch (error) {
     // A POST fails because of its body, such as a wrong id.
@@ -217,13 +152,13 @@ async function serve({ incoming, outgoing, path, handlers, show }: PageRequest):
 
 let cachedFolder: string | undefined
 
-function folder(): string {
+function readPageFile(name: string): string {
   cachedFolder ??= pageFolder({
     name: 'development',
     package: 'filigree',
     subfolder: 'src/cli/dev/page',
   })
-  return cachedFolder
+  return readFileSync(join(cachedFolder, name), 'utf8')
 }
 
 const maxBodyBytes = 65_536
@@ -243,18 +178,18 @@ async function readBody(incoming: Incoming): Promise<unknown> {
   if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? ''))
     throw new RequestError(415, 'Send application/json.')
   if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes)
-    throw new RequestError(413, 'That is too large.')
+    throw new RequestError(413, 'The body is too large.')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     chunks.push(Buffer.from(chunk as Uint8Array))
     bytes += (chunk as Uint8Array).byteLength
-    if (bytes > maxBodyBytes) throw new RequestError(413, 'That is too large.')
+    if (bytes > maxBodyBytes) throw new RequestError(413, 'The body is too large.')
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown
   } catch {
-    throw new RequestError(400, 'That is no JSON.')
+    throw new RequestError(400, 'The body is not JSON.')
   }
 }
 

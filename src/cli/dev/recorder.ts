@@ -6,12 +6,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { JobEvent, WatchedWork } from '../../core/diagnostics.js'
 import type { GraphqlEvent } from '../../graphql/operation-events.js'
-import type { HttpRequest } from '../../http/request.js'
+import type { Claims, HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'
 import type { StatementEvent } from '../../records/statement-events.js'
 import { readsApplicationTables } from '../plan-statement.js'
 import { reportError, type ErrorReport } from '../describe-error.js'
 import { type Secrets, Redactor } from './redactor.js'
+import { kindOf, type RequestKind } from './request-list.js'
 
 /** A step of a request. */
 export interface RecordedStep {
@@ -56,6 +57,7 @@ export interface RecordedRequest {
   body: unknown
   /** `sub` of the caller's token, `key` for the static key, or null. */
   caller: string | null
+  kind: RequestKind
   readonly steps: RecordedStep[]
   readonly lines: RecordedLine[]
   fault: ErrorReport | null
@@ -91,6 +93,20 @@ export function statementOf(step: RecordedStep): string {
   return sentSql.get(step) ?? step.name
 }
 
+/** What a request was, with its secrets, to explain it. It is never shown. */
+export interface SentRequest {
+  readonly path: string
+  readonly claims: Claims | undefined
+  readonly secrets: Secrets
+}
+
+const sentRequests = new WeakMap<RecordedRequest, SentRequest>()
+
+/** @returns undefined while the request runs */
+export function sentRequestOf(request: RecordedRequest): SentRequest | undefined {
+  return sentRequests.get(request)
+}
+
 export class Recorder {
   readonly redactor: Redactor
   readonly requests: RecordedRequest[] = []
@@ -101,6 +117,7 @@ export class Recorder {
   readonly #context = new AsyncLocalStorage<RequestContext>()
   readonly #steps = new WeakMap<object, RecordedStep>()
   readonly #contexts = new WeakMap<object, RequestContext>()
+  readonly #contextsByRequest = new WeakMap<HttpRequest, RequestContext>()
   readonly #unsubscribers: (() => void)[] = []
   #number = 0
 
@@ -212,7 +229,7 @@ export class Recorder {
         status: 0,
       },
       ...{ ms: null, bytes: 0, headers, body: undefined, caller: null },
-      ...{ steps: [], lines: [], fault: null },
+      ...{ kind: kindOf(request, pathOf(request)), steps: [], lines: [], fault: null },
     }
     push(this.requests, recorded, limits.requests)
     const context: RequestContext = {
@@ -225,7 +242,24 @@ export class Recorder {
       ...{ steps: recorded.steps, startedAt: performance.now(), count: [0] },
     }
     this.#contexts.set(event, context)
+    this.#contextsByRequest.set(request, context)
     return context
+  }
+
+  /**
+   * Records the error of a request before its response is sent.
+   *
+   * @returns undefined if the request is not recorded
+   */
+  recordError(request: HttpRequest, error: unknown): RecordedRequest | undefined {
+    const context = this.#contextsByRequest.get(request)
+    if (context === undefined) return undefined
+    this.#scanBody(context)
+    const { request: recorded, secrets } = context
+    recorded.handler = request.route?.name ?? null
+    recorded.url = this.redactor.url(request.url, request.route?.path, secrets)
+    recorded.fault = reportError(error, (text) => this.redactor.text(text, secrets))
+    return recorded
   }
 
   #endRequest(event: RequestEvent): void {
@@ -246,6 +280,12 @@ export class Recorder {
       request.auth?.by === 'key' ? 'key' : sub === undefined ? null : redactor.text(sub, secrets)
     const show = (text: string): string => redactor.text(text, secrets)
     recorded.fault = status >= 500 && error !== undefined ? reportError(error, show) : null
+    recorded.kind = kindOf(request, pathOf(request))
+    sentRequests.set(recorded, {
+      path: pathOf(request),
+      claims: request.auth?.by === 'key' ? undefined : (request.user ?? undefined),
+      secrets,
+    })
     this.#listeners.request?.(recorded)
   }
 
@@ -319,6 +359,10 @@ interface RequestContext {
   readonly startedAt: number
   /** Number of steps of the request, shared by its contexts. */
   readonly count: number[]
+}
+
+function pathOf({ url }: HttpRequest): string {
+  return url.split('?', 1)[0] ?? ''
 }
 
 function push<T>(list: T[], entry: T, max: number): void {

@@ -5,11 +5,16 @@
  */
 import { execFile, type ChildProcess, type SendHandle } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import type { BeginMessage, ExplainMessage, ListenAddress, ChildMessage } from './child-process.js'
+import type { Server } from 'node:http'
+import type {
+  BeginMessage,
+  ChildMessage,
+  ExplainMessage,
+  ListenAddress,
+  ListeningSocket,
+} from './child-process.js'
 import type { PortKeeper } from '../../http/server.js'
-import { checkPageAccess } from './page-access.js'
+import { UnavailableServer } from './unavailable-server.js'
 
 /**
  * Finds the program that listens on a port of this machine.
@@ -90,13 +95,13 @@ export class SharedPort {
     this.#send(child, { is: 'begin', address: this.#address, ...message }, this.#socket)
   }
 
-  /** Lets a standby process explain the report to clients. Without a report it stops. */
+  /** Lets a standby process explain to clients why the application does not run. Without a reason it stops. */
   explain(child: ChildProcess, message: Omit<ExplainMessage, 'is'>): void {
     if (this.#socket !== undefined)
       this.#send(
         child,
         { is: 'explain', ...message },
-        message.report === undefined ? undefined : this.#socket,
+        message.reason === undefined ? undefined : this.#socket,
       )
   }
 
@@ -127,11 +132,6 @@ export class SharedPort {
   ): void {
     child.send(message, socket as SendHandle | undefined, () => undefined)
   }
-}
-
-/** A handle of a listening socket. Closing it does not close the handles of other processes. */
-export interface ListeningSocket {
-  close(): void
 }
 
 /** The child's side: gives the received socket to the application's server, or sends the socket that the server opened. */
@@ -171,53 +171,10 @@ export class ChildPort implements PortKeeper {
 
   explain(message: ExplainMessage | undefined, socket: ListeningSocket | undefined): void {
     this.#unavailableServer?.close()
-    const { report, secret } = message ?? {}
+    const { reason, secret } = message ?? {}
     this.#unavailableServer =
-      report === undefined || secret === undefined || socket === undefined
+      reason === undefined || secret === undefined || socket === undefined
         ? undefined
-        : new UnavailableServer(report, secret, socket)
-  }
-}
-
-/** Responds with 503 to every request, and with the reason to clients that may read the development page. */
-class UnavailableServer {
-  #report: string
-  readonly #secret: string
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-
-  constructor(report: string, secret: string, socket: ListeningSocket) {
-    this.#report = report
-    this.#secret = secret
-    this.#server = createServer((incoming, outgoing) => {
-      this.#respond(incoming, outgoing)
-    })
-    this.#server.on('connection', (one: Socket) => {
-      this.#sockets.add(one)
-      one.once('close', () => this.#sockets.delete(one))
-    })
-    this.#server.listen(socket)
-  }
-
-  /** Browsers connect before they send a request, so open connections still get a response. */
-  close(): void {
-    this.#report = 'The application was started again. Send the request again.'
-    this.#server.close()
-    for (const socket of this.#sockets) socket.unref()
-  }
-
-  #respond(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const text =
-      checkPageAccess(incoming, this.#secret) === undefined
-        ? this.#report
-        : 'The application is not running. The terminal of `filigree dev` shows why.'
-    incoming.resume()
-    outgoing.writeHead(503, {
-      ...{ 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
-      ...{ 'Cache-Control': 'no-store', Connection: 'close' },
-      // Refresh makes browsers show the application as soon as it runs.
-      ...{ 'Retry-After': '1', Refresh: '1' },
-    })
-    outgoing.end(`${text}\n`)
+        : new UnavailableServer(reason, secret, socket)
   }
 }

@@ -5,13 +5,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { startTypeChecker, type TypeChecker } from './type-checker.js'
-import { type ListeningSocket, SharedPort, findPortUser } from './shared-port.js'
+import { SharedPort, findPortUser } from './shared-port.js'
 import {
   endGroup,
   readLines,
   readChildMessage,
   type DevEvent,
+  type ListeningSocket,
   type LogText,
+  type StopReason,
   childEnvironment,
   programFile,
   spawnNode,
@@ -105,7 +107,8 @@ export class Supervisor {
     this.#watchChild(next, startNumber, startedAt)
     this.#port.begin(next, { file, named, reportsEvents, secret })
     this.#waitTimer = setTimeout(() => {
-      this.#explain(`${named} is still being started.`)
+      const report = `${named} is still being started.`
+      this.#explain({ title: 'The application is starting', report, error: null })
     }, explainDelay)
   }
 
@@ -115,16 +118,17 @@ export class Supervisor {
     else this.#standby = child
   }
 
-  /** Lets the standby process respond to requests with the report. */
-  #explain(report: string): void {
+  /** Lets the standby process respond to requests with the reason. */
+  #explain(reason: StopReason): void {
     this.#standby ??= this.#spawn()
     const { redactor, secret } = this.#options
-    this.#port.explain(this.#standby, { report: redactor.text(report), secret })
+    const report = redactor.text(reason.report)
+    this.#port.explain(this.#standby, { reason: { ...reason, report }, secret })
   }
 
   #watchChild(child: ChildProcess, startNumber: number, startedAt: number): void {
     const { show, secret } = this.#options
-    let failure: string | undefined
+    let failure: StopReason | undefined
     const isObsolete = (): boolean => startNumber !== this.#currentStart || this.#closed
     child.on('message', (received, handle) => {
       const message = readChildMessage(received)
@@ -136,8 +140,8 @@ export class Supervisor {
       if (message.is === 'request') show({ event: 'request', request: message.request })
       else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {
-        const { report, port } = message
-        failure = report
+        const { report, error, port } = message
+        failure = { title: 'The application cannot start', report, error }
         if (port !== undefined && this.#port.releaseIfTaken(port)) {
           void this.#begin(startedAt)
           return
@@ -150,7 +154,7 @@ export class Supervisor {
         clearTimeout(this.#waitTimer)
         const { url, usesSharedSocket, pages, routes, served, secrets } = message
         if (this.#standby === undefined) this.#standby = this.#spawn()
-        else this.#port.explain(this.#standby, { report: undefined, secret })
+        else this.#port.explain(this.#standby, { reason: undefined, secret })
         if (!usesSharedSocket) this.#port.release()
         this.#options.redactor.learnNames(secrets)
         const page = url === undefined ? undefined : pageAddress(url, secret)
@@ -163,7 +167,8 @@ export class Supervisor {
     child.once('exit', (code) => {
       if (isObsolete()) return
       clearTimeout(this.#waitTimer)
-      this.#explain(failure ?? `The program ended (${code ?? 'killed'}).`)
+      const report = `The program ended (${code ?? 'killed'}).`
+      this.#explain(failure ?? { title: 'The application has ended', report, error: null })
       if (failure === undefined) show({ event: 'ended', code })
     })
   }

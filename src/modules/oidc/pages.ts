@@ -3,7 +3,7 @@
  * The pages load no files, cannot be framed, and send no referrer (CSP 3 §8).
  */
 import { createHash } from 'node:crypto'
-import { html, HttpError, type HttpRequest, type Reply } from '../../index.js'
+import { escapeHtml, html, HttpError, type HttpRequest, type Reply } from '../../index.js'
 
 /** The script is constant, so that the policy can contain its hash. Its data is in attributes of the page. */
 const tokenScript = `const { key, token, to } = document.body.dataset
@@ -21,7 +21,7 @@ const style =
 
 /** A page that stores the token in the browser and opens the target, without a history entry. */
 export function tokenPage(values: { token: string; key: string; to: string }): Reply<string> {
-  const data = Object.entries(values).map(([name, value]) => `data-${name}="${escape(value)}"`)
+  const data = Object.entries(values).map(([name, value]) => `data-${name}="${escapeHtml(value)}"`)
   const body = `<body ${data.join(' ')}>
 <p id="blocked" hidden>Your browser blocks storage for this page, so you cannot be signed in. Allow this page to store data.</p>
 <noscript><p>Signing in needs JavaScript.</p></noscript>
@@ -31,15 +31,15 @@ export function tokenPage(values: { token: string; key: string; to: string }): R
 
 /** A page that opens a URL of another origin. After a form, `form-action 'self'` would block a redirect. */
 export function redirectPage(to: string): Reply<string> {
-  const body = `<body data-to="${escape(to)}"><p><a href="${escape(to)}">Go on</a></p>
+  const body = `<body data-to="${escapeHtml(to)}"><p><a href="${escapeHtml(to)}">Go on</a></p>
 <script>${redirectScript}</script>`
   return page('Signing out', body, 200, redirectScript)
 }
 
 /** @param signInUrl the address at which the sign-in begins */
 export function refusalPage(error: HttpError, signInUrl: string): Reply<string> {
-  const body = `<body><h1>You are not signed in</h1><p>${escape(error.message)}</p>
-<p><a href="${escape(signInUrl)}">Try again</a></p>`
+  const body = `<body><h1>You are not signed in</h1><p>${escapeHtml(error.message)}</p>
+<p><a href="${escapeHtml(signInUrl)}">Try again</a></p>`
   const response = page('Not signed in', body, error.status)
   for (const [name, value] of Object.entries(error.headers ?? {})) response.header(name, value)
   return response
@@ -67,8 +67,4 @@ ${body}</body></html>`
 
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
