@@ -332,20 +332,20 @@ describe('Auth.revoke', () => {
   })
 
   it('is not overwritten by a check that was already running', async () => {
-    const answers: ((revoked: boolean) => void)[] = []
+    const resolvers: ((revoked: boolean) => void)[] = []
     const revocations: Revocations = {
       ...createMemoryRevocations(),
-      has: () => new Promise((resolve) => answers.push(resolve)),
+      has: () => new Promise((resolve) => resolvers.push(resolve)),
     }
     const untilQueried = async (): Promise<void> => {
-      while (answers.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      while (resolvers.length === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     const auth = make({ revocations })
     const token = await auth.getToken({ jti: 'one' })
     const checking = auth.verify(token)
     await untilQueried()
     await auth.revoke('one')
-    answers[0]?.(false)
+    resolvers[0]?.(false)
     await checking
     expect(auth.remembered(token)).toBeUndefined()
   })
@@ -354,8 +354,12 @@ describe('Auth.revoke', () => {
 describe('concurrent calls of Auth.revoke', () => {
   it('report which call was first', async () => {
     const auth = make()
-    const answers = await Promise.all([auth.revoke('one'), auth.revoke('one'), auth.revoke('one')])
-    expect(answers.filter((first) => first)).toHaveLength(1)
+    const resolvers = await Promise.all([
+      auth.revoke('one'),
+      auth.revoke('one'),
+      auth.revoke('one'),
+    ])
+    expect(resolvers.filter((first) => first)).toHaveLength(1)
   })
 
   it.each(['a\0b', '\ud800', 'x'.repeat(300)])(

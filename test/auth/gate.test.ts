@@ -81,24 +81,27 @@ describe('Gate.admit', () => {
   })
 
   it.each([
-    { answer: true, status: 200 },
-    { answer: Promise.resolve(true), status: 200 },
-    { answer: false, status: 403 },
-    { answer: Promise.resolve(false), status: 403 },
-    { answer: undefined, status: 403 },
-    { answer: 'yes', status: 403 },
-    { answer: 1, status: 403 },
-    { answer: Promise.resolve('yes'), status: 403 },
-  ])('ends with $status when a guard returns $answer', async ({ answer, status }) => {
-    const run = async (): Promise<void> => {
-      await gate.admit(
-        bearer(token),
-        withGuard(() => answer as boolean),
-      )
-    }
-    if (status === 200) await expect(run()).resolves.toBeUndefined()
-    else expect((await failureOf(run)).status).toBe(status)
-  })
+    { guardResult: true, status: 200 },
+    { guardResult: Promise.resolve(true), status: 200 },
+    { guardResult: false, status: 403 },
+    { guardResult: Promise.resolve(false), status: 403 },
+    { guardResult: undefined, status: 403 },
+    { guardResult: 'yes', status: 403 },
+    { guardResult: 1, status: 403 },
+    { guardResult: Promise.resolve('yes'), status: 403 },
+  ])(
+    'ends with $status when a guard returns $guardResult',
+    async ({ guardResult: answer, status }) => {
+      const run = async (): Promise<void> => {
+        await gate.admit(
+          bearer(token),
+          withGuard(() => answer as boolean),
+        )
+      }
+      if (status === 200) await expect(run()).resolves.toBeUndefined()
+      else expect((await failureOf(run)).status).toBe(status)
+    },
+  )
 
   it('stays synchronous for a synchronous guard', async () => {
     await gate.admit(bearer(token), tokenAccess)

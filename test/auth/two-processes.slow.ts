@@ -32,22 +32,25 @@ async function startSite(database: string): Promise<Site> {
   return { child, url }
 }
 
-interface Answer {
+interface SiteResponse {
   readonly status: number
   readonly fresh: string | null
   readonly body: unknown
 }
 
-async function send(site: Site, path: string, init: RequestInit = {}): Promise<Answer> {
-  const answer = await fetch(site.url + path, init)
-  const text = await answer.text()
+async function send(site: Site, path: string, init: RequestInit = {}): Promise<SiteResponse> {
+  const response = await fetch(site.url + path, init)
+  const text = await response.text()
   const body: unknown = text === '' ? null : JSON.parse(text)
-  return { status: answer.status, fresh: answer.headers.get('freshtoken'), body }
+  return { status: response.status, fresh: response.headers.get('freshtoken'), body }
 }
-const me = (site: Site, token: string): Promise<Answer> =>
+const me = (site: Site, token: string): Promise<SiteResponse> =>
   send(site, '/me', { headers: { authorization: `Bearer ${token}` } })
-const post = (site: Site, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
-  send(site, path, { method: 'POST', headers })
+const post = (
+  site: Site,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<SiteResponse> => send(site, path, { method: 'POST', headers })
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
 
@@ -88,21 +91,21 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
   })
   const siteAt = (index: number): Site => (index % 2 === 0 ? one : two)
   const totalRenewals = async (): Promise<number> => {
-    const answers = await Promise.all([one, two].map((site) => send(site, '/renew-count')))
-    return answers.reduce((sum, { body }) => sum + (body as { renewCount: number }).renewCount, 0)
+    const responses = await Promise.all([one, two].map((site) => send(site, '/renew-count')))
+    return responses.reduce((sum, { body }) => sum + (body as { renewCount: number }).renewCount, 0)
   }
 
   it('give fifty concurrent requests the same new token, and query for it at most twice', async () => {
     const token = await signIn(one, 'ada')
     const before = await totalRenewals()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => me(siteAt(index), token)),
     )
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-    expect(new Set(answers.map(({ fresh }) => fresh)).size).toBe(1)
-    expect(answers[0]?.fresh).toMatch(/^ey/)
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+    expect(new Set(responses.map(({ fresh }) => fresh)).size).toBe(1)
+    expect(responses[0]?.fresh).toMatch(/^ey/)
     expect((await totalRenewals()) - before).toBeLessThanOrEqual(2)
-    const [{ fresh } = { fresh: '' }] = answers
+    const [{ fresh } = { fresh: '' }] = responses
     for (const site of [one, two]) expect((await me(site, fresh ?? '')).status).toBe(200)
     expect((await send(two, '/devices/ada')).body).toHaveLength(1)
   })
@@ -123,10 +126,10 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
     const next = first.fresh ?? ''
     await untilRefused(one, token)
     await pause(500)
-    const lateResponses = await Promise.all(
+    const afterGrace = await Promise.all(
       Array.from({ length: 10 }, (_, index) => me(siteAt(index), token)),
     )
-    expect(lateResponses.map(({ status }) => status)).toEqual(lateResponses.map(() => 401))
+    expect(afterGrace.map(({ status }) => status)).toEqual(afterGrace.map(() => 401))
     for (const site of [one, two]) await untilRefused(site, next)
     expect((await send(one, '/devices/bob')).body).toEqual([])
   })
@@ -153,12 +156,12 @@ describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
 
   it('exchange a token once for concurrent requests', async () => {
     const token = await signIn(one, 'sue')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         post(siteAt(index), '/exchange', { 'x-token': token }),
       ),
     )
-    const exchanged = new Set(answers.map(({ body }) => JSON.stringify(body)))
+    const exchanged = new Set(responses.map(({ body }) => JSON.stringify(body)))
     expect(exchanged.size).toBe(1)
     expect([...exchanged][0]).not.toContain('null')
   })

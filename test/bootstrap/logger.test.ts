@@ -26,9 +26,9 @@ describe('a logger that throws', () => {
     await using app = await start(() => {
       throw new Error('The disk of the log is full.')
     })
-    const answer = await app.inject({ url: '/broken' })
-    expect(answer.status).toBe(500)
-    expect(answer.json()).toEqual({ error: 'Internal server error' })
+    const response = await app.inject({ url: '/broken' })
+    expect(response.status).toBe(500)
+    expect(response.json()).toEqual({ error: 'Internal server error' })
   })
 
   it('receives only the message where it cannot handle the details', async () => {

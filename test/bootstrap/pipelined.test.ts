@@ -75,24 +75,24 @@ class TestController {
 @Module({ controllers: [TestController] })
 class TestModule {}
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number
   readonly body: string
 }
 
 /** Splits the received text into responses, each by its own length. */
-function cut(received: string): Answer[] {
-  const answers: Answer[] = []
+function cut(received: string): ReceivedResponse[] {
+  const responses: ReceivedResponse[] = []
   let rest = received
   while (rest !== '') {
     const head = rest.slice(0, rest.indexOf('\r\n\r\n'))
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
     const start = head.length + 4
     const body = Buffer.from(rest.slice(start, start + length), 'latin1').toString()
-    answers.push({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]), body })
+    responses.push({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]), body })
     rest = rest.slice(start + length)
   }
-  return answers
+  return responses
 }
 
 describe('pipelined requests in one packet', () => {
@@ -102,7 +102,7 @@ describe('pipelined requests in one packet', () => {
   })
   afterAll(() => app.close())
 
-  const sendAll = async (paths: readonly string[]): Promise<Answer[]> => {
+  const sendAll = async (paths: readonly string[]): Promise<ReceivedResponse[]> => {
     const heads = paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
     const last = 'GET /ascii HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
     return cut(await exchange(app.url, heads.join('') + last))
@@ -133,9 +133,9 @@ describe('pipelined requests in one packet', () => {
   })
 
   it('may have responses larger than the socket buffer', async () => {
-    const answers = await sendAll(['/long', '/wide', '/long'])
+    const responses = await sendAll(['/long', '/wide', '/long'])
     const text = { status: 200, body: long }
-    expect(answers).toEqual([text, wide, text, ascii])
+    expect(responses).toEqual([text, wide, text, ascii])
   })
 
   it('get only heads for HEAD', async () => {

@@ -118,8 +118,8 @@ describe('an uncaught error', () => {
     const child = start('failing', { WORKERS: '2', LOG_LEVEL: 'silent' })
     const url = await line(child)
     await fetch(`${url}/throw`)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => getSlowly(`${url}/wait`)))
-    expect(answers).toContainEqual({ done: true })
+    const responses = await Promise.all(Array.from({ length: 10 }, () => getSlowly(`${url}/wait`)))
+    expect(responses).toContainEqual({ done: true })
     child.kill('SIGTERM')
     expect(await exitCode(child)).toBe(0)
   })
@@ -128,8 +128,8 @@ describe('an uncaught error', () => {
 /** Uses a separate connection, so that any worker may respond. */
 async function getJson(url: string, signal?: AbortSignal): Promise<Record<string, number>> {
   const request = get(url, { agent: false, signal })
-  const [answer] = (await once(request, 'response')) as [IncomingMessage]
-  return (await json(answer)) as Record<string, number>
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return (await json(response)) as Record<string, number>
 }
 
 /**
@@ -139,8 +139,8 @@ async function getJson(url: string, signal?: AbortSignal): Promise<Record<string
 async function findWorkers(url: string, without?: number): Promise<Set<number>> {
   const pids = new Set<number>()
   while (pids.size < 2) {
-    const answer = await getJson(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
-    if (answer?.pid !== undefined && answer.pid !== without) pids.add(answer.pid)
+    const response = await getJson(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
+    if (response?.pid !== undefined && response.pid !== without) pids.add(response.pid)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   return pids

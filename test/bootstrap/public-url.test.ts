@@ -35,9 +35,9 @@ function start(options: BootstrapOptions = {}, module = LinkModule): Promise<App
 
 async function linkOf(options: BootstrapOptions, headers = {}): Promise<unknown> {
   const app = await start(options)
-  const answer = await app.inject({ url: '/links', headers })
+  const response = await app.inject({ url: '/links', headers })
   await app.close()
-  return answer.json()
+  return response.json()
 }
 
 async function problemsOf(options: BootstrapOptions, module = LinkModule): Promise<unknown> {

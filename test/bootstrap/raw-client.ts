@@ -5,25 +5,25 @@ import { connect, type Socket } from 'node:net'
 export function exchange(
   url: string,
   text: string | Buffer,
-  enough: (answer: string) => boolean = () => false,
+  enough: (response: string) => boolean = () => false,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = open(url)
-    let answer = ''
+    let response = ''
     socket.setEncoding('latin1')
     socket.on('data', (chunk: string) => {
-      answer += chunk
-      if (!enough(answer)) return
+      response += chunk
+      if (!enough(response)) return
       socket.destroy()
-      resolve(answer)
+      resolve(response)
     })
     socket.on('end', () => {
       socket.destroy()
-      resolve(answer)
+      resolve(response)
     })
     socket.on('error', (error) => {
-      if (answer === '') reject(error)
-      else resolve(answer)
+      if (response === '') reject(error)
+      else resolve(response)
     })
     socket.write(text)
   })
@@ -34,10 +34,10 @@ export function open(url: string): Socket {
   return connect(Number(port), hostname.replace(/^\[|\]$/g, ''))
 }
 
-export function statusOf(answer: string): number {
-  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
+export function statusOf(response: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(response)?.[1])
 }
 
-export function bodyOf(answer: string): string {
-  return answer.slice(answer.indexOf('\r\n\r\n') + 4)
+export function bodyOf(response: string): string {
+  return response.slice(response.indexOf('\r\n\r\n') + 4)
 }

@@ -32,9 +32,9 @@ describe.each([
   ['production', { NODE_ENV: 'production' }],
 ])('in %s', (_, settings) => {
   // The number of packets that the server sends before it stalls: during the first connection, the first queries, the migration.
-  it.each([1, 9, 13, 17])('a start fails after %d responses', async (answers) => {
+  it.each([1, 9, 13, 17])('a start fails after %d responses', async (responses) => {
     const proxy = await startStallingProxy(server.url)
-    proxy.stallAfter(answers)
+    proxy.stallAfter(responses)
     const DATABASE_URL = `${proxy.through(server.url)}?connectTimeout=500`
     const auth = { keys: false } as const
     const listening = { port: 0, host: '127.0.0.1', logger: false, auth } as const

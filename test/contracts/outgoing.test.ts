@@ -9,11 +9,11 @@ import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import {
-  answerOnce,
+  respondOnce,
   createMemoryLog,
   plainRule,
   type SentRequest,
-} from '../http/answering-server.js'
+} from '../http/responder-server.js'
 
 interface Received {
   readonly status: number
@@ -72,9 +72,9 @@ const implementations: [string, Implementation][] = [
   [
     'a socket',
     async (handler, message) => {
-      const answer = await answerOnce(
+      const answer = await respondOnce(
         {
-          answer: (request, responder) => {
+          handle: (request, responder) => {
             respond(request, responder, handler)
           },
         },

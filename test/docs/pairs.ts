@@ -127,7 +127,7 @@ function readPair(title: string, section: string): Pair {
     const of = /^(?:#|\/\/) (\w+)\n/.exec(text)?.[1]
     if (language === 'ts' && of !== undefined) blocks.set(of, text)
     if (language === 'console')
-      for (const { command, answer } of readCommands(text))
+      for (const { command, response: answer } of readCommands(text))
         checks.push({ kind: 'request', command, answer, of })
     if (language === 'graphql') operation = { text, of }
     if (language === 'json') {

@@ -36,7 +36,7 @@ maybe('the page of tests', () => {
       commands++
       // Without colours.
       const plain = printed.replace(/\u001b\[[\d;]*m/g, '')
-      expect(`$ ${step.command}\n${plain}`).toMatch(toPattern(step.command, step.answer))
+      expect(`$ ${step.command}\n${plain}`).toMatch(toPattern(step.command, step.response))
     }
     expect(commands).toBe(4)
     expect(reader.checkTypes()).toBe('')

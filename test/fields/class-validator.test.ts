@@ -6,7 +6,7 @@ import { compileInput, type InputOptions } from '../../src/fields/compile-input.
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 
-async function answer(type: Class, value: unknown, options?: InputOptions): Promise<unknown> {
+async function check(type: Class, value: unknown, options?: InputOptions): Promise<unknown> {
   try {
     return await compileInput(readShape(type), options)(value)
   } catch (error) {
@@ -26,12 +26,12 @@ describe('class-validator as a source', () => {
       @Field(() => Empty) empty!: Empty
       @cv.Allow() free: unknown
     }
-    expect(await answer(Holder, { empty: {}, free: { a: 1 } })).toEqual({
+    expect(await check(Holder, { empty: {}, free: { a: 1 } })).toEqual({
       empty: {},
       free: { a: 1 },
     })
-    expect(await answer(Holder, { empty: {} })).toEqual({ empty: {} })
-    expect(await answer(Holder, { empty: { a: 1 }, b: 1 })).toEqual([
+    expect(await check(Holder, { empty: {} })).toEqual({ empty: {} })
+    expect(await check(Holder, { empty: { a: 1 }, b: 1 })).toEqual([
       'empty.a unknown: empty.a is unknown',
       'b unknown: b is unknown',
     ])
@@ -61,8 +61,8 @@ describe('class-validator as a source', () => {
     }
     expect(compileInput(readShape(Custom))({ n: 1 })).toEqual({ n: 1 })
     expect(compileInput(readShape(Async))({ n: 1 })).toBeInstanceOf(Promise)
-    expect(await answer(Custom, { n: 2 })).toEqual(['n odd: n is even'])
-    expect(await answer(Async, { n: 2 })).toEqual(['n odd: n is even'])
+    expect(await check(Custom, { n: 2 })).toEqual(['n odd: n is even'])
+    expect(await check(Async, { n: 2 })).toEqual(['n odd: n is even'])
   })
 
   it('passes the finished instance to rules, nested ones theirs, with paths to the root', async () => {
@@ -86,7 +86,7 @@ describe('class-validator as a source', () => {
       @look('outer') z!: string
       @Field(() => Inner, { list: true }) inner!: Inner[]
     }
-    expect(await answer(Outer, { z: 'z', inner: [{ a: 'a', b: 1 }] })).toEqual([
+    expect(await check(Outer, { z: 'z', inner: [{ a: 'a', b: 1 }] })).toEqual([
       'inner.0.a inner: inner.0.a was seen in Inner',
       'z outer: z was seen in Outer',
     ])
@@ -110,8 +110,8 @@ describe('class-validator as a source', () => {
       })
       other: unknown
     }
-    await expect(answer(Throwing, { n: 1 })).rejects.toThrow('bug')
-    expect(await answer(Throwing, { n: 'x' })).toEqual(['n type: n must be an integer'])
+    await expect(check(Throwing, { n: 1 })).rejects.toThrow('bug')
+    expect(await check(Throwing, { n: 'x' })).toEqual(['n type: n must be an integer'])
   })
 
   it('treats IsOptional with @Field as absent or null', async () => {
@@ -119,13 +119,13 @@ describe('class-validator as a source', () => {
       @Field('string') @cv.IsOptional() @cv.IsEmail() mail?: string | null
       @Field(() => Child) @cv.IsOptional() @cv.ValidateNested() child?: Child
     }
-    expect(await answer(Dto, {})).toEqual({})
-    expect(await answer(Dto, { mail: null, child: null })).toEqual({ mail: null, child: null })
-    expect(await answer(Dto, { mail: 'x', child: { n: 'x' } })).toEqual([
+    expect(await check(Dto, {})).toEqual({})
+    expect(await check(Dto, { mail: null, child: null })).toEqual({ mail: null, child: null })
+    expect(await check(Dto, { mail: 'x', child: { n: 'x' } })).toEqual([
       'mail isEmail: mail must be an email',
       'child.n isInt: child.n must be an integer number',
     ])
-    expect(await answer(Dto, { mail: 5 })).toEqual(['mail type: mail must be a string'])
+    expect(await check(Dto, { mail: 5 })).toEqual(['mail type: mail must be a string'])
   })
 
   it('lets ValidateIf with @Field allow a missing value, but not a wrong one', async () => {
@@ -134,17 +134,17 @@ describe('class-validator as a source', () => {
       @Field('string') @cv.ValidateIf(({ ship }: Dto) => ship) @cv.MinLength(3) street?:
         string | null
     }
-    expect(await answer(Dto, { ship: false })).toEqual({ ship: false })
-    expect(await answer(Dto, { ship: false, street: null })).toEqual({ ship: false, street: null })
-    expect(await answer(Dto, { ship: false, street: 'a' })).toEqual({ ship: false, street: 'a' })
-    expect(await answer(Dto, { ship: false, street: 5 })).toEqual([
+    expect(await check(Dto, { ship: false })).toEqual({ ship: false })
+    expect(await check(Dto, { ship: false, street: null })).toEqual({ ship: false, street: null })
+    expect(await check(Dto, { ship: false, street: 'a' })).toEqual({ ship: false, street: 'a' })
+    expect(await check(Dto, { ship: false, street: 5 })).toEqual([
       'street type: street must be a string',
     ])
-    expect(await answer(Dto, { ship: true })).toEqual(['street required: street is required'])
-    expect(await answer(Dto, { ship: true, street: null })).toEqual([
+    expect(await check(Dto, { ship: true })).toEqual(['street required: street is required'])
+    expect(await check(Dto, { ship: true, street: null })).toEqual([
       'street type: street must not be null',
     ])
-    expect(await answer(Dto, { ship: true, street: 'a' })).toEqual([
+    expect(await check(Dto, { ship: true, street: 'a' })).toEqual([
       'street minLength: street must be longer than or equal to 3 characters',
     ])
   })
@@ -153,8 +153,8 @@ describe('class-validator as a source', () => {
     class Dto {
       @Field('string', { optional: true }) @cv.IsEmail() mail?: string
     }
-    expect(await answer(Dto, {})).toEqual({})
-    expect(await answer(Dto, { mail: 'x' })).toEqual(['mail isEmail: mail must be an email'])
+    expect(await check(Dto, {})).toEqual({})
+    expect(await check(Dto, { mail: 'x' })).toEqual(['mail isEmail: mail must be an email'])
   })
 
   it('ignores groups unless one is requested', async () => {
@@ -162,9 +162,9 @@ describe('class-validator as a source', () => {
       @cv.MinLength(5, { groups: ['strict'] }) @cv.MinLength(1, { groups: ['loose'] }) a!: string
       @cv.IsInt({ always: true }) b!: number
     }
-    expect(await answer(Dto, { a: 'abc', b: 1 })).toHaveLength(1)
-    expect(await answer(Dto, { a: 'abc', b: 1 }, { groups: ['loose'] })).toEqual({ a: 'abc', b: 1 })
-    expect(await answer(Dto, { a: 'abc', b: 'x' }, { groups: ['strict'] })).toEqual([
+    expect(await check(Dto, { a: 'abc', b: 1 })).toHaveLength(1)
+    expect(await check(Dto, { a: 'abc', b: 1 }, { groups: ['loose'] })).toEqual({ a: 'abc', b: 1 })
+    expect(await check(Dto, { a: 'abc', b: 'x' }, { groups: ['strict'] })).toEqual([
       'a minLength: a must be longer than or equal to 5 characters',
       'b isInt: b must be an integer number',
     ])
@@ -174,7 +174,7 @@ describe('class-validator as a source', () => {
     class Sub extends Child {
       @cv.IsString() s!: string
     }
-    expect(await answer(Sub, { n: 'x', s: 1 })).toEqual([
+    expect(await check(Sub, { n: 'x', s: 1 })).toEqual([
       's isString: s must be a string',
       'n isInt: n must be an integer number',
     ])
@@ -185,8 +185,8 @@ describe('class-validator as a source', () => {
       @cv.IsInt() page = 1
       @cv.IsInt() broken = 'x' as unknown as number
     }
-    expect(await answer(Dto, { broken: 1 })).toEqual({ page: 1, broken: 1 })
-    expect(await answer(Dto, {})).toEqual(['broken isInt: broken must be an integer number'])
+    expect(await check(Dto, { broken: 1 })).toEqual({ page: 1, broken: 1 })
+    expect(await check(Dto, {})).toEqual(['broken isInt: broken must be an integer number'])
   })
 
   it('calls a custom rule that has the name of a built-in', async () => {
@@ -200,8 +200,8 @@ describe('class-validator as a source', () => {
       })
       n!: unknown
     }
-    expect(await answer(Dto, { n: 'seven' })).toEqual({ n: 'seven' })
-    expect(await answer(Dto, { n: 7 })).toEqual(['n isInt: n must be an integer number'])
+    expect(await check(Dto, { n: 'seven' })).toEqual({ n: 'seven' })
+    expect(await check(Dto, { n: 7 })).toEqual(['n isInt: n must be an integer number'])
   })
 
   it('gets constraints from the given container', async () => {
@@ -223,15 +223,15 @@ describe('class-validator as a source', () => {
       { get: (type: unknown) => (type === Limits ? limits : undefined) },
       { fallback: true },
     )
-    expect(await answer(Dto, { n: 5 })).toEqual({ n: 5 })
-    expect(await answer(Dto, { n: 6 })).toEqual(['n limits: n is over the limit'])
+    expect(await check(Dto, { n: 5 })).toEqual({ n: 5 })
+    expect(await check(Dto, { n: 6 })).toEqual(['n limits: n is over the limit'])
   })
 
   it('reports at most 50 violations of any source', async () => {
     class Many {
       @Field(() => Child, { list: true }) children!: Child[]
     }
-    const violations = await answer(Many, { children: new Array(60).fill({ n: 'x' }) })
+    const violations = await check(Many, { children: new Array(60).fill({ n: 'x' }) })
     expect(violations).toHaveLength(50)
   })
 })

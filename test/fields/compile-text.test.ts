@@ -7,7 +7,7 @@ import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 
-function answer(type: Class, value: unknown, options?: InputOptions): unknown {
+function check(type: Class, value: unknown, options?: InputOptions): unknown {
   try {
     return compileText(readShape(type), options)(value)
   } catch (error) {
@@ -100,9 +100,9 @@ describe('compileText', () => {
     ['blob', [['aGk=', Buffer.from('hi')]], ['aGk', '*']],
   ])('reads %s by its strict grammar', (kind, right, wrong) => {
     const type = classOf(kind)
-    for (const [text, value] of right) expect(answer(type, { it: text })).toEqual({ it: value })
+    for (const [text, value] of right) expect(check(type, { it: text })).toEqual({ it: value })
     for (const text of wrong) {
-      expect(answer(type, { it: text })).toEqual([
+      expect(check(type, { it: text })).toEqual([
         expect.stringMatching(/^it type: it must (not )?be /),
       ])
     }
@@ -114,48 +114,48 @@ describe('compileText', () => {
       ids: ['1', '2'],
       open: 'false',
     })
-    const query = answer(Query, bare)
+    const query = check(Query, bare)
     expect(query).toBeInstanceOf(Query)
     expect(query).toEqual({ limit: 10, tag: ['a'], ids: [1, 2], open: false })
   })
 
   it('reads nested classes from JSON', () => {
-    expect(answer(Query, { point: '{"x":1}', points: ['{"x":1}', '{"x":2}'] })).toEqual({
+    expect(check(Query, { point: '{"x":1}', points: ['{"x":1}', '{"x":2}'] })).toEqual({
       limit: 10,
       point: { x: 1 },
       points: [{ x: 1 }, { x: 2 }],
     })
-    expect(answer(Query, { point: '{"x":"1"}' })).toEqual([
+    expect(check(Query, { point: '{"x":"1"}' })).toEqual([
       'point.x type: point.x must be an integer',
     ])
-    expect(answer(Query, { point: 'x=1' })).toEqual([
+    expect(check(Query, { point: 'x=1' })).toEqual([
       'point type: point must be an object, written as JSON',
     ])
   })
 
   it('reports a violation once, by its path, with all others', () => {
-    expect(answer(Query, { limit: 'ten', ids: ['1', 'x'], open: 'maybe', lim: '1' })).toEqual([
+    expect(check(Query, { limit: 'ten', ids: ['1', 'x'], open: 'maybe', lim: '1' })).toEqual([
       'limit type: limit must be an integer',
       'ids.1 type: ids.1 must be an integer',
       'open type: open must be true or false',
       'lim unknown: lim is unknown. Did you mean "limit"?',
     ])
-    expect(answer(Query, { limit: '0' })).toEqual(['limit min: limit must be at least 1'])
+    expect(check(Query, { limit: '0' })).toEqual(['limit min: limit must be at least 1'])
   })
 
   it('refuses a repeated name where no list is declared', () => {
-    expect(answer(Query, { limit: ['1', '2'] })).toEqual(['limit type: limit must be given once'])
+    expect(check(Query, { limit: ['1', '2'] })).toEqual(['limit type: limit must be given once'])
   })
 
   it('calls its input the query by default', () => {
-    expect(answer(Query, 'text')).toEqual([' type: the query must be an object'])
-    expect(answer(Query, 'text', { inputName: 'the form' })).toEqual([
+    expect(check(Query, 'text')).toEqual([' type: the query must be an object'])
+    expect(check(Query, 'text', { inputName: 'the form' })).toEqual([
       ' type: the form must be an object',
     ])
   })
 
   it('drops unknown names where the option says so', () => {
-    expect(answer(Query, { other: '1' }, { unknownKeys: 'drop' })).toEqual({ limit: 10 })
+    expect(check(Query, { other: '1' }, { unknownKeys: 'drop' })).toEqual({ limit: 10 })
   })
 
   it("uses class-validator's rules and the emitted type where only they describe the field", async () => {
@@ -177,7 +177,7 @@ describe('compileText', () => {
       text: '5',
       free: 'x',
     }
-    expect(answer(Dto, input)).toEqual({
+    expect(check(Dto, input)).toEqual({
       page: 2,
       open: false,
       since: new Date('2026-11-20'),
@@ -187,7 +187,7 @@ describe('compileText', () => {
       free: 'x',
     })
     expect(
-      answer(Dto, { page: '0', open: 'no', size: 'big', letters: ['a', 'c'], text: ['a', 'b'] }),
+      check(Dto, { page: '0', open: 'no', size: 'big', letters: ['a', 'c'], text: ['a', 'b'] }),
     ).toEqual([
       'page min: page must not be less than 1',
       'open type: open must be true or false',

@@ -97,11 +97,11 @@ describe('automatic persisted queries', () => {
 
   it('cannot bypass a list of documents', async () => {
     const query = '{ echo(text: "more") }'
-    const answers = [
+    const responses = [
       await post({ query, ...extensions(hashOf(query)) }, '/only'),
       await post(extensions(hashOf(query)), '/only'),
     ]
-    for (const { status, json } of answers) {
+    for (const { status, json } of responses) {
       expect(status).toBe(400)
       expect(json).toMatchObject({
         errors: [{ extensions: { code: 'PERSISTED_DOCUMENT_NOT_FOUND' } }],

@@ -595,9 +595,9 @@ describe('upgrade requests for another protocol', () => {
     // Sequentially, each after the response to the previous one.
     const socket = connectTcp(Number(new URL(other.url).port), '127.0.0.1')
     let text = ''
-    for (const answers of [1, 2, 3]) {
+    for (const responses of [1, 2, 3]) {
       socket.write(head + body)
-      while (text.split('"data"').length <= answers) text += String(await once(socket, 'data'))
+      while (text.split('"data"').length <= responses) text += String(await once(socket, 'data'))
     }
     await once(socket, 'close')
     await other.close()

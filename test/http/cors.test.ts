@@ -3,7 +3,7 @@ import { HttpError } from '../../src/index.js'
 import { createCors, findCorsProblems } from '../../src/http/cors.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
-import { answerOnce, corsOf, corsPairs } from './answering-server.js'
+import { respondOnce, corsOf, corsPairs } from './responder-server.js'
 
 function from(origin?: string): ServerRequest {
   const headers: [string, string][] = origin === undefined ? [] : [['Origin', origin]]
@@ -73,41 +73,41 @@ describe('createCors', () => {
 
 describe('CORS on responses', () => {
   it.each([200, 204, 302, 304])('Authentication 8: sends the headers with %d', async (status) => {
-    const answer = await answerOnce({
-      answer: (request, responder) => {
+    const response = await respondOnce({
+      handle: (request, responder) => {
         responder.send(request, status === 200 ? 'x' : null, { status, notFoundWhenEmpty: false })
       },
     })
-    expect(answer.status).toBe(status === 200 ? 200 : status)
-    expect(corsOf(answer)).toEqual(corsPairs)
+    expect(response.status).toBe(status === 200 ? 200 : status)
+    expect(corsOf(response)).toEqual(corsPairs)
   })
 
   it.each([400, 401, 404, 405, 413, 500, 503])(
     'Authentication 8: sends the headers with %d',
     async (status) => {
-      const answer = await answerOnce({
-        answer: (request, responder) => {
+      const response = await respondOnce({
+        handle: (request, responder) => {
           responder.fail(request, new HttpError(status))
         },
       })
-      expect(answer.status).toBe(status)
-      expect(corsOf(answer)).toEqual(corsPairs)
+      expect(response.status).toBe(status)
+      expect(corsOf(response)).toEqual(corsPairs)
     },
   )
 
   it('depends on the request where origins are listed', async () => {
-    const answer = await answerOnce(
+    const response = await respondOnce(
       {
         cors: { origins: ['https://shop.example'] },
-        answer: (request, responder) => {
+        handle: (request, responder) => {
           responder.send(request, { id: 7 }, { status: 200, notFoundWhenEmpty: false })
         },
       },
       { headers: { origin: 'https://shop.example' } },
     )
-    expect(answer.headers['access-control-allow-origin']).toBe('https://shop.example')
-    expect(answer.headers['vary']).toBe('Origin')
-    expect(answer.text).toBe('{"id":7}')
+    expect(response.headers['access-control-allow-origin']).toBe('https://shop.example')
+    expect(response.headers['vary']).toBe('Origin')
+    expect(response.text).toBe('{"id":7}')
   })
 })
 

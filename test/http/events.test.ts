@@ -9,7 +9,12 @@ import { toEventText } from '../../src/http/events.js'
 import type { Outgoing } from '../../src/http/node-messages.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
-import { answerTo, createMemoryLog, plainRule, startAnswering } from './answering-server.js'
+import {
+  respondWith,
+  createMemoryLog,
+  plainRule,
+  startResponderServer,
+} from './responder-server.js'
 
 describe('toEventText', () => {
   it.each([
@@ -65,10 +70,10 @@ describe('events', () => {
     ['a web stream', () => ReadableStream.from(['one', { data: 2, id: 2 }])],
     ['a Node stream', () => Readable.from(['one', { data: 2, id: 2 }])],
   ])('sends the events of %s', async (_what, make) => {
-    const answer = await answerTo(events(make() as Iterable<EventItem>))
-    expect(answer).toMatchObject({ status: 200, complete: true, log: [] })
-    expect(answer.text.replaceAll(':\n\n', '')).toBe('data: one\n\nid: 2\ndata: 2\n\n')
-    expect(answer.headers).toMatchObject({
+    const response = await respondWith(events(make() as Iterable<EventItem>))
+    expect(response).toMatchObject({ status: 200, complete: true, log: [] })
+    expect(response.text.replaceAll(':\n\n', '')).toBe('data: one\n\nid: 2\ndata: 2\n\n')
+    expect(response.headers).toMatchObject({
       'content-type': 'text/event-stream',
       'cache-control': 'no-cache',
       'access-control-allow-origin': '*',
@@ -84,8 +89,10 @@ describe('events', () => {
   it('answers HEAD without reading an event', async () => {
     let isRead = false
     const iterator = { next: () => ((isRead = true), { done: true as const, value: undefined }) }
-    const answer = await answerTo(events({ [Symbol.iterator]: () => iterator }), { method: 'HEAD' })
-    expect(answer.headers['content-type']).toBe('text/event-stream')
+    const response = await respondWith(events({ [Symbol.iterator]: () => iterator }), {
+      method: 'HEAD',
+    })
+    expect(response.headers['content-type']).toBe('text/event-stream')
     expect(isRead).toBe(false)
   })
 
@@ -93,15 +100,15 @@ describe('events', () => {
     async function* refused(): AsyncGenerator<EventItem> {
       throw new HttpError(404, 'No such feed')
     }
-    const answer = await answerTo(events(refused()))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such feed"}' })
-    expect(answer.headers['cache-control']).toBeUndefined()
+    const response = await respondWith(events(refused()))
+    expect(response).toMatchObject({ status: 404, text: '{"error":"No such feed"}' })
+    expect(response.headers['cache-control']).toBeUndefined()
   })
 
   it('cuts off when an item is not an event', async () => {
-    const answer = await answerTo(events(['one', { price: 3 } as EventItem]))
-    expect(answer.complete).toBe(false)
-    expect((answer.log[0]?.details['err'] as Error).message).toContain('an item is no event')
+    const response = await respondWith(events(['one', { price: 3 } as EventItem]))
+    expect(response.complete).toBe(false)
+    expect((response.log[0]?.details['err'] as Error).message).toContain('an item is no event')
   })
 
   it('connects a client before the first event, and returns from the source with it', async () => {
@@ -114,8 +121,8 @@ describe('events', () => {
         return Promise.resolve({ done: true, value: undefined })
       },
     }
-    await using server = await startAnswering({
-      answer: (request, responder) => {
+    await using server = await startResponderServer({
+      handle: (request, responder) => {
         responder.send(request, events({ [Symbol.asyncIterator]: () => silent }), plainRule)
       },
     })

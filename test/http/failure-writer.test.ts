@@ -1,23 +1,23 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import {
-  answerOnce,
+  respondOnce,
   sendRequest,
   sendBytes,
   corsOf,
   corsPairs,
   plainRule,
-  startAnswering,
+  startResponderServer,
   type SentRequest,
-} from './answering-server.js'
+} from './responder-server.js'
 
 const json = 'application/json; charset=utf-8'
 const masked = '{"error":"Internal server error"}'
 
 function failWith(error: unknown, sent?: SentRequest) {
-  return answerOnce(
+  return respondOnce(
     {
-      answer: (request, responder) => {
+      handle: (request, responder) => {
         responder.fail(request, error)
       },
     },
@@ -27,41 +27,41 @@ function failWith(error: unknown, sent?: SentRequest) {
 
 describe('fail', () => {
   it('sends an HttpError and logs it only at debug', async () => {
-    const answer = await failWith(new HttpError(404, 'No such item'))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
-    expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
-    expect(answer.headers['content-type']).toBe(json)
+    const response = await failWith(new HttpError(404, 'No such item'))
+    expect(response).toMatchObject({ status: 404, text: '{"error":"No such item"}' })
+    expect(response.log.map(({ level }) => level)).toEqual(['debug'])
+    expect(response.headers['content-type']).toBe(json)
     // The log line has the same id.
-    expect(answer.headers['x-request-id']).toBeDefined()
-    expect(corsOf(answer)).toEqual(corsPairs)
+    expect(response.headers['x-request-id']).toBeDefined()
+    expect(corsOf(response)).toEqual(corsPairs)
   })
 
   it('sends problem+json where requested', async () => {
-    const answer = await failWith(
+    const response = await failWith(
       new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } }),
       {
         headers: { accept: 'application/problem+json' },
       },
     )
-    expect(answer.headers).toMatchObject({
+    expect(response.headers).toMatchObject({
       'content-type': 'application/problem+json',
       'www-authenticate': 'Bearer',
     })
-    expect(JSON.parse(answer.text)).toMatchObject({ status: 401, error: 'Unauthorized' })
+    expect(JSON.parse(response.text)).toMatchObject({ status: 401, error: 'Unauthorized' })
   })
 
   it('masks every other error, logs it with the request id and sends the id', async () => {
     const error = new Error('password is hunter2')
-    const answer = await failWith(error, { path: '/items/7?key=secret' })
-    expect(answer).toMatchObject({ status: 500, text: masked })
-    expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-    expect(answer.log).toEqual([
+    const response = await failWith(error, { path: '/items/7?key=secret' })
+    expect(response).toMatchObject({ status: 500, text: masked })
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(response.log).toEqual([
       {
         level: 'error',
         message: 'request failed',
         details: {
           err: error,
-          requestId: answer.headers['x-request-id'],
+          requestId: response.headers['x-request-id'],
           method: 'GET',
           path: '/items/7',
         },
@@ -74,10 +74,10 @@ describe('fail', () => {
       throw new Error('Do not look.')
     }
     const hostile = new Proxy({}, { get: refuse, has: refuse, getPrototypeOf: refuse })
-    const answer = await failWith(hostile)
-    expect(answer).toMatchObject({ status: 500, text: masked })
-    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
-    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+    const response = await failWith(hostile)
+    expect(response).toMatchObject({ status: 500, text: masked })
+    expect(response.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+    expect(response.log[0]?.details['requestId']).toBe(response.headers['x-request-id'])
   })
 
   it('keeps a valid request id and replaces another', async () => {
@@ -88,27 +88,27 @@ describe('fail', () => {
   })
 
   it('logs an HttpError of the 500s, whose message is for the client', async () => {
-    const answer = await failWith(new HttpError(503, 'Come back later'))
-    expect(answer).toMatchObject({ status: 503, text: '{"error":"Come back later"}' })
-    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+    const response = await failWith(new HttpError(503, 'Come back later'))
+    expect(response).toMatchObject({ status: 503, text: '{"error":"Come back later"}' })
+    expect(response.log[0]?.details['requestId']).toBe(response.headers['x-request-id'])
   })
 
   it('stores a client error with a cause in the debug log', async () => {
-    const answer = await failWith(new HttpError(400, 'Malformed', { cause: new Error('URI') }))
-    expect(answer.status).toBe(400)
-    expect(answer.log.map(({ level }) => level)).toEqual(['debug'])
+    const response = await failWith(new HttpError(400, 'Malformed', { cause: new Error('URI') }))
+    expect(response.status).toBe(400)
+    expect(response.log.map(({ level }) => level)).toEqual(['debug'])
   })
 
   it('masks an error whose headers cannot be sent', async () => {
-    const answer = await failWith(new HttpError(400, 'x', { headers: { Allow: 'GET\r\nX: 1' } }))
-    expect(answer).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
-    expect(answer.headers['x']).toBeUndefined()
-    expect(answer.log.at(-1)?.level).toBe('error')
+    const response = await failWith(new HttpError(400, 'x', { headers: { Allow: 'GET\r\nX: 1' } }))
+    expect(response).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
+    expect(response.headers['x']).toBeUndefined()
+    expect(response.log.at(-1)?.level).toBe('error')
   })
 
   it('cuts off the response when its head was sent', async () => {
-    const answer = await answerOnce({
-      answer: (request, responder) => {
+    const response = await respondOnce({
+      handle: (request, responder) => {
         request.outgoing.writeHead(200, ['Content-Length', '10'])
         request.outgoing.write('abc')
         setImmediate(() => {
@@ -116,25 +116,25 @@ describe('fail', () => {
         })
       },
     })
-    expect(answer).toMatchObject({ status: 200, text: 'abc', complete: false })
-    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+    expect(response).toMatchObject({ status: 200, text: 'abc', complete: false })
+    expect(response.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
   })
 
   it('does not change a finished response', async () => {
-    const answer = await answerOnce({
-      answer: (request, responder) => {
+    const response = await respondOnce({
+      handle: (request, responder) => {
         responder.send(request, { id: 7 }, plainRule)
         responder.send(request, { id: 8 }, plainRule)
         responder.fail(request, new Error('too late'))
       },
     })
-    expect(answer).toMatchObject({ status: 200, text: '{"id":7}', complete: true })
-    expect(answer.log).toHaveLength(1)
+    expect(response).toMatchObject({ status: 200, text: '{"id":7}', complete: true })
+    expect(response.log).toHaveLength(1)
   })
 
   it('keeps the connection for the next request', async () => {
-    await using server = await startAnswering({
-      answer: (request, responder) => {
+    await using server = await startResponderServer({
+      handle: (request, responder) => {
         if (request.path === '/bad') responder.fail(request, new HttpError(404))
         else responder.send(request, request.path, plainRule)
       },
@@ -152,8 +152,8 @@ describe('a disconnected client', () => {
   it('receives nothing, and its aborted handler is not a failure', async () => {
     let report: (names: string[]) => void = () => undefined
     const done = new Promise<string[]>((resolve) => (report = resolve))
-    await using server = await startAnswering({
-      answer: (request, responder) => {
+    await using server = await startResponderServer({
+      handle: (request, responder) => {
         if (request.path !== '/leave') {
           responder.send(request, 'still here', plainRule)
           return

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { file, reply } from '../../src/index.js'
-import { answerBy, answerTo, corsOf, corsPairs, type SentRequest } from './answering-server.js'
+import { respondBy, respondWith, corsOf, corsPairs, type SentRequest } from './responder-server.js'
 
 /** The log line of a refused request. */
 const refused = { level: 'debug', message: 'request refused' }
@@ -61,14 +61,14 @@ function exposing({ headers }: { headers: Readonly<Record<string, unknown>> }): 
 }
 
 function get(path: string, sent: SentRequest = {}) {
-  return answerTo(file(path, { root }), sent)
+  return respondWith(file(path, { root }), sent)
 }
 
 describe('file', () => {
   it('sends a file with all caching headers', async () => {
-    const answer = await get('digits.txt')
-    expect(answer).toMatchObject({ status: 200, text: digits, complete: true, log: [] })
-    expect(answer.headers).toMatchObject({
+    const response = await get('digits.txt')
+    expect(response).toMatchObject({ status: 200, text: digits, complete: true, log: [] })
+    expect(response.headers).toMatchObject({
       'content-type': 'text/plain; charset=utf-8',
       'content-length': '10',
       'last-modified': 'Fri, 20 Nov 2026 10:00:00 GMT',
@@ -76,8 +76,8 @@ describe('file', () => {
       'cache-control': 'no-cache',
       'x-content-type-options': 'nosniff',
     })
-    expect(answer.headers['etag']).toMatch(/^(W\/)?".+"$/)
-    expect(corsOf(answer)).toEqual(exposing(answer))
+    expect(response.headers['etag']).toMatch(/^(W\/)?".+"$/)
+    expect(corsOf(response)).toEqual(exposing(response))
   })
 
   it.each([
@@ -87,15 +87,15 @@ describe('file', () => {
     ['unknown.zzz', 'application/octet-stream'],
     ['noextension', 'application/octet-stream'],
   ])('detects the media type of %s', async (path, type) => {
-    const answer = await get(path)
-    expect(answer.status).toBe(200)
-    expect(answer.headers['content-type']?.toLowerCase()).toBe(type)
+    const response = await get(path)
+    expect(response.status).toBe(200)
+    expect(response.headers['content-type']?.toLowerCase()).toBe(type)
   })
 
   it('sends empty files', async () => {
-    const answer = await get('empty.txt')
-    expect(answer).toMatchObject({ status: 200, text: '', complete: true })
-    expect(answer.headers['content-length']).toBe('0')
+    const response = await get('empty.txt')
+    expect(response).toMatchObject({ status: 200, text: '', complete: true })
+    expect(response.headers['content-length']).toBe('0')
   })
 
   it('finds names with spaces, letters and percent signs', async () => {
@@ -104,13 +104,13 @@ describe('file', () => {
 
   it('follows links inside the root', async () => {
     expect((await get('inner-link.txt')).text).toBe(digits)
-    const linked = await answerTo(file('digits.txt', { root: join(folder, 'linked-root') }))
+    const linked = await respondWith(file('digits.txt', { root: join(folder, 'linked-root') }))
     expect(linked.text).toBe(digits)
   })
 
   it('resolves the root from the working directory, hidden or not', async () => {
     const hidden = relative(process.cwd(), join(folder, '.hidden-root'))
-    expect((await answerTo(file('a.txt', { root: hidden }))).text).toBe('fine')
+    expect((await respondWith(file('a.txt', { root: hidden }))).text).toBe('fine')
   })
 
   it('lets the reply override headers and type', async () => {
@@ -118,8 +118,8 @@ describe('file', () => {
       .type('text/markdown')
       .header('Cache-Control', 'public, max-age=60')
       .header('Content-Disposition', 'attachment')
-    const answer = await answerTo(replied)
-    expect(answer.headers).toMatchObject({
+    const response = await respondWith(replied)
+    expect(response.headers).toMatchObject({
       'content-type': 'text/markdown',
       'cache-control': 'public, max-age=60',
       'content-disposition': 'attachment',
@@ -171,12 +171,14 @@ describe('a file that a browser would execute', () => {
   )
 
   it('is recognized by the type of the reply', async () => {
-    const { headers } = await answerTo(file('noextension', { root }).type('Text/HTML; charset=x'))
+    const { headers } = await respondWith(
+      file('noextension', { root }).type('Text/HTML; charset=x'),
+    )
     expect(headers).toMatchObject(harmless)
   })
 
   it('is displayed with inline: true', async () => {
-    const { headers } = await answerTo(file('page.html', { root, inline: true }))
+    const { headers } = await respondWith(file('page.html', { root, inline: true }))
     expect(headers['x-content-type-options']).toBe('nosniff')
     expect(headers).not.toHaveProperty('content-disposition')
     expect(headers).not.toHaveProperty('content-security-policy')
@@ -201,14 +203,14 @@ describe('the name of a download', () => {
     ['\ud800.txt', `attachment; filename="_.txt"; filename*=UTF-8''%EF%BF%BD.txt`],
     ['日本.txt', `attachment; filename="__.txt"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt`],
   ])('%j is written in both forms', async (name, header) => {
-    const download = await answerTo(file('digits.txt', { root, download: name }))
+    const download = await respondWith(file('digits.txt', { root, download: name }))
     expect([download.status, download.headers['content-disposition']]).toEqual([200, header])
-    const replied = await answerTo(reply('a;b').type('text/csv').download(name))
+    const replied = await respondWith(reply('a;b').type('text/csv').download(name))
     expect([replied.status, replied.headers['content-disposition']]).toEqual([200, header])
   })
 
   it('keeps the policy of a page that is saved', async () => {
-    const { headers } = await answerTo(file('page.html', { root, download: 'a.html' }))
+    const { headers } = await respondWith(file('page.html', { root, download: 'a.html' }))
     expect(headers['content-disposition']).toBe(plain('a.html'))
     expect(headers['content-security-policy']).toBe("sandbox; default-src 'none'")
   })
@@ -248,16 +250,16 @@ describe('a missing file', () => {
     ['a link to itself', 'loop'],
     ['a name that is too long', 'x'.repeat(5000)],
   ])('is 404 for %s', async (_what, path) => {
-    const answer = await get(path)
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [refused] })
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-    expect(answer.headers['cache-control']).toBeUndefined()
-    expect(corsOf(answer)).toEqual(exposing(answer))
+    const response = await get(path)
+    expect(response).toMatchObject({ status: 404, text: '{"error":"Not found"}', log: [refused] })
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(response.headers['cache-control']).toBeUndefined()
+    expect(corsOf(response)).toEqual(exposing(response))
   })
 
   it('is 404 where the root is missing', async () => {
-    const answer = await answerTo(file('a.txt', { root: join(folder, 'nowhere') }))
-    expect(answer).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
+    const response = await respondWith(file('a.txt', { root: join(folder, 'nowhere') }))
+    expect(response).toMatchObject({ status: 404, text: '{"error":"Not found"}' })
   })
 })
 
@@ -270,25 +272,25 @@ describe('ranges', () => {
     ['bytes=8-99', '89', 'bytes 8-9/10'],
     ['bytes=-99', digits, 'bytes 0-9/10'],
   ])('%s returns a part', async (range, text, contentRange) => {
-    const answer = await get('digits.txt', { headers: { range } })
-    expect(answer).toMatchObject({ status: 206, text, complete: true })
-    expect(answer.headers).toMatchObject({
+    const response = await get('digits.txt', { headers: { range } })
+    expect(response).toMatchObject({ status: 206, text, complete: true })
+    expect(response.headers).toMatchObject({
       'content-range': contentRange,
       'content-length': String(text.length),
     })
-    expect(corsOf(answer)).toEqual(exposing(answer))
+    expect(corsOf(response)).toEqual(exposing(response))
   })
 
   it.each(['bytes=10-', 'bytes=99-100', 'bytes=-0'])('%s is not satisfiable', async (range) => {
-    const answer = await get('digits.txt', { headers: { range } })
-    expect(answer).toMatchObject({ status: 416, text: '{"error":"Range not satisfiable"}' })
-    expect(answer.headers['content-range']).toBe('bytes */10')
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+    const response = await get('digits.txt', { headers: { range } })
+    expect(response).toMatchObject({ status: 416, text: '{"error":"Range not satisfiable"}' })
+    expect(response.headers['content-range']).toBe('bytes */10')
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
   it.each(['items=0-3', 'bytes=0-1,4-5'])('%s returns the complete file', async (range) => {
-    const answer = await get('digits.txt', { headers: { range } })
-    expect(answer).toMatchObject({ status: 200, text: digits })
+    const response = await get('digits.txt', { headers: { range } })
+    expect(response).toMatchObject({ status: 200, text: digits })
   })
 
   it('works for GET only', async () => {
@@ -320,12 +322,12 @@ describe('conditions', () => {
   it('is 304 for a known ETag, without body and type', async () => {
     const { etag } = (await get('digits.txt')).headers
     const headers = { 'if-none-match': etag! }
-    const answer = await get('digits.txt', { headers })
-    expect(answer).toMatchObject({ status: 304, text: '' })
-    expect(answer.headers['etag']).toBe(etag)
-    expect(answer.headers['content-type']).toBeUndefined()
-    expect(answer.headers['content-length']).toBeUndefined()
-    expect(corsOf(answer)).toEqual(exposing(answer))
+    const response = await get('digits.txt', { headers })
+    expect(response).toMatchObject({ status: 304, text: '' })
+    expect(response.headers['etag']).toBe(etag)
+    expect(response.headers['content-type']).toBeUndefined()
+    expect(response.headers['content-length']).toBeUndefined()
+    expect(corsOf(response)).toEqual(exposing(response))
   })
 
   it.each([
@@ -337,9 +339,9 @@ describe('conditions', () => {
     ['if-match', '"other"', 412],
     ['if-unmodified-since', 'Fri, 20 Nov 2026 09:59:59 GMT', 412],
   ])('%s: %s is %d', async (name, value, status) => {
-    const answer = await get('digits.txt', { headers: { [name]: value } })
-    expect(answer.status).toBe(status)
-    if (status === 412) expect(answer.text).toBe('{"error":"Precondition failed"}')
+    const response = await get('digits.txt', { headers: { [name]: value } })
+    expect(response.status).toBe(status)
+    if (status === 412) expect(response.text).toBe('{"error":"Precondition failed"}')
   })
 
   it('if-match: a weak ETag does not match, and * does', async () => {
@@ -354,12 +356,12 @@ describe('conditions', () => {
 describe('a file that is served concurrently', () => {
   it('is complete for each client', async () => {
     await writeFile(join(root, 'large.bin'), Buffer.alloc(1_000_000, 'x'))
-    const answers = await Promise.all(
-      Array.from({ length: 5 }, () => answerBy(() => file('large.bin', { root }))),
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, () => respondBy(() => file('large.bin', { root }))),
     )
-    for (const answer of answers) {
-      expect(answer.complete).toBe(true)
-      expect(answer.bytes).toHaveLength(1_000_000)
+    for (const response of responses) {
+      expect(response.complete).toBe(true)
+      expect(response.bytes).toHaveLength(1_000_000)
     }
   })
 })

@@ -41,8 +41,8 @@ afterAll(async () => {
 async function typeOf(content: string, name: string, type: string): Promise<unknown> {
   const form = new FormData()
   form.append('file', new Blob([Buffer.from(content, 'latin1')], { type }), name)
-  const answer = await app.handle(new Request('http://x/', { method: 'POST', body: form }))
-  return answer.json()
+  const response = await app.handle(new Request('http://x/', { method: 'POST', body: form }))
+  return response.json()
 }
 
 const office = 'application/vnd.openxmlformats-officedocument'

@@ -91,9 +91,9 @@ class ListModule {}
 class Counting implements Interceptor {
   static readonly before = 'body'
   async intercept(_request: HttpRequest, next: Next): Promise<RouteResponse> {
-    const answer = await next()
-    answer.headers.set('X-Letters', String(answer.body).length)
-    return answer
+    const response = await next()
+    response.headers.set('X-Letters', String(response.body).length)
+    return response
   }
 }
 

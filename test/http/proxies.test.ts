@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
-import { createMemoryLog } from './answering-server.js'
+import { createMemoryLog } from './responder-server.js'
 
 function ipOf(trustProxy: boolean | number, forwarded: string, remoteAddress = '10.9.9.9'): string {
   const incoming = createIncoming({

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError, redirect, reply } from '../../src/index.js'
 import {
-  answerOnce,
-  answerTo,
+  respondOnce,
+  respondWith,
   sendBytes,
   corsOf,
   corsPairs,
   plainRule,
-  startAnswering,
+  startResponderServer,
   type SentRequest,
-} from './answering-server.js'
+} from './responder-server.js'
 
 const masked = '{"error":"Internal server error"}'
 
@@ -21,16 +21,16 @@ describe('HEAD', () => {
     ['a reply', reply('x', 201).header('X-A', '1')],
     ['nothing', null],
   ])('sends %s with the same head, without a body', async (_what, result) => {
-    const complete = await answerTo(result)
-    const head = await answerTo(result, { method: 'HEAD' })
+    const complete = await respondWith(result)
+    const head = await respondWith(result, { method: 'HEAD' })
     expect(head.status).toBe(complete.status)
     expect(head.text).toBe('')
     expect(withoutDate(head.headers)).toEqual(withoutDate(complete.headers))
   })
 
   it('sends no byte after the head', async () => {
-    await using server = await startAnswering({
-      answer: (request, responder) => {
+    await using server = await startResponderServer({
+      handle: (request, responder) => {
         if (request.path === '/fail') responder.fail(request, new HttpError(404))
         else responder.send(request, { id: 7 }, plainRule)
       },
@@ -49,9 +49,9 @@ describe('HEAD', () => {
 
 describe('headers collected on the request', () => {
   function collecting(result: unknown, sent?: SentRequest) {
-    return answerOnce(
+    return respondOnce(
       {
-        answer: (request, responder) => {
+        handle: (request, responder) => {
           request.addHeader('FreshToken', 'rotated')
           request.addHeader('Set-Cookie', 'app_session=1')
           if (result instanceof Error) responder.fail(request, result)
@@ -70,33 +70,35 @@ describe('headers collected on the request', () => {
     ['an error', new HttpError(404)],
     ['a failure', new Error('x')],
   ])('are sent with %s', async (_what, result) => {
-    const answer = await collecting(result)
-    expect(answer.headers).toMatchObject({ freshtoken: 'rotated', 'set-cookie': 'app_session=1' })
-    expect(corsOf(answer)).toEqual(corsPairs)
+    const response = await collecting(result)
+    expect(response.headers).toMatchObject({ freshtoken: 'rotated', 'set-cookie': 'app_session=1' })
+    expect(corsOf(response)).toEqual(corsPairs)
   })
 
   it('are overridden by headers of the reply, except cookies, which are added', async () => {
-    const answer = await collecting(reply({ ok: true }).freshToken('mine').cookie('a', '1'))
-    expect(answer.headers['freshtoken']).toBe('mine')
-    expect(answer.headers['set-cookie']).toBe('a=1; Path=/; HttpOnly; SameSite=Lax, app_session=1')
+    const response = await collecting(reply({ ok: true }).freshToken('mine').cookie('a', '1'))
+    expect(response.headers['freshtoken']).toBe('mine')
+    expect(response.headers['set-cookie']).toBe(
+      'a=1; Path=/; HttpOnly; SameSite=Lax, app_session=1',
+    )
   })
 
   it('lead to a masked 500 when they cannot be sent', async () => {
-    const answer = await answerOnce({
-      answer: (request, responder) => {
+    const response = await respondOnce({
+      handle: (request, responder) => {
         request.responseHeaders = ['X-Note', 'a\r\nSet-Cookie: x=1']
         responder.send(request, { id: 7 }, plainRule)
       },
     })
-    expect(answer).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
-    expect(answer.headers['set-cookie']).toBeUndefined()
-    expect(answer.headers['x-request-id']).toBe(answer.log[0]?.details['requestId'])
-    expect(answer.log.some(({ details }) => String(details['err']).includes('X-Note'))).toBe(true)
+    expect(response).toMatchObject({ status: 500, phrase: 'Internal Server Error', text: masked })
+    expect(response.headers['set-cookie']).toBeUndefined()
+    expect(response.headers['x-request-id']).toBe(response.log[0]?.details['requestId'])
+    expect(response.log.some(({ details }) => String(details['err']).includes('X-Note'))).toBe(true)
   })
 
   it('are refused when they are added, if they cannot be sent', async () => {
-    const answer = await answerOnce({
-      answer: (request, responder) => {
+    const response = await respondOnce({
+      handle: (request, responder) => {
         try {
           request.addHeader('X-Note', 'a\r\nb')
         } catch (error) {
@@ -104,7 +106,7 @@ describe('headers collected on the request', () => {
         }
       },
     })
-    expect(answer.text).toBe(
+    expect(response.text).toBe(
       'Header "X-Note": the value contains CR or LF. Take the line breaks out.',
     )
   })

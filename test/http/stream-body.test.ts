@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { describe, expect, it } from '@jest/globals'
 import { HttpError, reply } from '../../src/index.js'
-import { answerBy, answerTo, plainRule, startAnswering } from './answering-server.js'
+import { respondBy, respondWith, plainRule, startResponderServer } from './responder-server.js'
 
 /** The log line of a failed request. */
 const refused = { level: 'debug', message: 'request refused' }
@@ -36,17 +36,17 @@ describe('a streamed body', () => {
     ['an async iterable object', () => ({ [Symbol.asyncIterator]: () => chunks('abc') })],
     ['empty chunks in between', () => chunks('', 'a', '', 'bc', '')],
   ])('comes from %s', async (_what, make) => {
-    const answer = await answerBy(make)
-    expect(answer).toMatchObject({ status: 200, text: 'abc', complete: true, log: [] })
-    expect(answer.headers['content-type']).toBe('application/octet-stream')
-    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    const response = await respondBy(make)
+    expect(response).toMatchObject({ status: 200, text: 'abc', complete: true, log: [] })
+    expect(response.headers['content-type']).toBe('application/octet-stream')
+    expect(response.headers['access-control-allow-origin']).toBe('*')
   })
 
   it('comes from a Blob, with its type and length', async () => {
-    const answer = await answerTo(new Blob(['abc'], { type: 'text/csv' }))
-    expect(answer.text).toBe('abc')
-    expect(answer.headers).toMatchObject({ 'content-type': 'text/csv', 'content-length': '3' })
-    const untyped = await answerTo(reply(new Blob(['abc']), 201))
+    const response = await respondWith(new Blob(['abc'], { type: 'text/csv' }))
+    expect(response.text).toBe('abc')
+    expect(response.headers).toMatchObject({ 'content-type': 'text/csv', 'content-length': '3' })
+    const untyped = await respondWith(reply(new Blob(['abc']), 201))
     expect(untyped.status).toBe(201)
     expect(untyped.headers['content-type']).toBe('application/octet-stream')
   })
@@ -56,21 +56,21 @@ describe('a streamed body', () => {
       .type('text/plain')
       .header('X-A', '1')
       .header('Content-Length', 2)
-    const answer = await answerTo(result)
-    expect(answer).toMatchObject({ status: 206, text: 'ab' })
-    expect(answer.headers).toMatchObject({ 'content-type': 'text/plain', 'x-a': '1' })
-    expect(answer.headers['content-length']).toBe('2')
+    const response = await respondWith(result)
+    expect(response).toMatchObject({ status: 206, text: 'ab' })
+    expect(response.headers).toMatchObject({ 'content-type': 'text/plain', 'x-a': '1' })
+    expect(response.headers['content-length']).toBe('2')
   })
 
   it('may be empty', async () => {
-    expect(await answerTo(chunks())).toMatchObject({ status: 200, text: '', complete: true })
-    const blob = await answerTo(new Blob([]))
+    expect(await respondWith(chunks())).toMatchObject({ status: 200, text: '', complete: true })
+    const blob = await respondWith(new Blob([]))
     expect(blob.headers['content-length']).toBe('0')
   })
 
   it('is data, not a stream, when it is a map or a set', async () => {
-    expect((await answerTo(new Map([['a', 1]]))).text).toBe('{}')
-    expect((await answerTo(new Set(['a']))).text).toBe('{}')
+    expect((await respondWith(new Map([['a', 1]]))).text).toBe('{}')
+    expect((await respondWith(new Set(['a']))).text).toBe('{}')
   })
 
   it('is not read for HEAD, and closed', async () => {
@@ -81,16 +81,16 @@ describe('a streamed body', () => {
         this.push(null)
       },
     })
-    const answer = await answerTo(source, { method: 'HEAD' })
-    expect(answer).toMatchObject({ status: 200, text: '' })
-    expect(answer.headers['content-type']).toBe('application/octet-stream')
+    const response = await respondWith(source, { method: 'HEAD' })
+    expect(response).toMatchObject({ status: 200, text: '' })
+    expect(response.headers['content-type']).toBe('application/octet-stream')
     expect(source.destroyed).toBe(true)
     expect(wasRead).toBe(false)
   })
 
   it('is closed for a status without a body', async () => {
     const source = Readable.from(['a'])
-    expect(await answerTo(reply(source, 204))).toMatchObject({ status: 204, text: '' })
+    expect(await respondWith(reply(source, 204))).toMatchObject({ status: 204, text: '' })
     expect(source.destroyed).toBe(true)
   })
 })
@@ -112,14 +112,14 @@ describe('a stream that fails', () => {
     ['an object as its first chunk', () => chunks({ id: 7 })],
     ['null as its first chunk', () => chunks(null)],
   ])('is a masked 500 before its first byte: %s', async (_what, make) => {
-    const answer = await answerBy(make)
-    expect(answer).toMatchObject({ status: 500, text: '{"error":"Internal server error"}' })
-    expect(answer.log[0]?.details['requestId']).toBe(answer.headers['x-request-id'])
+    const response = await respondBy(make)
+    expect(response).toMatchObject({ status: 500, text: '{"error":"Internal server error"}' })
+    expect(response.log[0]?.details['requestId']).toBe(response.headers['x-request-id'])
   })
 
   it('may throw an HttpError before its first byte', async () => {
-    const answer = await answerTo(failingAfter(0, new HttpError(404, 'No such report')))
-    expect(answer).toMatchObject({
+    const response = await respondWith(failingAfter(0, new HttpError(404, 'No such report')))
+    expect(response).toMatchObject({
       status: 404,
       text: '{"error":"No such report"}',
       log: [refused],
@@ -131,21 +131,21 @@ describe('a stream that fails', () => {
     ['throws an HttpError', failingAfter(2, new HttpError(500, 'secret'))],
     ['gives an object', chunks('x', 'x', { id: 7 })],
   ])('cuts off the response where it %s in the middle, and is logged', async (_what, source) => {
-    const answer = await answerTo(source)
-    expect(answer).toMatchObject({ status: 200, complete: false })
-    expect('xx'.startsWith(answer.text)).toBe(true)
-    expect(answer.log).toHaveLength(1)
-    expect(answer.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
+    const response = await respondWith(source)
+    expect(response).toMatchObject({ status: 200, complete: false })
+    expect('xx'.startsWith(response.text)).toBe(true)
+    expect(response.log).toHaveLength(1)
+    expect(response.log[0]).toMatchObject({ level: 'error', message: 'request failed' })
   })
 
   it.each([
     ['less', ['ab'], 'The stream ended after 2 of the 3 bytes announced.'],
     ['more', ['ab', 'cd'], 'The stream gave more than the 3 bytes announced.'],
   ])('cuts off the response when it gives %s than its length', async (_what, items, message) => {
-    const answer = await answerTo(reply(chunks(...items)).header('Content-Length', 3))
-    expect(answer.complete).toBe(false)
-    expect(answer.text.length).toBeLessThan(3)
-    expect((answer.log[0]?.details['err'] as Error).message).toBe(message)
+    const response = await respondWith(reply(chunks(...items)).header('Content-Length', 3))
+    expect(response.complete).toBe(false)
+    expect(response.text.length).toBeLessThan(3)
+    expect((response.log[0]?.details['err'] as Error).message).toBe(message)
   })
 })
 
@@ -164,8 +164,8 @@ describe('a client that reads slowly', () => {
         reportEnd()
       }
     }
-    await using server = await startAnswering({
-      answer: (request, responder) => {
+    await using server = await startResponderServer({
+      handle: (request, responder) => {
         responder.send(request, endless(), plainRule)
       },
     })
@@ -190,8 +190,8 @@ describe('a client that leaves', () => {
   function leaveDuring(make: () => unknown): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = async () => {
-        await using server = await startAnswering({
-          answer: (request, responder) => {
+        await using server = await startResponderServer({
+          handle: (request, responder) => {
             responder.send(request, make(), plainRule)
           },
         })

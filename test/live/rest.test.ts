@@ -275,9 +275,9 @@ describe('a list of crud', () => {
     const state = app.get(ApplicationState)
     const lists = await Promise.all([1, 2, 3].map(() => live('/labels?limit=7')))
     await Promise.all(lists.map((list) => list.message()))
-    const { listeners, answers } = state.live
+    const { listeners, answers: responses } = state.live
     expect(listeners).toBeGreaterThanOrEqual(3)
-    expect(answers).toBeLessThan(listeners)
+    expect(responses).toBeLessThan(listeners)
     await new Promise((resolve) => setTimeout(resolve, 150))
     const before = state.live.runs
     for (let index = 0; index < 20; index++) await database.records(Other).create({ name: 'other' })

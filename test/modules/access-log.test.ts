@@ -1,4 +1,4 @@
-import { request as ask } from 'node:http'
+import { request as sendRequest } from 'node:http'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import pino from 'pino'
 import {
@@ -80,9 +80,9 @@ async function logged(count = 1): Promise<Line[]> {
 }
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-  const answer = await fetch(app.url + path, { headers })
-  await answer.text()
-  return answer
+  const response = await fetch(app.url + path, { headers })
+  await response.text()
+  return response
 }
 
 describe('accessLog', () => {
@@ -90,8 +90,8 @@ describe('accessLog', () => {
 
   it('writes one line per request', async () => {
     await start()
-    const answer = await get('/items/7?token=hush', { 'x-request-id': 'r-1' })
-    expect(answer.headers.get('x-request-id')).toBe('r-1')
+    const response = await get('/items/7?token=hush', { 'x-request-id': 'r-1' })
+    expect(response.headers.get('x-request-id')).toBe('r-1')
     const [line] = await logged()
     expect(line).toMatchObject({
       level: 30,
@@ -108,8 +108,8 @@ describe('accessLog', () => {
 
   it('gives each request its own random UUID', async () => {
     await start()
-    const answers = await Promise.all(Array.from({ length: 400 }, () => app.inject('/items/7')))
-    const ids = answers.map(({ headers }) => String(headers['x-request-id']))
+    const responses = await Promise.all(Array.from({ length: 400 }, () => app.inject('/items/7')))
+    const ids = responses.map(({ headers }) => String(headers['x-request-id']))
     expect(new Set(ids).size).toBe(400)
     const version4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
     expect(ids.filter((id) => !version4.test(id))).toEqual([])
@@ -117,10 +117,10 @@ describe('accessLog', () => {
 
   it('logs no path without a route, and sends the id of the line with each response', async () => {
     await start()
-    const answer = await get('/no/such/path')
+    const response = await get('/no/such/path')
     const [line] = await logged()
     expect(line).toMatchObject({ route: null, status: 404 })
-    expect(line!.requestId).toBe(answer.headers.get('x-request-id'))
+    expect(line!.requestId).toBe(response.headers.get('x-request-id'))
     expect(JSON.stringify(line)).not.toContain('such')
   })
 
@@ -136,7 +136,7 @@ describe('accessLog', () => {
   it('writes streams when they end, and reports that the client has left', async () => {
     await start()
     const untilOpened = new Promise<void>((resolve) => (opened = resolve))
-    const client = ask(`${app.url}/items/stream`)
+    const client = sendRequest(`${app.url}/items/stream`)
     client.on('error', () => undefined)
     client.end()
     client.on('response', (response) => response.resume())

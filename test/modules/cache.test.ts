@@ -213,39 +213,39 @@ describe('@CacheFor', () => {
   describe('with concurrent requests for a response that is not cached', () => {
     const send = (url: string, headers = {}) => app.inject({ url, headers })
     const many = (count: number, url: string) => Array.from({ length: count }, () => send(url))
-    const textsOf = async (answers: readonly ReturnType<typeof send>[]) =>
-      (await Promise.all(answers)).map(({ status, body }) => `${status} ${body}`)
+    const textsOf = async (responses: readonly ReturnType<typeof send>[]) =>
+      (await Promise.all(responses)).map(({ status, body }) => `${status} ${body}`)
 
     it('runs the handler once for each key', async () => {
       app = await start()
-      const answers = [...many(10, '/held/a'), ...many(2, '/held/b')]
+      const responses = [...many(10, '/held/a'), ...many(2, '/held/b')]
       await heldHandlers.untilStarted(2)
       for (const end of heldHandlers.ends) end()
-      const texts = await textsOf(answers)
+      const texts = await textsOf(responses)
       expect([new Set(texts).size, heldHandlers.ends.length]).toEqual([2, 2])
       expect(await textsOf(many(1, '/held/a'))).toEqual(texts.slice(0, 1))
     })
 
     it('runs it for each of them immediately where it failed', async () => {
       app = await start()
-      const answers = many(4, '/held/a')
+      const responses = many(4, '/held/a')
       await heldHandlers.untilStarted(1)
       heldHandlers.ends[0]?.(true)
       await heldHandlers.untilStarted(4)
       for (const end of heldHandlers.ends) end()
-      const texts = await textsOf(answers)
+      const texts = await textsOf(responses)
       expect(texts.map((text) => text.slice(0, 3)).sort()).toEqual(['200', '200', '200', '500'])
     })
 
     it('runs it once more where a record that it read has changed meanwhile', async () => {
       app = await start()
-      const answers = many(2, '/held/a')
+      const responses = many(2, '/held/a')
       await heldHandlers.untilStarted(1)
       await app.get(Database).records(Lamp).create({ name: 'New' })
       heldHandlers.ends[0]?.()
       await heldHandlers.untilStarted(2)
       heldHandlers.ends[1]?.()
-      const bodies = (await Promise.all(answers)).map(({ body }) => body)
+      const bodies = (await Promise.all(responses)).map(({ body }) => body)
       expect(bodies.map((body) => (JSON.parse(body) as { lamps: number }).lamps)).toEqual([0, 1])
     })
 
@@ -254,24 +254,24 @@ describe('@CacheFor', () => {
       const first = new AbortController()
       const response = fetch(`${app.url}/held/left`, { signal: first.signal }).catch(() => 'left')
       await heldHandlers.untilStarted(1)
-      const answers = many(5, '/held/left')
+      const responses = many(5, '/held/left')
       first.abort()
       expect(await response).toBe('left')
       await heldHandlers.untilStarted(2)
       heldHandlers.ends[1]?.()
-      expect(new Set(await textsOf(answers))).toEqual(new Set(['200 {"call":2}']))
+      expect(new Set(await textsOf(responses))).toEqual(new Set(['200 {"call":2}']))
       expect(heldHandlers.ends).toHaveLength(2)
     })
 
     it('never sends the response of one caller to another, and then waits for none', async () => {
       app = await start()
       for (const calls of [3, 6]) {
-        const answers = [1, 2, 3].map((each) => send('/held/personal', { Cookie: `a=${each}` }))
+        const responses = [1, 2, 3].map((each) => send('/held/personal', { Cookie: `a=${each}` }))
         await heldHandlers.untilStarted(calls === 3 ? 1 : 6)
         heldHandlers.ends[calls - 3]?.()
         await heldHandlers.untilStarted(calls)
         for (const end of heldHandlers.ends) end()
-        const bodies = (await Promise.all(answers)).map(({ body }) => body)
+        const bodies = (await Promise.all(responses)).map(({ body }) => body)
         expect(bodies).toEqual(['{"cookie":"a=1"}', '{"cookie":"a=2"}', '{"cookie":"a=3"}'])
       }
     })
@@ -279,10 +279,10 @@ describe('@CacheFor', () => {
     it('runs a query of GraphQL once', async () => {
       app = await bootstrapHeldQuery()
       const query = { method: 'POST', url: '/graphql', json: { query: '{ held }' } }
-      const answers = Array.from({ length: 5 }, () => app.inject(query))
+      const responses = Array.from({ length: 5 }, () => app.inject(query))
       await heldHandlers.untilStarted(1)
       heldHandlers.ends[0]?.()
-      for (const { body } of await Promise.all(answers))
+      for (const { body } of await Promise.all(responses))
         expect(JSON.parse(body)).toEqual({ data: { held: true } })
       expect(heldHandlers.ends).toHaveLength(1)
     })
@@ -300,10 +300,10 @@ describe('@CacheFor', () => {
       ['bob', 'r2'],
       ['ann', 'r3'],
     ] as const) {
-      const answer = await get('/shop/mine', await as(sub, id))
-      expect(await answer.json()).toEqual({ sub })
-      expect([null, id]).toContain(answer.headers.get('x-request-id'))
-      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+      const response = await get('/shop/mine', await as(sub, id))
+      expect(await response.json()).toEqual({ sub })
+      expect([null, id]).toContain(response.headers.get('x-request-id'))
+      expect(response.headers.get('cache-control')).toBe('private, no-store')
     }
     expect(calls).toBe(2)
     expect((await get('/shop/mine')).status).toBe(401)
@@ -381,13 +381,13 @@ describe('@CacheFor', () => {
     class ClockModule {}
 
     const execute = async (query: string, more: object = {}, path = '/hand', headers = {}) => {
-      const answer = await app!.inject({
+      const response = await app!.inject({
         method: 'POST',
         url: path,
         json: { query, ...more },
         headers,
       })
-      return answer.json() as { data: Record<string, unknown>; errors?: unknown[] }
+      return response.json() as { data: Record<string, unknown>; errors?: unknown[] }
     }
 
     beforeEach(async () => {

@@ -1,6 +1,6 @@
 /** Source: decisions, Operations. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { request as ask } from 'node:http'
+import { request as sendRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -88,11 +88,15 @@ interface Got {
 
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   return new Promise((resolve, reject) => {
-    const request = ask(app.url + path, { headers, method }, (answer) => {
+    const request = sendRequest(app.url + path, { headers, method }, (response) => {
       const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('end', () => {
-        resolve({ status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) })
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => {
+        resolve({
+          status: response.statusCode,
+          headers: response.headers,
+          body: Buffer.concat(chunks),
+        })
       })
     })
     request.on('error', reject)

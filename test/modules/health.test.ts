@@ -23,10 +23,10 @@ class Lamp {
 /** A health check whose result the test sets. */
 class Mailer {
   checkCount = 0
-  answer: () => unknown = () => true
+  result: () => unknown = () => true
   @HealthCheck('mailer') check(): unknown {
     this.checkCount++
-    return this.answer()
+    return this.result()
   }
 }
 
@@ -64,8 +64,8 @@ async function start(options: Parameters<typeof health>[0] = {}): Promise<Mailer
 async function getProbe(
   path: string,
 ): Promise<{ status: number; body: unknown; headers: Headers }> {
-  const answer = await fetch(`${app!.url}/health/${path}`, { headers: { connection: 'close' } })
-  return { status: answer.status, body: await answer.json(), headers: answer.headers }
+  const result = await fetch(`${app!.url}/health/${path}`, { headers: { connection: 'close' } })
+  return { status: result.status, body: await result.json(), headers: result.headers }
 }
 
 describe('health', () => {
@@ -85,9 +85,9 @@ describe('health', () => {
     ['throws', () => Promise.reject(new Error('secret host refused'))],
     ['answers false', () => false],
     ['hangs', () => new Promise(() => undefined)],
-  ])('is not ready where a check %s, without the reason', async (_, answer) => {
+  ])('is not ready where a check %s, without the reason', async (_, result) => {
     const mailer = await start({ timeout: 300 })
-    mailer.answer = answer
+    mailer.result = result
     const { status, body } = await getProbe('ready')
     expect([status, body]).toEqual([
       503,
@@ -138,9 +138,9 @@ describe('health', () => {
   it('runs a check that never ends again, after ten times its timeout', async () => {
     const mailer = await start({ timeout: 300 })
     const advance = stopClock()
-    mailer.answer = () => new Promise(() => undefined)
+    mailer.result = () => new Promise(() => undefined)
     expect((await getProbe('ready')).status).toBe(503)
-    mailer.answer = () => true
+    mailer.result = () => true
     advance(3000)
     expect((await getProbe('ready')).status).toBe(503)
     expect(mailer.checkCount).toBe(1)

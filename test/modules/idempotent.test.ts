@@ -153,9 +153,9 @@ describe('idempotent', () => {
   it('repeats responses of crud writes, with all their headers', async () => {
     const first = await send('p', { to: 'Ann' }, '/parcels')
     const repeated = await send('p', { to: 'Ann' }, '/parcels')
-    const partsOf = (answer: Response) => [
-      answer.status,
-      ...['etag', 'location', 'vary'].map((name) => answer.headers.get(name)),
+    const partsOf = (response: Response) => [
+      response.status,
+      ...['etag', 'location', 'vary'].map((name) => response.headers.get(name)),
     ]
     expect(partsOf(first)).toEqual([201, '"1"', '/parcels/1', expect.anything()])
     expect(partsOf(repeated)).toEqual(partsOf(first))
@@ -187,8 +187,8 @@ describe('idempotent', () => {
     const second = await send(undefined, {}, '/orders/of-visitor')
     const cookies = [first, second].map((one) => one.headers.get('set-cookie')?.split(';')[0] ?? '')
     const number = async (path: string, headers: { [name: string]: string }) => {
-      const answer = await send('visit', {}, path, { headers })
-      return ((await answer.json()) as { number?: number }).number ?? answer.status
+      const response = await send('visit', {}, path, { headers })
+      return ((await response.json()) as { number?: number }).number ?? response.status
     }
     const visitor = (cookie = '') => number('/orders/of-visitor', { cookie })
     const one = await visitor(cookies[0])

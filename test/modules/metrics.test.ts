@@ -50,8 +50,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 async function read(): Promise<Map<string, number>> {
-  const answer = await fetch(`${app.url}/metrics`)
-  const text = await answer.text()
+  const response = await fetch(`${app.url}/metrics`)
+  const text = await response.text()
   const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
     samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
@@ -71,9 +71,9 @@ const sample =
 
 describe('metrics', () => {
   it('is text for Prometheus, every line a comment or a sample', async () => {
-    const answer = await fetch(`${app.url}/metrics`)
-    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-    const text = await answer.text()
+    const response = await fetch(`${app.url}/metrics`)
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const text = await response.text()
     expect(text.endsWith('\n')).toBe(true)
     for (const line of text.trimEnd().split('\n')) {
       expect(line).toMatch(/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{(?:\w+="[^"]*",?)+\})? [\d.e+-]+)$/)
@@ -112,9 +112,9 @@ describe('metrics', () => {
     ['application/openmetrics-text;q=0', false],
     ['*/*', false],
   ])('is OpenMetrics for clients that prefer it: %s', async (accept, isOpen) => {
-    const answer = await fetch(`${app.url}/metrics`, { headers: { accept } })
-    const text = await answer.text()
-    expect(answer.headers.get('content-type')?.split(';')[0]).toBe(
+    const response = await fetch(`${app.url}/metrics`, { headers: { accept } })
+    const text = await response.text()
+    expect(response.headers.get('content-type')?.split(';')[0]).toBe(
       isOpen ? 'application/openmetrics-text' : 'text/plain',
     )
     expect(text.endsWith('# EOF\n')).toBe(isOpen)

@@ -180,10 +180,10 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     )
     const subscription = ann.subscribe('subscription { ticketChanged { event id } }')
     const first = subscription.next()
-    const answered = { yet: false }
-    void first.then(() => (answered.yet = true))
+    const received = { yet: false }
+    void first.then(() => (received.yet = true))
     // The subscription is open once the first of these changes arrives.
-    for (let tries = 0; !answered.yet; tries++) {
+    for (let tries = 0; !received.yet; tries++) {
       await ann.graphql(text, { title: `t${tries}` })
       await new Promise((resolve) => setTimeout(resolve, 10))
     }

@@ -59,10 +59,10 @@ async function startShop(database: string): Promise<Shop> {
 }
 
 async function send(shop: Shop, path: string, init?: RequestInit): Promise<Response> {
-  const answer = await fetch(shop.url + path, init)
-  const name = `${path} ${answer.status}`
+  const response = await fetch(shop.url + path, init)
+  const name = `${path} ${response.status}`
   shop.requestCounts.set(name, (shop.requestCounts.get(name) ?? 0) + 1)
-  return answer
+  return response
 }
 
 function order(shop: Shop, key: string): Promise<Response> {
@@ -82,21 +82,21 @@ const total = async (shop: Shop): Promise<number> =>
   ((await (await send(shop, '/shop/total')).json()) as { total: number }).total
 
 it('three processes share a limit', async () => {
-  const answers: Response[] = []
+  const responses: Response[] = []
   // Few at a time: each process counts alone where a count takes longer than throttle waits for it.
   for (let n = 0; n < 9; n += shops.length)
-    answers.push(...(await Promise.all(shops.map((shop) => send(shop, '/shop/limited')))))
-  const statuses = answers.map(({ status }) => status)
+    responses.push(...(await Promise.all(shops.map((shop) => send(shop, '/shop/limited')))))
+  const statuses = responses.map(({ status }) => status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(6)
   expect(statuses.filter((status) => status === 429)).toHaveLength(3)
-  for (const answer of answers.filter(({ status }) => status === 429)) {
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+  for (const response of responses.filter(({ status }) => status === 429)) {
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
   }
 })
 
 it('requests continue when one process is killed: completed writes are there, once', async () => {
   const [killed, ...running] = shops
-  const answered = new Map<string, unknown>()
+  const stored = new Map<string, unknown>()
   let sent = 0
   const write = async (worker: number): Promise<void> => {
     for (let n = 0; n < 40; n++) {
@@ -105,9 +105,9 @@ it('requests continue when one process is killed: completed writes are there, on
       if (sent === 150) killed!.child.kill('SIGKILL')
       const first = shops[(worker + n) % 3]!
       try {
-        const answer = await order(first, key)
-        expect([key, answer.status]).toEqual([key, 200])
-        answered.set(key, await answer.json())
+        const response = await order(first, key)
+        expect([key, response.status]).toEqual([key, 200])
+        stored.set(key, await response.json())
       } catch (error) {
         // The connection broke: the client does not know whether the order was created, and retries elsewhere.
         if (first !== killed) throw error
@@ -116,16 +116,16 @@ it('requests continue when one process is killed: completed writes are there, on
   }
   await Promise.all(Array.from({ length: 6 }, (_, worker) => write(worker)))
   await until(() => killed!.child.signalCode !== null)
-  expect(answered.size).toBeGreaterThan(100)
+  expect(stored.size).toBeGreaterThan(100)
 
   const before = await total(running[0]!)
-  const keys = [...answered.keys()].slice(0, 60)
+  const keys = [...stored.keys()].slice(0, 60)
   const repeated = await Promise.all(keys.map((key, index) => order(running[index % 2]!, key)))
   expect(await Promise.all(repeated.map((one) => one.json()))).toEqual(
-    keys.map((key) => answered.get(key)),
+    keys.map((key) => stored.get(key)),
   )
   expect(await total(running[0]!)).toBe(before)
-  expect(before).toBeGreaterThanOrEqual(answered.size)
+  expect(before).toBeGreaterThanOrEqual(stored.size)
 })
 
 it('the limit keeps the counts of the killed process', async () => {
@@ -164,8 +164,8 @@ it('each process has the metrics of its own requests in /metrics and in its acce
 it('readiness is false for a closed or closing process, or without a database', async () => {
   const [killed, leaving, staying] = shops as [Shop, Shop, Shop]
   const ready = async ({ url }: Shop): Promise<unknown> => {
-    const answer = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })
-    return [answer.status, ((await answer.json()) as { status: string }).status]
+    const response = await fetch(`${url}/health/ready`, { headers: { connection: 'close' } })
+    return [response.status, ((await response.json()) as { status: string }).status]
   }
   await expect(ready(killed)).rejects.toThrow()
   // The event loop may have lagged for more than a second before, which is forgotten slowly on a busy machine.

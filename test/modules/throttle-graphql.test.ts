@@ -75,8 +75,8 @@ describe('@Throttle on root fields', () => {
   it('counts with GET, too', async () => {
     const send = await start()
     await send('/rates', '{ a: rate b: rate c: rate }')
-    const answer = await fetch(`${app?.url}/rates?query=${encodeURIComponent('{ rate }')}`)
-    expect(answer.status).toBe(429)
+    const response = await fetch(`${app?.url}/rates?query=${encodeURIComponent('{ rate }')}`)
+    expect(response.status).toBe(429)
   })
 
   it('works for generated fields of a record, each with its own count', async () => {
@@ -110,7 +110,7 @@ describe('@Throttle on root fields', () => {
 describe('throttle({ by }) of an application with GraphQL', () => {
   const operation = async (claims?: Claims, headers: object = {}) => {
     const token = claims && (await app?.get(Auth).getToken(claims))
-    const answer = await fetch(`${app?.url}/graphql`, {
+    const response = await fetch(`${app?.url}/graphql`, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
@@ -119,7 +119,7 @@ describe('throttle({ by }) of an application with GraphQL', () => {
       },
       body: JSON.stringify({ query: '{ __typename }' }),
     })
-    return answer.status
+    return response.status
   }
 
   it('counts the operations of a user', async () => {

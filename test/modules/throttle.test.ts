@@ -205,8 +205,8 @@ describe('throttle', () => {
       const urls = [await start(), await start()]
       const all = await Promise.all(
         Array.from({ length: 120 }, async (_, index) => {
-          const answer = await fetch(`${urls[index % 2]}/items`)
-          return answer.status
+          const response = await fetch(`${urls[index % 2]}/items`)
+          return response.status
         }),
       )
       expect(all.filter((status) => status === 200)).toHaveLength(100)

@@ -23,8 +23,8 @@ async function start(...args: string[]): Promise<string> {
 /** Uses a separate connection, so that workers alternate. @returns the process id of the worker */
 async function requestItem(url: string): Promise<number> {
   const signal = AbortSignal.timeout(20_000)
-  const answer = await fetch(`${url}/items/7`, { headers: { connection: 'close' }, signal })
-  return ((await answer.json()) as { pid: number }).pid
+  const response = await fetch(`${url}/items/7`, { headers: { connection: 'close' }, signal })
+  return ((await response.json()) as { pid: number }).pid
 }
 
 async function scrape(url: string): Promise<string> {
@@ -75,14 +75,14 @@ describe('the metrics of workers', () => {
     try {
       // A connection to the hung worker gets no response, and the next one goes to the other.
       const leave = new AbortController()
-      const answers = Array.from({ length: 2 }, () =>
+      const responses = Array.from({ length: 2 }, () =>
         fetch(`${url}/metrics`, { headers: { connection: 'close' }, signal: leave.signal }).then(
-          (answer) => answer.text(),
+          (response) => response.text(),
         ),
       )
-      expect(countsIn(await Promise.any(answers))).toEqual([requestCount])
+      expect(countsIn(await Promise.any(responses))).toEqual([requestCount])
       leave.abort()
-      await Promise.allSettled(answers)
+      await Promise.allSettled(responses)
     } finally {
       process.kill(hung, 'SIGCONT')
     }

@@ -524,7 +524,7 @@ describe('the document and the server', () => {
         const value = new URLSearchParams({ value: text })
         const form = new FormData()
         form.append('value', text)
-        const answers = [
+        const responses = [
           await app.inject({ url: `/${index}?${value}` }),
           await app.inject({ method: 'POST', url: `/${index}`, form: { value: text } }),
           await app.inject({ method: 'POST', url: `/${index}`, multipart: form }),
@@ -534,7 +534,7 @@ describe('the document and the server', () => {
           meaningValues.some((one) => parameter(one)),
           ...bodies.map((validate) => meaningValues.some((one) => validate({ value: one }))),
         ]
-        const accepted = answers.map(({ status }) => status === 200)
+        const accepted = responses.map(({ status }) => status === 200)
         if (accepted.join() !== results.join())
           disagreements.push(`${one.name} ${text}: ${accepted.join()} and ${results.join()}`)
       }

@@ -131,10 +131,10 @@ async function tryOut(
   for (const [name, value] of Object.entries(parameters)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
-  const answer = await execute(page, block)
+  const response = await execute(page, block)
   const status = block.locator('.live-responses-table .response-col_status').last()
-  await status.filter({ hasText: String(answer.status()) }).waitFor()
-  return String(answer.status())
+  await status.filter({ hasText: String(response.status()) }).waitFor()
+  return String(response.status())
 }
 
 /** Clicks the button until the form is visible, because a click is lost while the page is still rendering. */
@@ -159,8 +159,8 @@ async function execute(page: Page, block: Locator): Promise<Response> {
       .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
       .catch(() => undefined)
     await block.locator('.execute').click()
-    const answer = await responding
-    if (answer !== undefined) return answer
+    const response = await responding
+    if (response !== undefined) return response
   }
 }
 

@@ -79,14 +79,14 @@ interface Header {
   name: string
   in: string
 }
-interface Answered {
+interface ReceivedResponse {
   headers?: { [name: string]: object }
   content?: { [type: string]: object }
   $ref?: string
 }
 interface Operation {
   parameters?: Header[]
-  responses: { [status: string]: Answered }
+  responses: { [status: string]: ReceivedResponse }
 }
 
 /** The headers of every response, which the document does not repeat. */
@@ -124,30 +124,30 @@ describe('the document of crud and its routes', () => {
 
   /** Sends a request, and looks up the response in the document. @returns what the document lacks */
   async function disagreements(sent: SentRequest, expected: number): Promise<string[]> {
-    const answer = await app.inject(sent)
+    const response = await app.inject(sent)
     const path = (sent.url.split('?')[0] ?? '').replace(/\/\d+$/, '/{id}')
     const operation = paths[path]?.[sent.method.toLowerCase()]
-    const where = `${sent.method} ${sent.url} ${answer.status}`
-    if (answer.status !== expected) return [`${where}: not ${expected}: ${answer.body}`]
+    const where = `${sent.method} ${sent.url} ${response.status}`
+    if (response.status !== expected) return [`${where}: not ${expected}: ${response.body}`]
     const documented = operation?.responses[String(expected)]
     if (documented === undefined) return [`${where}: the status is not there`]
     const mismatches: string[] = []
     const named = Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase())
-    for (const name of Object.keys(answer.headers))
+    for (const name of Object.keys(response.headers))
       if (!usual.test(name) && !named.includes(name)) mismatches.push(`${where}: header ${name}`)
     for (const name of Object.keys(sent.headers ?? {})) {
       const isKnown = operation?.parameters?.some((one) => one.in === 'header' && one.name === name)
       if (name !== 'Authorization' && isKnown !== true)
         mismatches.push(`${where}: requires the header ${name}`)
     }
-    if (answer.body === '')
+    if (response.body === '')
       return documented.content ? [...mismatches, `${where}: the body is missing`] : mismatches
     const place = `${path.replaceAll('/', '~1')}/${sent.method.toLowerCase()}/responses/${expected}`
     const target = documented.$ref ?? `#/paths/${encodeURI(place)}`
     const ref = `document${target}/content/application~1json/schema`
     const validate = ajv.compile({ $ref: ref })
-    if (!validate(JSON.parse(answer.body)))
-      mismatches.push(`${where}: ${ajv.errorsText(validate.errors)} in ${answer.body}`)
+    if (!validate(JSON.parse(response.body)))
+      mismatches.push(`${where}: ${ajv.errorsText(validate.errors)} in ${response.body}`)
     return mismatches
   }
 

@@ -50,11 +50,11 @@ describe('the endpoints of GraphQL in the document', () => {
       [400, '/graphql', []],
       [401, '/hello', { query: '{ hello }' }],
     ] as const) {
-      const answer = await app.inject({ method: 'POST', url, json })
-      expect(answer.status).toBe(status)
+      const response = await app.inject({ method: 'POST', url, json })
+      expect(response.status).toBe(status)
       const { content } = responses?.[status] as { content: { [type: string]: { schema: object } } }
       const check = new Ajv2020({ strict: false }).compile(content['application/json']!.schema)
-      expect([check(JSON.parse(answer.body)), check.errors]).toEqual([true, null])
+      expect([check(JSON.parse(response.body)), check.errors]).toEqual([true, null])
     }
   })
 
@@ -63,8 +63,8 @@ describe('the endpoints of GraphQL in the document', () => {
     const newer = await documentOf({ docs: { openapi: '3.2' } })
     expect([older.openapi, newer.openapi]).toEqual(['3.1.1', '3.2.0'])
     const streamOf = (document: OpenApiDocument): unknown => {
-      const answer: unknown = document.paths?.['/graphql']?.post?.responses?.[200]
-      return (answer as { content: { [type: string]: object } }).content['text/event-stream']
+      const response: unknown = document.paths?.['/graphql']?.post?.responses?.[200]
+      return (response as { content: { [type: string]: object } }).content['text/event-stream']
     }
     expect(streamOf(older)).toEqual({ schema: { type: 'string' } })
     expect(streamOf(newer)).toMatchObject({ itemSchema: { properties: { data: {} } } })

@@ -6,7 +6,7 @@ import { AtlasModule } from '../../samples/atlas/app.js'
 import { describeApplication } from '../../src/bootstrap/plan-application.js'
 import { root, runNode, withFolder } from './command.js'
 import { FixtureModule } from './fixture-application.js'
-import { OddModule } from './odd-application.js'
+import { OddModule } from './unusual-application.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
 let app: Application
@@ -117,7 +117,7 @@ const id: number = item.id
 const createdAt: string = item.createdAt
 // @ts-expect-error a price is a number
 const refused = await client.POST('/items', { body: { name: 'Vase', price: 'three' } })
-const faults = (refused.error as components['schemas']['ErrorBody']).errors?.map(({ path }) => path)
+const errorPaths = (refused.error as components['schemas']['ErrorBody']).errors?.map(({ path }) => path)
 const byName = await client.GET('/items/{name}#name-string', { params: { path: { name: 'Lamp' } } })
 const anonymous = await stranger.POST('/items', { body: { name: 'Vase', price: 3 } })
 const unauthorized = anonymous.error as components['schemas']['ErrorBody']
@@ -134,7 +134,7 @@ console.log(JSON.stringify({
   found,
   missing: [missing.response.status, (missing.error as components['schemas']['ErrorBody']).error],
   made: [made.response.status, item.name, item.color],
-  refused: [refused.response.status, faults],
+  refused: [refused.response.status, errorPaths],
   byName: byName.data,
   anonymous: [anonymous.response.status, unauthorized.error],
   types: [typeof id, typeof createdAt, serverOwn],

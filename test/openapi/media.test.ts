@@ -120,12 +120,12 @@ describe('media types of bodies', () => {
     for (const [type, text, name] of sent) {
       const body = path === '/list' && name === 'application/json' ? `[${text}]` : text
       const headers: Record<string, string> = type.includes('/') ? { 'content-type': type } : {}
-      const answer = await app.inject({ method: 'POST', url: path, headers, body })
+      const response = await app.inject({ method: 'POST', url: path, headers, body })
       const isRaw = path.startsWith('/raw-and-body') || path === '/raw'
       const isListed =
         listed.includes(name) || (listed.includes('*/*') && !(isRaw && type.includes('form-data')))
       const status = isListed ? [200, 201] : [400, 415]
-      expect([path, type, status.includes(answer.status) || answer.status]).toEqual([
+      expect([path, type, status.includes(response.status) || response.status]).toEqual([
         path,
         type,
         true,
@@ -136,8 +136,11 @@ describe('media types of bodies', () => {
   it.each(paths)(
     'POST %s may be sent without a body exactly where the document does not require one',
     async (path) => {
-      const answer = await app.inject({ method: 'POST', url: path })
-      expect([path, answer.status]).toEqual([path, documented(path).required === true ? 400 : 200])
+      const response = await app.inject({ method: 'POST', url: path })
+      expect([path, response.status]).toEqual([
+        path,
+        documented(path).required === true ? 400 : 200,
+      ])
     },
   )
 
@@ -160,14 +163,14 @@ describe('media types of bodies', () => {
     expect(documented('/named-files').content).toMatchObject({
       'multipart/form-data': { schema: { properties: { photo: { format: 'binary' } } } },
     })
-    const answer = await app.inject({ method: 'POST', url: '/named-files', json: { a: 1 } })
-    expect(answer.status).toBe(200)
+    const response = await app.inject({ method: 'POST', url: '/named-files', json: { a: 1 } })
+    expect(response.status).toBe(200)
   })
 
   it('name the accepted ones', async () => {
     const headers = { 'content-type': 'application/xml' }
-    const answer = await app.inject({ method: 'POST', url: '/files', headers, body: '<a/>' })
-    expect(answer.json()).toMatchObject({ error: 'Send multipart/form-data.' })
+    const response = await app.inject({ method: 'POST', url: '/files', headers, body: '<a/>' })
+    expect(response.json()).toMatchObject({ error: 'Send multipart/form-data.' })
   })
 })
 

@@ -24,7 +24,7 @@ import { Admin, admin, AdminAction, type ActionContext } from 'filigree/admin'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mcp, Tool } from 'filigree/mcp'
 import { testApplication, type TestApplication, type TestCaller } from 'filigree/testing'
-import { call } from '../modules/mcp/ask.js'
+import { call } from '../modules/mcp/mcp-requests.js'
 import { startPostgres } from './postgres-server.js'
 
 const noTimeError = (): HttpError => new HttpError(409, 'The doctor has no time.')

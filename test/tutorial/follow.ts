@@ -30,8 +30,8 @@ export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres
   each(pages)('works as $name describes', async ({ steps }) => {
     for (const step of steps) {
       const printed = await reader.follow(step)
-      if (step.kind === 'command' && step.answer !== '')
-        expect(`$ ${step.command}\n${printed}`).toMatch(toPattern(step.command, step.answer))
+      if (step.kind === 'command' && step.response !== '')
+        expect(`$ ${step.command}\n${printed}`).toMatch(toPattern(step.command, step.response))
     }
     expect(reader.checkTypes()).toBe('')
   })

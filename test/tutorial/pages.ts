@@ -22,7 +22,7 @@ export type Step =
 export interface Command {
   readonly kind: 'command'
   readonly command: string
-  readonly answer: string
+  readonly response: string
 }
 
 export interface Page {
@@ -55,26 +55,26 @@ function readFile(text: string): Step[] {
 
 /** A command continues in the next line after a backslash, or while a quote is open. */
 export function readCommands(text: string): Command[] {
-  const steps: { kind: 'command'; command: string; answer: string }[] = []
+  const steps: { kind: 'command'; command: string; response: string }[] = []
   let isOpen = false
   for (const line of text.trimEnd().split('\n')) {
     const last = steps.at(-1)
     if (last !== undefined && isOpen) last.command += `\n${line}`
     else if (line.startsWith('$ '))
-      steps.push({ kind: 'command', command: line.slice(2), answer: '' })
-    else if (last !== undefined) last.answer += `${line}\n`
+      steps.push({ kind: 'command', command: line.slice(2), response: '' })
+    else if (last !== undefined) last.response += `${line}\n`
     const { command } = steps.at(-1) ?? { command: '' }
     isOpen = command.endsWith('\\') || (command.match(/'/g) ?? []).length % 2 === 1
-    if (!isOpen && line.endsWith("'") && last?.answer !== '') isOpen = false
+    if (!isOpen && line.endsWith("'") && last?.response !== '') isOpen = false
   }
   return steps
 }
 
 /** A pattern for the output, in which everything that differs between runs is free. */
-export function toPattern(command: string, answer: string): RegExp {
+export function toPattern(command: string, response: string): RegExp {
   const timestamp = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
   const token = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g
-  const parts = answer
+  const parts = response
     .trim()
     .replace(timestamp, '"…"')
     .replace(token, '…')

@@ -100,10 +100,10 @@ export class Reader {
     rmSync(`${this.folder}-bin`, { recursive: true, force: true })
   }
 
-  #write({ file, text, isCompleteFile: isWhole }: Step & { kind: 'file' }): string {
+  #write({ file, text, isCompleteFile }: Step & { kind: 'file' }): string {
     const path = join(this.folder, this.#resolve(file))
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, isWhole ? text : mergeDeclarations(readFileSync(path, 'utf8'), text))
+    writeFileSync(path, isCompleteFile ? text : mergeDeclarations(readFileSync(path, 'utf8'), text))
     this.#isStale = this.#server !== undefined
     return ''
   }
@@ -139,7 +139,7 @@ export class Reader {
       stream.on('data', (chunk) => {
         this.#serverLog += String(chunk)
       })
-    while (!(await answers(this.port)))
+    while (!(await isListening(this.port)))
       if (server.exitCode !== null) throw new Error(`The server ended:\n${this.#serverLog}`)
     return ''
   }
@@ -179,7 +179,7 @@ function installPackages(folder: string): void {
   writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })
 }
 
-function answers(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.destroy()

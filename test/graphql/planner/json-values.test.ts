@@ -126,9 +126,9 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
     )
     const { schema } = graphql.schema.build()
     const resolved = await execute({ schema, document: parse(text) })
-    const answer = JSON.parse(JSON.stringify(result)) as { data: never; errors?: Failure[] }
-    expect(JSON.stringify(answer.data)).toBe(JSON.stringify(resolved.data))
-    return { ...answer, count }
+    const response = JSON.parse(JSON.stringify(result)) as { data: never; errors?: Failure[] }
+    expect(JSON.stringify(response.data)).toBe(JSON.stringify(resolved.data))
+    return { ...response, count }
   }
 
   it.each(names)('is the same for every %s as graphql-js sends it', async (name) => {

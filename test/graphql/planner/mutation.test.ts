@@ -116,8 +116,8 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
 
   it('loses no update of concurrent mutations', async () => {
     const inputs = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? { price: n } : { stock: n }))
-    const answers = await Promise.all(inputs.map((input) => run(update, { id: '1', input })))
-    expect(answers.filter(({ errors }) => errors !== undefined)).toEqual([])
+    const responses = await Promise.all(inputs.map((input) => run(update, { id: '1', input })))
+    expect(responses.filter(({ errors }) => errors !== undefined)).toEqual([])
     const dawn = await database.records(Lamp).find(1)
     expect(inputs).toContainEqual({ price: dawn?.price })
     expect(inputs).toContainEqual({ stock: dawn?.stock })

@@ -245,10 +245,10 @@ describe.each(await startBothEngines())('planner on %s', (_name, open) => {
           { productsPage: { edges: [{ node: { stock: null } }] } },
         ],
       ])('leaves %s to graphql-js, which reports the position', async (text, path, data) => {
-        const answer = await run(text)
+        const response = await run(text)
         const message = `Int cannot represent non 32-bit signed integer value: ${stock}`
-        expect(answer).toMatchObject({ data, errors: [{ path, message }] })
-        expect(answer.errors).toHaveLength(1)
+        expect(response).toMatchObject({ data, errors: [{ path, message }] })
+        expect(response.errors).toHaveLength(1)
       })
     },
   )

@@ -68,8 +68,8 @@ describe.each(await startBothEngines())('foreign keys in GraphQL on %s', (_name,
 
   const execute = async (query: string, variables: object = {}): Promise<unknown> => {
     const json = { query, variables }
-    const answer = await app.inject({ method: 'POST', url: '/graphql', json, token })
-    return answer.json()
+    const response = await app.inject({ method: 'POST', url: '/graphql', json, token })
+    return response.json()
   }
 
   it('are ids in types, inputs and filters', async () => {

@@ -40,7 +40,7 @@ async function follow(): Promise<AsyncIterableIterator<GraphQLResult>> {
   return opened
 }
 
-const eventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const eventLoopTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function eventOf(text: string): object {
   return { value: { data: { noteChanged: { note: { text } } } }, done: false }
@@ -53,20 +53,20 @@ describe('many subscribers', () => {
     app = await start()
     const streams = await Promise.all(Array.from({ length: 100 }, follow))
     let heard = 0
-    const answers = streams.map(async (stream) => {
-      const answer = await stream.next()
+    const responses = streams.map(async (stream) => {
+      const response = await stream.next()
       heard++
-      return answer
+      return response
     })
     await app.get(Database).records(Note).create({ text: 'a' })
     const steps: number[] = []
     for (let before = heard; heard < streams.length; before = heard) {
-      await eventLoopTurn()
+      await eventLoopTick()
       steps.push(heard - before)
     }
     // Two slices of the server may run between two of the test, but never all.
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
-    for (const answer of await Promise.all(answers)) expect(answer).toEqual(eventOf('a'))
+    for (const response of await Promise.all(responses)) expect(response).toEqual(eventOf('a'))
   })
 
   it('of custom subscriptions are notified in slices, too', async () => {
@@ -88,7 +88,7 @@ describe('many subscribers', () => {
       Array.from({ length: 100 }, () => graphql.subscribe('subscription { bell }', {}, {})),
     )
     let heard = 0
-    const answers = streams.map(async (stream) => {
+    const responses = streams.map(async (stream) => {
       if (!(Symbol.asyncIterator in stream)) throw new Error(JSON.stringify(stream))
       const first = await stream.next()
       heard++
@@ -97,12 +97,12 @@ describe('many subscribers', () => {
     wake()
     const steps: number[] = []
     for (let before = heard; heard < streams.length; before = heard) {
-      await eventLoopTurn()
+      await eventLoopTick()
       steps.push(heard - before)
     }
     expect(Math.max(...steps)).toBeLessThanOrEqual(16)
-    for (const answer of await Promise.all(answers))
-      expect(answer).toEqual([
+    for (const response of await Promise.all(responses))
+      expect(response).toEqual([
         { value: { data: { bell: 1 } }, done: false },
         { value: { data: { bell: 2 } }, done: false },
         { value: undefined, done: true },

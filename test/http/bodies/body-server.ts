@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { HttpError } from '../../../src/index.js'
 import { readBody, type BodyPlan } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits, type Limits } from '../../../src/http/limits.js'
@@ -62,12 +62,12 @@ export class BodyServer implements AsyncDisposable {
   }
 
   async post(body: BodyInit | Uint8Array, type?: string, headers: Record<string, string> = {}) {
-    const answer = await fetch(this.url, {
+    const response = await fetch(this.url, {
       method: 'POST',
       body: typeof body === 'string' ? new TextEncoder().encode(body) : (body as BodyInit),
       headers: type === undefined ? headers : { 'content-type': type, ...headers },
     })
-    return { status: answer.status, body: JSON.parse(await answer.text()) }
+    return { status: response.status, body: JSON.parse(await response.text()) }
   }
 
   connect(): Socket {
@@ -95,7 +95,7 @@ export class BodyServer implements AsyncDisposable {
       await readBody(request, { limits, declared, beforeFirstFile })
       this.#report(request, undefined)
       const result = await handle?.(request)
-      this.#send(request, 200, result ?? toAnswer(request))
+      this.#send(request, 200, result ?? toResponse(request))
     } catch (failure) {
       this.#report(request, failure)
       const isExpected = failure instanceof HttpError
@@ -124,7 +124,7 @@ function unexpected(failure: unknown) {
   return { status: 500, code: 'UNEXPECTED', message: String(failure) }
 }
 
-function toAnswer({ body, files, formToken }: ServerRequest) {
+function toResponse({ body, files, formToken }: ServerRequest) {
   if (Buffer.isBuffer(body)) return { bytes: body.toString('hex'), formToken }
   return { kind: body === undefined ? 'undefined' : typeof body, body, files, formToken }
 }
@@ -148,7 +148,7 @@ export function uploadFolders(): string[] {
 
 /** Waits for the cleanup after a closed response. */
 export async function untilNoFolders(): Promise<string[]> {
-  while (uploadFolders().length > 0) await eventLoopTurn()
+  while (uploadFolders().length > 0) await eventLoopTick()
   return uploadFolders()
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import {
   BodyServer,
   headOf,
@@ -27,14 +27,14 @@ async function refusalOf(
   header = type,
 ) {
   await using server = await BodyServer.start(options)
-  const answer = await server.post(sent, header)
+  const response = await server.post(sent, header)
   const { folders } = await server.next()
   // No folder was left when reading failed, and none was created later.
-  for (let count = 0; count < 20; count++) await eventLoopTurn()
+  for (let count = 0; count < 20; count++) await eventLoopTick()
   expect([...folders, ...uploadFolders()]).toEqual([])
   const after = await server.post(part(headOf('a')), type)
   expect(after.status).toBe(200)
-  return [answer.status, answer.body.code, answer.body.error]
+  return [response.status, response.body.code, response.body.error]
 }
 
 describe('malformed multipart bodies', () => {
@@ -97,8 +97,8 @@ describe('malformed multipart bodies', () => {
     'multipart/form-data; boundary="a\\"b"',
     `multipart/form-data; boundary=${'b'.repeat(201)}`,
   ])('return 400 for %s', async (header) => {
-    const answer = await refusalOf(complete, {}, header)
-    expect(answer).toEqual([...malformed, 'The Content-Type has no valid boundary.'])
+    const response = await refusalOf(complete, {}, header)
+    expect(response).toEqual([...malformed, 'The Content-Type has no valid boundary.'])
   })
 
   it('return 400 for a body that is cut off at any position', async () => {
@@ -214,9 +214,9 @@ describe('endless part headers', () => {
     ['headers without number', part(`${'a: 1\r\n'.repeat(30_000)}${headOf('a')}`)],
     ['a header that never ends', `--b\r\nX: ${filler}`],
   ])('return 431 for %s', async (_what, sent) => {
-    const answer = await refusalOf(sent)
+    const response = await refusalOf(sent)
     const message = "A part's header is larger than 8192 bytes."
-    expect(answer).toEqual([431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message])
+    expect(response).toEqual([431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message])
   })
 
   it('return 431 before the header is parsed', async () => {
@@ -244,8 +244,8 @@ describe('names of uploaded files', () => {
     ['photo\u202egnp.exe', 'photognp.exe'],
   ])('%j becomes %j', async (sent, name) => {
     await using server = await BodyServer.start()
-    const answer = await server.post(part(headOf('f', sent)), type)
-    expect(answer.body.files.f.name).toBe(name)
+    const response = await server.post(part(headOf('f', sent)), type)
+    expect(response.body.files.f.name).toBe(name)
   })
 })
 
@@ -271,7 +271,7 @@ describe('a client that goes away', () => {
     await once(socket, 'ready')
     // By then a file has been opened, if there is one.
     const hasFile = bytes.includes('\r\n\r\n') && bytes.includes('filename')
-    while (hasFile && uploadFolders().length === 0) await eventLoopTurn()
+    while (hasFile && uploadFolders().length === 0) await eventLoopTick()
     expect(uploadFolders()).toHaveLength(hasFile ? 1 : 0)
     socket.resetAndDestroy()
     const { failure, folders } = await reading
@@ -284,7 +284,7 @@ describe('a client that goes away', () => {
     const sockets: Socket[] = []
     const beforeFirstFile = async () => {
       sockets[0]?.destroy()
-      for (let count = 0; count < 50; count++) await eventLoopTurn()
+      for (let count = 0; count < 50; count++) await eventLoopTick()
     }
     await using server = await BodyServer.start({ beforeFirstFile })
     const socket = server.connect()

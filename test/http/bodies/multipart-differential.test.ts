@@ -71,10 +71,10 @@ async function parseOurs(pieces: readonly Buffer[], type: string): Promise<unkno
     socket.write('\r\n')
   }
   socket.write('0\r\n\r\n')
-  let answer = ''
-  socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+  let response = ''
+  socket.setEncoding('utf8').on('data', (text: string) => (response += text))
   await once(socket, 'close')
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const [head = '', body = ''] = response.split('\r\n\r\n')
   expect(head).toMatch(/^HTTP\/1\.1 200 /)
   return JSON.parse(body)
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { fetch, FormData } from 'undici'
 import { HttpError, type UploadedFile } from '../../../src/index.js'
 import type { ServerRequest } from '../../../src/http/server-request.js'
@@ -43,8 +43,8 @@ describe('multipart bodies', () => {
       field('many', 'ÿ😀'),
       file('docs', 'c.pdf', 'CCC', 'Application/PDF; x=1'),
     )
-    const answer = await server.post(sent, type)
-    expect(answer).toEqual({
+    const response = await server.post(sent, type)
+    expect(response).toEqual({
       status: 200,
       body: {
         kind: 'object',
@@ -115,8 +115,8 @@ describe('multipart bodies', () => {
     ],
   ])('are read: %s', async (_what, sent, body, files) => {
     await using server = await BodyServer.start()
-    const answer = await server.post(sent, type)
-    expect([answer.status, answer.body.body, answer.body.files]).toEqual([200, body, files])
+    const response = await server.post(sent, type)
+    expect([response.status, response.body.body, response.body.files]).toEqual([200, body, files])
   })
 
   it('are read byte by byte', async () => {
@@ -158,8 +158,8 @@ describe('multipart bodies', () => {
         const form = new FormData()
         for (const [name, value] of fields) form.append(name, value)
         for (const [name, value] of files) form.append(name, new Blob([value]), 'file.bin')
-        const answer = await fetch(server.url, { method: 'POST', body: form })
-        expect(answer.status).toBe(200)
+        const response = await fetch(server.url, { method: 'POST', body: form })
+        expect(response.status).toBe(200)
         const inLines = (text: string) => text.replace(/\r?\n|\r/g, '\r\n')
         const expected = toMap(fields.map(([name, value]) => [inLines(name), inLines(value)]))
         expect({ ...(requests.pop()?.body as object) }).toEqual(expected)
@@ -167,7 +167,7 @@ describe('multipart bodies', () => {
           inLines(name),
           Buffer.from(value).toString('latin1'),
         ])
-        expect(await answer.json()).toEqual(toMap(contents as [string, string][]))
+        expect(await response.json()).toEqual(toMap(contents as [string, string][]))
       }),
       { numRuns: 60 },
     )
@@ -176,11 +176,11 @@ describe('multipart bodies', () => {
 
   it('return formToken apart from the fields', async () => {
     await using server = await BodyServer.start()
-    const answer = await server.post(
+    const response = await server.post(
       multipartOf('b', field('a', '1'), field('formToken', 't')),
       type,
     )
-    expect(answer.body).toMatchObject({ body: { a: '1' }, formToken: 't' })
+    expect(response.body).toMatchObject({ body: { a: '1' }, formToken: 't' })
   })
 })
 
@@ -243,7 +243,7 @@ describe('uploads on disk', () => {
     }
     const incoming = server.arrival()
     const outgoing = send(server.url, { method: 'POST', headers: { 'content-type': type } })
-    const answer = new Promise<string>((resolve, reject) => {
+    const response = new Promise<string>((resolve, reject) => {
       outgoing.on('error', reject).on('response', (response) => {
         response.setEncoding('utf8').on('data', resolve)
       })
@@ -251,11 +251,11 @@ describe('uploads on disk', () => {
     const sending = pipeline(Readable.from(body()), outgoing)
     const { socket } = (await incoming) as unknown as { socket: { bytesRead: number } }
     // While reading is paused, the socket receives no more than the buffers hold.
-    for (let count = 0; count < 500; count++) await eventLoopTurn()
+    for (let count = 0; count < 500; count++) await eventLoopTick()
     expect(socket.bytesRead).toBeLessThan(mebi)
     release?.()
     await sending
-    expect(JSON.parse(await answer)).toEqual({ hash: expectedHash.digest('hex') })
+    expect(JSON.parse(await response)).toEqual({ hash: expectedHash.digest('hex') })
     expect(await untilNoFolders()).toEqual([])
   })
 })
@@ -282,11 +282,11 @@ describe('beforeFirstFile', () => {
 
   it.each([
     ['synchronously', () => fail()],
-    ['asynchronously', async () => eventLoopTurn().then(fail)],
+    ['asynchronously', async () => eventLoopTick().then(fail)],
   ])('refuses %s with nothing on the disk', async (_what, beforeFirstFile) => {
     await using server = await BodyServer.start({ beforeFirstFile })
-    const answer = await server.post(multipartOf('b', upload, token), type)
-    expect(answer).toEqual({ status: 401, body: { error: 'Unauthorized', code: 'UNAUTHORIZED' } })
+    const response = await server.post(multipartOf('b', upload, token), type)
+    expect(response).toEqual({ status: 401, body: { error: 'Unauthorized', code: 'UNAUTHORIZED' } })
     expect(await server.next()).toMatchObject({ folders: [], request: { files: {} } })
     expect(uploadFolders()).toEqual([])
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { readBody } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import { ServerRequest } from '../../../src/http/server-request.js'
@@ -34,10 +34,10 @@ describe('readBody by media type', () => {
     ['text/plain', 'grüß\0e', 'grüß\0e'],
     ['text/plain;charset=utf-8', '\ufeffa', 'a'],
   ])('reads %s', async (type, sent, body) => {
-    const answer = await post(sent, type)
-    expect(answer.status).toBe(200)
-    expect(answer.body.body).toEqual(body)
-    expect(answer.body.files).toEqual({})
+    const response = await post(sent, type)
+    expect(response.status).toBe(200)
+    expect(response.body.body).toEqual(body)
+    expect(response.body.files).toEqual({})
   })
 
   it.each([
@@ -124,8 +124,8 @@ describe('readBody by media type', () => {
           },
         })
         const init = { method: 'POST', headers: { 'content-type': json }, duplex: 'half' as const }
-        const answer = await fetch(server.url, { ...init, body: stream })
-        const got: unknown = JSON.parse(await answer.text())
+        const response = await fetch(server.url, { ...init, body: stream })
+        const got: unknown = JSON.parse(await response.text())
         expect(got).toMatchObject({ body: JSON.parse(text) })
       }),
       { numRuns: 50 },
@@ -173,9 +173,9 @@ describe('readBody and formToken', () => {
     [form, 'formToken=t&formToken=u', {}, undefined],
     ['text/plain', 'formToken=t', 'formToken=t', undefined],
   ])('%s %s', async (type, sent, body, formToken) => {
-    const answer = await post(sent, type)
-    expect(answer.body.body).toEqual(body)
-    expect(answer.body.formToken).toBe(formToken)
+    const response = await post(sent, type)
+    expect(response.body.body).toEqual(body)
+    expect(response.body.formToken).toBe(formToken)
   })
 })
 
@@ -255,7 +255,7 @@ describe('readBody and the connection', () => {
     const reading = server.next()
     socket.write(head(`Content-Type: ${json}`, `Content-Length: ${length}`) + part)
     await once(socket, 'ready')
-    for (let count = 0; count < 20; count++) await eventLoopTurn()
+    for (let count = 0; count < 20; count++) await eventLoopTick()
     socket.destroy()
     expect((await reading).failure).toMatchObject({ status: 400, code: 'CLIENT_GONE' })
   })

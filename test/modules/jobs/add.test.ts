@@ -16,7 +16,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './grounds.js'
+import { closeGrounds, grounds } from './databases.js'
 
 class Welcome {
   @Field('integer') userId!: number

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Database, Field, Module } from 'filigree'
 import { GiveUp, Job, JobEntry, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './grounds.js'
+import { closeGrounds, grounds } from './databases.js'
 
 class Parcel {
   @Field('string') name!: string

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { Database, bootstrap, Module } from 'filigree'
 import { Cron, Every, Job, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './grounds.js'
+import { closeGrounds, grounds } from './databases.js'
 
 const quiet = { listen: false, logger: false, database: 'sqlite::memory:', env: {} } as const
 

@@ -7,7 +7,7 @@ import { bootstrap, connect, Database, Module, type Application } from 'filigree
 import { JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer, MailJobs, type MailOptions } from 'filigree/mail'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from '../jobs/grounds.js'
+import { closeGrounds, grounds } from '../jobs/databases.js'
 
 function applicationOf(options: MailOptions) {
   @Module({ imports: [jobs(), mail(options)] })

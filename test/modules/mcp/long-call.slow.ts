@@ -52,6 +52,6 @@ it('becomes a stream automatically', async () => {
   const short = await call('workShort')
   expect(short.headers.get('content-type')).toContain('application/json')
   goOn()
-  for (const answer of [long, short])
-    expect(await answer.text()).toContain('"structuredContent":{"done":true}')
+  for (const response of [long, short])
+    expect(await response.text()).toContain('"structuredContent":{"done":true}')
 }, 60_000)

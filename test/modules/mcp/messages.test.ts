@@ -15,7 +15,7 @@ import { mcp, Prompt, Resource, Tool, type ToolCall } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { sendRequest, call, post } from './ask.js'
+import { sendRequest, call, post } from './mcp-requests.js'
 import { silentLog } from '../../silent-log.js'
 
 class Sure {
@@ -176,8 +176,8 @@ describe('codes', () => {
     ['no id that counts', { jsonrpc: '2.0', id: null, method: 'ping' }, 400, -32600],
     ['an unknown method of before', { jsonrpc: '2.0', id: 1, method: 'no/such' }, 200, -32601],
   ])('%s', async (_what, json, status, code) => {
-    const answer = await post(desk, json)
-    expect([answer.status, answer.error?.code]).toEqual([status, code])
+    const response = await post(desk, json)
+    expect([response.status, response.error?.code]).toEqual([status, code])
   })
 
   it.each([
@@ -186,18 +186,18 @@ describe('codes', () => {
     ['another method in the header', { 'mcp-method': 'tools/call' }, 400, -32020],
     ['no method in the header', { 'mcp-method': undefined }, 400, -32020],
   ])('%s', async (_what, headers, status, code) => {
-    const answer = await sendRequest(desk, 'tools/list', { headers })
-    expect([answer.status, answer.error?.code]).toEqual([status, code])
+    const response = await sendRequest(desk, 'tools/list', { headers })
+    expect([response.status, response.error?.code]).toEqual([status, code])
   })
 
   it('an unsupported revision is answered with the supported ones', async () => {
     const name = 'io.modelcontextprotocol/protocolVersion'
     const headers = { 'mcp-protocol-version': '1900-01-01' }
-    const answer = await sendRequest(desk, 'tools/list', {
+    const response = await sendRequest(desk, 'tools/list', {
       headers,
       meta: { [name]: '1900-01-01' },
     })
-    expect([answer.status, answer.error]).toMatchObject([
+    expect([response.status, response.error]).toMatchObject([
       400,
       {
         code: -32022,
@@ -393,7 +393,7 @@ it('aborts the call of a client that leaves', async () => {
     'io.modelcontextprotocol/clientCapabilities': {},
   }
   const params = { name: 'workWait', arguments: {}, _meta: { ...meta, progressToken: 1 } }
-  const answer = await fetch(new URL('/mcp', listening.url), {
+  const response = await fetch(new URL('/mcp', listening.url), {
     method: 'POST',
     signal: leaving.signal,
     headers: {
@@ -405,7 +405,7 @@ it('aborts the call of a client that leaves', async () => {
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
   })
-  expect(answer.headers.get('content-type')).toContain('text/event-stream')
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
   leaving.abort()
   while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(runs).toEqual(['left'])

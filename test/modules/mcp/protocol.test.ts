@@ -57,12 +57,12 @@ test('answers the methods of both protocol versions, and each only its own', asy
   expect(await send({ id: 0, method: 'initialize', params: hello })).toMatchObject({
     text: { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } },
   })
-  const lateInitialize = await send({
+  const secondInitialize = await send({
     id: 0,
     method: 'initialize',
     params: { ...hello, _meta: modern },
   })
-  expect(lateInitialize).toMatchObject({ status: 404, text: { id: 0, error: { code: -32601 } } })
+  expect(secondInitialize).toMatchObject({ status: 404, text: { id: 0, error: { code: -32601 } } })
   expect(await send({ id: 2, method: 'server/discover', params: { _meta: modern } })).toMatchObject(
     {
       text: {

@@ -13,7 +13,7 @@ import {
 } from 'filigree'
 import { mcp, Tool } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { call, toolsOf } from './ask.js'
+import { call, toolsOf } from './mcp-requests.js'
 
 @Tool
 @Record({ rows: (user) => ({ owner: user?.sub ?? '' }) })
@@ -189,8 +189,8 @@ it('lists both tools with a description', async () => {
 })
 
 it('cannot be reached except through the endpoint', async () => {
-  const answer = await desk.anonymous.post('/~records/query', { query: '{ tickets { id } }' })
-  expect(answer.status).toBe(404)
+  const response = await desk.anonymous.post('/~records/query', { query: '{ tickets { id } }' })
+  expect(response.status).toBe(404)
   expect(JSON.stringify(desk.app.openapi)).not.toContain('~records')
   expect(desk.app.routes.map(({ path }) => path).filter((path) => path.includes('~'))).toEqual([])
 })

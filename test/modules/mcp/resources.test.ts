@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Controller, DeclarationError, Module } from 'filigree'
 import { mcp, Resource } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { sendRequest } from './ask.js'
+import { sendRequest } from './mcp-requests.js'
 
 @Controller()
 class Guides {

@@ -25,7 +25,7 @@ import { idempotent } from 'filigree/idempotent'
 import { mcp, Tool, type ToolCall } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { throttle, Throttle } from 'filigree/throttle'
-import { sendRequest, call, post, toolsOf } from './ask.js'
+import { sendRequest, call, post, toolsOf } from './mcp-requests.js'
 
 class Line {
   @Field('integer', { min: 1 }) count!: number
@@ -41,7 +41,7 @@ class OrderQuery {
   @Field('string', { list: true, optional: true }) tags?: string[]
 }
 
-class ShownOrder {
+class OrderResult {
   @Field('integer') id!: number
   @Field('string') title!: string
 }
@@ -67,7 +67,7 @@ class Orders {
     return 'all of them'
   }
 
-  @Get('/<id>', { query: OrderQuery, returns: ShownOrder })
+  @Get('/<id>', { query: OrderQuery, returns: OrderResult })
   @Tool({ title: 'One order' })
   @Doc({ description: 'An order by its id.' })
   show(id: string, query: OrderQuery): object {

@@ -15,7 +15,7 @@ import {
 import { oidc, type SignIn } from 'filigree/oidc'
 import { makePair } from '../../auth/key-pair.js'
 import { exchange } from '../../bootstrap/raw-client.js'
-import { LyingProvider } from './lying-provider.js'
+import { LyingProvider } from './fake-provider.js'
 import { Visitor } from './visitor.js'
 
 let provider: LyingProvider
@@ -110,8 +110,8 @@ describe('a caller who is already signed in', () => {
     // The same with a sign-in of the victim in progress.
     const theirs = await victim.goTo('/signin/one')
     for (const query of [attackerQuery, `${attackerQuery}&state=${provider.read(theirs).state}`]) {
-      const answer = await victim.get(`${callback}${query}`)
-      expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []])
+      const response = await victim.get(`${callback}${query}`)
+      expect([response.status, response.headers.getSetCookie()]).toEqual([400, []])
     }
     // The code of one sign-in with the state of the other.
     const mixed = attackerQuery.replace(state, provider.read(theirs).state)
@@ -174,10 +174,10 @@ describe('the callback', () => {
   ])('is 401 without a sign-in, %#', async (change) => {
     const browser = visitor()
     const query = change(provider.allow(await browser.goTo('/signin/one')))
-    const answer = await browser.get(`${callback}${query}`)
+    const response = await browser.get(`${callback}${query}`)
     const isDenied = query.includes('error=')
-    expect([answer.status, browser.cookies.size]).toEqual([isDenied ? answer.status : 401, 0])
-    expect([302, 401]).toContain(answer.status)
+    expect([response.status, browser.cookies.size]).toEqual([isDenied ? response.status : 401, 0])
+    expect([302, 401]).toContain(response.status)
     expect(signIns).toEqual([])
   })
 
@@ -192,11 +192,11 @@ describe('the callback', () => {
     const browser = visitor()
     const page = await browser.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const answer = await exchange(
+    const response = await exchange(
       app.url,
       `GET ${callback}${provider.allow(page)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${cookie}\r\n\r\n`,
     )
-    const head = answer.slice(0, answer.indexOf('\r\n\r\n')).split('\r\n')
+    const head = response.slice(0, response.indexOf('\r\n\r\n')).split('\r\n')
     expect(head[0]).toBe('HTTP/1.1 302 Found')
     expect(head.filter((line) => /^location: \/[!-~]*$/i.test(line))).toHaveLength(1)
     expect(head.filter((line) => /^set-cookie: (?!app_)/i.test(line))).toEqual([])
@@ -224,11 +224,14 @@ describe('the callback', () => {
       ],
     ]
     for (const cookie of tossed) {
-      const answer = await httpsApp.inject({ url: `${callback}${query}`, headers: { cookie } })
-      expect([cookie.slice(0, 20), answer.status]).toEqual([cookie.slice(0, 20), 400])
+      const response = await httpsApp.inject({ url: `${callback}${query}`, headers: { cookie } })
+      expect([cookie.slice(0, 20), response.status]).toEqual([cookie.slice(0, 20), 400])
     }
-    const answer = await httpsApp.inject({ url: `${callback}${query}`, headers: { cookie: pair } })
-    expect(answer.status).toBe(302)
+    const response = await httpsApp.inject({
+      url: `${callback}${query}`,
+      headers: { cookie: pair },
+    })
+    expect(response.status).toBe(302)
     await httpsApp.close()
   })
 

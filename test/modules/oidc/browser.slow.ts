@@ -240,8 +240,8 @@ describe('a browser', () => {
     await logIn(page, 'ada')
     await page.waitForURL(`${home}/store?a=%3Cb%3E`)
     const token = await page.evaluate<string>("localStorage.getItem('app_token')")
-    const answer = await fetch(`${home}/me`, { headers: { authorization: `Bearer ${token}` } })
-    expect(await answer.text()).toContain('one ada')
+    const response = await fetch(`${home}/me`, { headers: { authorization: `Bearer ${token}` } })
+    expect(await response.text()).toContain('one ada')
     expect(requests.find(({ url }) => url.startsWith('/store'))).toEqual({
       url: '/store?a=%3Cb%3E',
       referer: '',
@@ -274,8 +274,8 @@ it('a provider that hangs is 503 with Retry-After, and delays no other requests'
   void waiting.then(() => ended.push('the sign-in'))
   expect((await fetch(new URL('/store', slow.url))).status).toBe(200)
   expect(ended).toEqual([])
-  const answer = await waiting
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
+  const response = await waiting
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
   hanging.closeAllConnections()
   hanging.close()
   await slow.close()

@@ -13,7 +13,7 @@ import {
   type Claims,
 } from 'filigree'
 import { oidc, type SignIn } from 'filigree/oidc'
-import { LyingProvider } from './lying-provider.js'
+import { LyingProvider } from './fake-provider.js'
 import { Visitor } from './visitor.js'
 
 let one: LyingProvider
@@ -21,7 +21,7 @@ let two: LyingProvider
 let three: LyingProvider
 let app: Application
 const lines: string[] = []
-let answer: (signIn: SignIn) => unknown = () => ({ sub: '7' })
+let signInMethod: (signIn: SignIn) => unknown = () => ({ sub: '7' })
 const signIns: SignIn[] = []
 
 class Users {
@@ -32,7 +32,7 @@ class Users {
     signIns.push(signIn)
     // A throw must roll back the writes, so a transaction is required.
     if (this.database.openTransaction() === undefined) throw new Error('no transaction')
-    return answer(signIn)
+    return signInMethod(signIn)
   }
 }
 
@@ -94,7 +94,7 @@ beforeEach(async () => {
   one.reset()
   two.reset()
   three.reset()
-  answer = () => ({ sub: '7' })
+  signInMethod = () => ({ sub: '7' })
   signIns.length = 0
 })
 
@@ -435,7 +435,7 @@ describe('attacks', () => {
 
   it('an e-mail is linked only where the verifying provider named it', async () => {
     const links: unknown[] = []
-    answer = ({ link }) => {
+    signInMethod = ({ link }) => {
       links.push(link)
       return { sub: '7' }
     }
@@ -474,7 +474,7 @@ describe("the application's sign-in method", () => {
       500,
     ],
   ])('%s returns its status', async (_what, give, status) => {
-    answer = give
+    signInMethod = give
     const browser = visitor()
     const back = await signIn(browser)
     expect([back.status, browser.cookies.size]).toEqual([status, 0])
@@ -489,7 +489,7 @@ describe("the application's sign-in method", () => {
   it('receives the e-mail for linking only where it was verified and the option allows it', async () => {
     const email = 'Ada@Example.com'
     const links: unknown[] = []
-    answer = ({ link }) => (links.push(link), { sub: '7' })
+    signInMethod = ({ link }) => (links.push(link), { sub: '7' })
     for (const email_verified of [true, false, 'true', 1, undefined]) {
       one.lies = { claims: { email, email_verified } }
       await signIn()

@@ -21,8 +21,8 @@ export class Visitor {
 
   /** @returns the address of the redirect */
   async goTo(path: string): Promise<string> {
-    const answer = await this.get(path)
-    return answer.headers.get('location') ?? `${answer.status}`
+    const response = await this.get(path)
+    return response.headers.get('location') ?? `${response.status}`
   }
 
   async #send(
@@ -31,13 +31,17 @@ export class Visitor {
   ): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const headers = { ...(cookie === '' ? {} : { cookie }), ...init.headers }
-    const answer = await fetch(new URL(path, this.#home), { ...init, headers, redirect: 'manual' })
-    for (const line of answer.headers.getSetCookie()) {
+    const response = await fetch(new URL(path, this.#home), {
+      ...init,
+      headers,
+      redirect: 'manual',
+    })
+    for (const line of response.headers.getSetCookie()) {
       const [pair = ''] = line.split(';')
       const name = pair.slice(0, pair.indexOf('='))
       if (/max-age=0/i.test(line)) this.cookies.delete(name)
       else this.cookies.set(name, pair.slice(name.length + 1))
     }
-    return answer
+    return response
   }
 }

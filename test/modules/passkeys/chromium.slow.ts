@@ -90,9 +90,9 @@ beforeEach(async () => {
   await app.get(Database).records(Passkey).deleteWhere({})
   page = await (await browser.newContext()).newPage()
   responses = []
-  page.on('response', (answer) => {
-    const { pathname } = new URL(answer.url())
-    if (pathname.startsWith('/passkeys')) responses.push(`${pathname} ${answer.status()}`)
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url())
+    if (pathname.startsWith('/passkeys')) responses.push(`${pathname} ${response.status()}`)
   })
   cdp = await page.context().newCDPSession(page)
   await cdp.send('WebAuthn.enable')
@@ -199,12 +199,12 @@ describe('passkeys in Chromium', () => {
     await register('laptop')
     const twice = await page.evaluate(async () => {
       const json = async (path: string, body: unknown) => {
-        const answer = await fetch(path, {
+        const response = await fetch(path, {
           method: 'POST',
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify(body),
         })
-        return { status: answer.status, body: (await answer.json()) as never }
+        return { status: response.status, body: (await response.json()) as never }
       }
       const options = (await json('/passkeys/signin/options', {})).body
       const page = globalThis as never as {

@@ -90,7 +90,7 @@ class Browser {
     headers: Record<string, string> = {},
   ): Promise<InjectResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const answer = await this.app.app.inject({
+    const response = await this.app.app.inject({
       method,
       url,
       ...(json === undefined ? {} : { json }),
@@ -102,25 +102,25 @@ class Browser {
         ...headers,
       },
     })
-    const set = answer.headers['set-cookie']
+    const set = response.headers['set-cookie']
     for (const line of [set ?? []].flat()) {
       const [pair = ''] = line.split(';')
       const [name = '', value = ''] = pair.split('=')
       this.cookies.set(name, value)
     }
-    return answer
+    return response
   }
 
   async creation(name?: string): Promise<CreationOptions> {
-    const answer = await this.send('POST', '/passkeys/register/options', { name })
-    expect(answer.status).toBe(200)
-    return answer.json() as CreationOptions
+    const response = await this.send('POST', '/passkeys/register/options', { name })
+    expect(response.status).toBe(200)
+    return response.json() as CreationOptions
   }
 
   async request(name?: string): Promise<RequestOptions> {
-    const answer = await this.send('POST', '/passkeys/signin/options', { name })
-    expect(answer.status).toBe(200)
-    return answer.json() as RequestOptions
+    const response = await this.send('POST', '/passkeys/signin/options', { name })
+    expect(response.status).toBe(200)
+    return response.json() as RequestOptions
   }
 
   async register(device: Authenticator, lies: Lies = {}): Promise<InjectResponse> {
@@ -129,9 +129,9 @@ class Browser {
   }
 
   async signIn(device: Authenticator, name?: string, lies: Lies = {}): Promise<InjectResponse> {
-    const answer = await this.verify(device.get(await this.request(name), lies))
-    if (answer.status === 200) this.token = answer.headers.freshtoken ?? ''
-    return answer
+    const response = await this.verify(device.get(await this.request(name), lies))
+    if (response.status === 200) this.token = response.headers.freshtoken ?? ''
+    return response
   }
 
   verify(credential: unknown): Promise<InjectResponse> {
@@ -199,9 +199,9 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
 
     for (const name of [undefined, 'ada']) {
       const visitor = new Browser(app)
-      const answer = await visitor.signIn(device, name)
-      expect(answer.status).toBe(200)
-      expect(answer.json()).toEqual({ sub: '1' })
+      const response = await visitor.signIn(device, name)
+      expect(response.status).toBe(200)
+      expect(response.json()).toEqual({ sub: '1' })
       const claims = await claimsOf(visitor)
       expect(claims).toMatchObject({ sub: '1', name: 'ada', amr: ['hwk', 'user', 'mfa'] })
       expect(claims.auth_time).toBeGreaterThan(7)
@@ -234,11 +234,11 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
   it('accept a response once, also of fifty concurrently', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
-    const answer = device.get(await visitor.request())
-    const answers = await Promise.all(Array.from({ length: 50 }, () => visitor.verify(answer)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(49)
-    expect(short(await visitor.verify(answer))).toEqual(refused)
+    const response = device.get(await visitor.request())
+    const responses = await Promise.all(Array.from({ length: 50 }, () => visitor.verify(response)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(49)
+    expect(short(await visitor.verify(response))).toEqual(refused)
     const created = device.create(await browser.creation())
     const registrations = await Promise.all(
       Array.from({ length: 20 }, () => browser.send('POST', '/passkeys/register/verify', created)),
@@ -415,13 +415,13 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
   it('accept no cookie that another host of the same domain can set', async () => {
     await browser.register(device)
     const visitor = new Browser(app)
-    const answer = device.get(await visitor.request())
+    const response = device.get(await visitor.request())
     const [[name, value] = ['', '']] = [...visitor.cookies]
     expect(name).toBe('__Host-app_passkeys')
     for (const tossed of ['app_passkeys', '\u00a0__Host-app_passkeys', '__host-app_passkeys']) {
       const from = new Browser(app)
       from.cookies.set(tossed, value)
-      const forged = { ...answer, ...device.get(await visitor.request()) }
+      const forged = { ...response, ...device.get(await visitor.request()) }
       expect(short(await from.verify(forged))).toEqual(refused)
     }
   })
@@ -501,7 +501,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
         'application/json-seq',
         '',
       ]) {
-        const answer = await app.app.inject({
+        const response = await app.app.inject({
           method: 'POST',
           url,
           headers: {
@@ -512,7 +512,7 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
             ? '--x\r\ncontent-disposition: form-data; name="name"\r\n\r\nada\r\n--x--\r\n'
             : '{"name":"ada"}',
         })
-        expect([url, type, [400, 415].includes(answer.status)]).toEqual([url, type, true])
+        expect([url, type, [400, 415].includes(response.status)]).toEqual([url, type, true])
       }
       const foreign: readonly Record<string, string>[] = [
         { origin: 'https://evil.example' },
@@ -536,12 +536,12 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
 
   it('ignore the Host header, and set a cookie that other hosts cannot', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
-    const answer = await browser.send('POST', '/passkeys/signin/options', {}, headers)
-    expect(answer.json()).toMatchObject({ rpId: 'desk.example' })
-    expect(String(answer.headers['set-cookie'])).toMatch(
+    const response = await browser.send('POST', '/passkeys/signin/options', {}, headers)
+    expect(response.json()).toMatchObject({ rpId: 'desk.example' })
+    expect(String(response.headers['set-cookie'])).toMatch(
       /^__Host-app_passkeys=[\w-]{43}; Max-Age=300; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
     )
-    expect(answer.headers['cache-control']).toContain('no-store')
+    expect(response.headers['cache-control']).toContain('no-store')
   })
 
   it('refuse an invalid authenticator response, without a server error', async () => {

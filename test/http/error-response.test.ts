@@ -59,9 +59,9 @@ describe('toErrorAnswer', () => {
   it('makes an RFC 9457 body that also has error', () => {
     const errors = [{ path: 'price', code: 'min', message: 'price must not be less than 0' }]
     const error = new HttpError(400, 'price must not be less than 0', { errors, code: 'INVALID' })
-    const answer = toErrorAnswer(error, problem)
-    expect(answer.headers).toEqual(['Content-Type', problem])
-    expect(JSON.parse(answer.body)).toEqual({
+    const response = toErrorAnswer(error, problem)
+    expect(response.headers).toEqual(['Content-Type', problem])
+    expect(JSON.parse(response.body)).toEqual({
       type: 'about:blank',
       title: 'Bad request',
       status: 400,

@@ -1,4 +1,4 @@
-/** The server of `storm.ts` and `hot.ts`: rooms of messages, and its resource usage. `storm-server.ts <database> <port>` */
+/** The server of `load.ts` and `busy-table.ts`: rooms of messages, and its resource usage. `load-server.ts <database> <port>` */
 import {
   ApplicationState,
   bootstrap,

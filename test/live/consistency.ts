@@ -12,7 +12,7 @@ import {
   TicketModule,
   users,
   writeRandomly,
-} from './truth-world.js'
+} from './consistency-data.js'
 
 export interface ConsistencyOptions {
   readonly url: string
@@ -110,8 +110,8 @@ async function openOne(
     `/tickets?orgId=${org}&orderBy=${order}&limit=${limit}`,
     `/tickets?orderBy=${order}&limit=${limit}&fields=id,title,isOpen`,
     `/tickets?with=comments&orderBy=-id&limit=5`,
-    `/figures/${status}`,
-    '/figures/mine',
+    `/statuses/${status}`,
+    '/statuses/mine',
   ]
   const documents = [
     `query @live { tickets(where: { status: { eq: "${status}" } }, limit: ${limit}) { id title status comments(limit: 3) { id text } } }`,
@@ -198,7 +198,7 @@ function leaksOf(one: OpenQuery): string[] {
   const forbidden = one.userId === undefined ? 'private' : `not for ${one.userId}.`
   // Comments and aggregates show no hidden ticket.
   return one.client.events
-    .filter(({ data }) => data.includes(forbidden) && !one.path.startsWith('/figures'))
+    .filter(({ data }) => data.includes(forbidden) && !one.path.startsWith('/statuses'))
     .map(({ data }) => `${nameOf(one)} was shown ${data.slice(0, 400)}`)
 }
 

@@ -746,10 +746,10 @@ function placed(before: string): Class {
     static readonly before = before
   }
 }
-function applying(answer: unknown): Class {
+function applying(response: unknown): Class {
   return class Applying extends Passing {
     applies(): unknown {
-      return answer
+      return response
     }
   }
 }

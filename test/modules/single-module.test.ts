@@ -72,6 +72,6 @@ it.each<[string, () => Class, string | undefined]>([
   class AppModule {}
   const options = { listen: false, logger: false, env: {}, database }
   await using app = await bootstrap(AppModule, options)
-  const answer = await app.inject('/items/7')
-  expect([answer.status, answer.json()]).toEqual([200, { id: 7 }])
+  const response = await app.inject('/items/7')
+  expect([response.status, response.json()]).toEqual([200, { id: 7 }])
 })

@@ -18,7 +18,7 @@ export interface AuthorizationQuery {
   readonly redirect: string
 }
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void
+type RouteHandler = (response: ServerResponse, request: IncomingMessage) => void
 
 /** Changes to the next responses. `reset` removes all of them. */
 export interface Lies {
@@ -29,9 +29,9 @@ export interface Lies {
   foreignKey?: boolean
   /** The complete ID token. */
   idToken?: string | undefined
-  token?: Answer
-  discovery?: Answer
-  keys?: Answer
+  token?: RouteHandler
+  discovery?: RouteHandler
+  keys?: RouteHandler
 }
 
 export class LyingProvider {

@@ -22,7 +22,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startBothEngines } from '../../records/both-engines.js'
-import { LyingProvider } from './lying-provider.js'
+import { LyingProvider } from './fake-provider.js'
 import { Visitor } from './visitor.js'
 
 let provider: LyingProvider
@@ -174,11 +174,11 @@ describe('the sign-in transaction', () => {
   it('is in a __Host- cookie where browsers use https, whatever Host is', async () => {
     const app = await start({ listen: false, publicUrl: 'https://desk.example', trustProxy: 1 })
     const lies = { host: 'evil.example', 'x-forwarded-host': 'evil', 'x-forwarded-proto': 'http' }
-    const answer = await app.inject({ url: '/signin/google?to=/me', headers: lies })
-    expect(answer.headers['set-cookie']).toMatch(
+    const response = await app.inject({ url: '/signin/google?to=/me', headers: lies })
+    expect(response.headers['set-cookie']).toMatch(
       /^__Host-app_signin_.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
-    const { redirect } = provider.read(answer.headers.location ?? '')
+    const { redirect } = provider.read(response.headers.location ?? '')
     expect(redirect).toBe('https://desk.example/signin/google/callback')
     await app.close()
   })
@@ -318,8 +318,8 @@ describe('the metadata of the provider', () => {
 
   it('is not needed for a start: an unavailable provider stops nothing', async () => {
     const app = await start({}, { issuer: 'http://127.0.0.1:1' })
-    const answer = await fetch(new URL('/signin/google', app.url), { redirect: 'manual' })
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
+    const response = await fetch(new URL('/signin/google', app.url), { redirect: 'manual' })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '10'])
     await app.close()
   })
 })

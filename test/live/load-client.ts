@@ -1,4 +1,4 @@
-/** Starts the server of `storm.ts` and `hot.ts` in its own process, with clients that listen to it. */
+/** Starts the server of `load.ts` and `busy-table.ts` in its own process, with clients that listen to it. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export class LoadServer {
   }
 
   async start(): Promise<void> {
-    const args = ['--import', 'tsx', join(import.meta.dirname, 'storm-server.ts')]
+    const args = ['--import', 'tsx', join(import.meta.dirname, 'load-server.ts')]
     const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '../tsconfig.json') }
     const child = spawn(process.execPath, [...args, this.#database, String(this.port)], {
       stdio: ['ignore', 'pipe', 'inherit'],

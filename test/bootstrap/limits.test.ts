@@ -83,8 +83,8 @@ async function start(options: BootstrapOptions): Promise<void> {
 afterEach(() => app.close())
 
 async function getResponse(path: string, agent: Agent | false = false): Promise<IncomingMessage> {
-  const [answer] = (await once(get(app.url + path, { agent }), 'response')) as [IncomingMessage]
-  return answer
+  const [response] = (await once(get(app.url + path, { agent }), 'response')) as [IncomingMessage]
+  return response
 }
 
 describe('large responses that clients do not read', () => {
@@ -162,18 +162,18 @@ describe('a client that reads nothing', () => {
 
   it('is not one that reads a little at a time', async () => {
     await start({ times: { stall: 3000 } })
-    const answer = await getResponse('/large')
+    const response = await getResponse('/large')
     let size = 0
     let rests = 0
-    answer.on('data', (chunk: Buffer) => {
+    response.on('data', (chunk: Buffer) => {
       size += chunk.length
       // In total the client reads for longer than a client may stop reading.
       if (size < rests * 2_000_000) return
       rests += 1
-      answer.pause()
-      setTimeout(() => answer.resume(), 130)
+      response.pause()
+      setTimeout(() => response.resume(), 130)
     })
-    await once(answer, 'end')
+    await once(response, 'end')
     expect(rests).toBe(26)
     expect(size).toBe(50_000_000)
   })
@@ -184,13 +184,13 @@ describe('connections', () => {
     await start({ limits: { connections: 2 } })
     const openSockets = [open(app.url), open(app.url)]
     await Promise.all(openSockets.map((socket) => once(socket, 'connect')))
-    const answer = await getResponse('/fast')
-    expect([answer.statusCode, answer.headers.connection, answer.headers['retry-after']]).toEqual([
-      503,
-      'close',
-      '5',
-    ])
-    expect(JSON.parse(await text(answer))).toEqual({ error: 'Too many connections are open.' })
+    const response = await getResponse('/fast')
+    expect([
+      response.statusCode,
+      response.headers.connection,
+      response.headers['retry-after'],
+    ]).toEqual([503, 'close', '5'])
+    expect(JSON.parse(await text(response))).toEqual({ error: 'Too many connections are open.' })
     await Promise.all(openSockets.map((socket) => once(socket.destroy(), 'close')))
   })
 
@@ -213,8 +213,8 @@ describe('connections', () => {
   it('are closed after the maximum number of requests', async () => {
     await start({ limits: { requests: 2 } })
     const request = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
-    const answer = await exchange(app.url, request + request)
-    expect(answer.match(/connection: [-a-z]+/gi)).toEqual([
+    const response = await exchange(app.url, request + request)
+    expect(response.match(/connection: [-a-z]+/gi)).toEqual([
       'Connection: keep-alive',
       'Connection: close',
     ])
@@ -228,8 +228,8 @@ describe('connections', () => {
     await start({ limits: { requests: 3 } })
     const plain = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
     const other = `GET /fast HTTP/1.1\r\nHost: x\r\n${header}\r\n`
-    const answer = await exchange(app.url, plain + other + other + plain)
-    expect(answer.match(/connection: [-a-z]+/gi)).toEqual([
+    const response = await exchange(app.url, plain + other + other + plain)
+    expect(response.match(/connection: [-a-z]+/gi)).toEqual([
       'Connection: keep-alive',
       'Connection: keep-alive',
       'Connection: close',
@@ -276,12 +276,12 @@ describe('an overloaded process', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
     const byStatus = new Map<number | undefined, IncomingMessage>()
     while (!byStatus.has(503)) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => getResponse('/busy', agent)),
       )
-      for (const answer of answers) {
-        byStatus.set(answer.statusCode, answer)
-        if (answer.statusCode !== 503) answer.resume()
+      for (const response of responses) {
+        byStatus.set(response.statusCode, response)
+        if (response.statusCode !== 503) response.resume()
       }
     }
     expect(byStatus.get(503)?.headers['retry-after']).toBe('1')
@@ -289,8 +289,8 @@ describe('an overloaded process', () => {
     agent.destroy()
     for (let status = 0; status !== 200;) {
       await new Promise(setImmediate)
-      const answer = (await getResponse('/fast')).resume()
-      status = answer.statusCode ?? 0
+      const response = (await getResponse('/fast')).resume()
+      status = response.statusCode ?? 0
     }
   })
 

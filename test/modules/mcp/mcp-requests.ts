@@ -6,7 +6,7 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-export interface Answer {
+export interface McpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly result?: Result
@@ -41,7 +41,7 @@ export async function sendRequest(
   desk: TestApplication,
   method: string,
   { token, headers = {}, params = {}, meta: customMeta = {} }: Sending = {},
-): Promise<Answer> {
+): Promise<McpResponse> {
   const name = params.name ?? params.uri
   const all: Readonly<Record<string, string | undefined>> = {
     accept: 'application/json',
@@ -70,13 +70,13 @@ export async function post(
   desk: TestApplication,
   json: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer> {
-  const answer = await desk.app.inject({ method: 'POST', url: '/mcp', headers, json })
-  const body = (answer.body.startsWith('{') ? answer.json() : {}) as Omit<
-    Answer,
+): Promise<McpResponse> {
+  const response = await desk.app.inject({ method: 'POST', url: '/mcp', headers, json })
+  const body = (response.body.startsWith('{') ? response.json() : {}) as Omit<
+    McpResponse,
     'status' | 'headers'
   >
-  return { ...body, status: answer.status, headers: answer.headers }
+  return { ...body, status: response.status, headers: response.headers }
 }
 
 /** Calls a tool. */
@@ -85,7 +85,7 @@ export async function call(
   name: string,
   args: unknown,
   sending: Sending = {},
-): Promise<Answer> {
+): Promise<McpResponse> {
   return sendRequest(desk, 'tools/call', {
     ...sending,
     params: { name, arguments: args, ...sending.params },

@@ -23,23 +23,25 @@ export function createMemoryLog(): Log & { readonly entries: LogEntry[] } {
   return { entries, error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
 }
 
-export interface AnsweringOptions {
+export interface ResponderServerOptions {
   readonly cors?: CorsOptions
   /** Answers a request. */
-  readonly answer: (request: ServerRequest, responder: Responder) => void
+  readonly handle: (request: ServerRequest, responder: Responder) => void
 }
 
 /** Closed at the end of its block: `await using server = await startAnswering(…)`. */
-export interface AnsweringServer extends AsyncDisposable {
+export interface ResponderServer extends AsyncDisposable {
   readonly port: number
   readonly log: LogEntry[]
 }
 
-export async function startAnswering(options: AnsweringOptions): Promise<AnsweringServer> {
+export async function startResponderServer(
+  options: ResponderServerOptions,
+): Promise<ResponderServer> {
   const log = createMemoryLog()
   const responder = createResponder({ cors: createCors(options.cors), log })
   const server = createServer((incoming, outgoing) => {
-    options.answer(new ServerRequest(incoming, outgoing, { trustProxy: false }), responder)
+    options.handle(new ServerRequest(incoming, outgoing, { trustProxy: false }), responder)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -61,7 +63,7 @@ export interface SentRequest {
   readonly headers?: Record<string, string>
 }
 
-export interface Answer {
+export interface ReceivedResponse {
   readonly status: number
   readonly phrase: string
   /** By lower-case name, repeated headers joined. */
@@ -74,7 +76,7 @@ export interface Answer {
   readonly complete: boolean
 }
 
-export function sendRequest(port: number, sent: SentRequest = {}): Promise<Answer> {
+export function sendRequest(port: number, sent: SentRequest = {}): Promise<ReceivedResponse> {
   const { method = 'GET', path = '/', headers = {} } = sent
   return new Promise((resolve, reject) => {
     const request = send({ port, host: '127.0.0.1', method, path, headers }, (response) => {
@@ -82,7 +84,7 @@ export function sendRequest(port: number, sent: SentRequest = {}): Promise<Answe
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', () => undefined)
       response.on('close', () => {
-        resolve(toAnswer(response, Buffer.concat(chunks)))
+        resolve(toReceived(response, Buffer.concat(chunks)))
       })
     })
     request.on('error', reject)
@@ -90,7 +92,7 @@ export function sendRequest(port: number, sent: SentRequest = {}): Promise<Answe
   })
 }
 
-function toAnswer(response: IncomingMessage, bytes: Buffer): Answer {
+function toReceived(response: IncomingMessage, bytes: Buffer): ReceivedResponse {
   const pairs: (readonly [string, string])[] = []
   for (let index = 0; index < response.rawHeaders.length; index += 2) {
     pairs.push([response.rawHeaders[index]!.toLowerCase(), response.rawHeaders[index + 1]!])
@@ -111,33 +113,33 @@ function toAnswer(response: IncomingMessage, bytes: Buffer): Answer {
 }
 
 /** Starts a server for one request. */
-export async function answerOnce(
-  options: AnsweringOptions,
+export async function respondOnce(
+  options: ResponderServerOptions,
   sent?: SentRequest,
-): Promise<Answer & { readonly log: LogEntry[] }> {
-  await using server = await startAnswering(options)
+): Promise<ReceivedResponse & { readonly log: LogEntry[] }> {
+  await using server = await startResponderServer(options)
   return { ...(await sendRequest(server.port, sent)), log: server.log }
 }
 
 /** The response to a handler that returns `result`. */
-export function answerTo(
+export function respondWith(
   result: unknown,
   sent?: SentRequest,
   rule: ResultRule = plainRule,
-): Promise<Answer & { readonly log: LogEntry[] }> {
-  return answerBy(() => result, sent, rule)
+): Promise<ReceivedResponse & { readonly log: LogEntry[] }> {
+  return respondBy(() => result, sent, rule)
 }
 
 /** The response to this handler. */
-export function answerBy(
+export function respondBy(
   handler: () => unknown,
   sent?: SentRequest,
   rule: ResultRule = plainRule,
-): Promise<Answer & { readonly log: LogEntry[] }> {
-  const answer = (request: ServerRequest, responder: Responder) => {
+): Promise<ReceivedResponse & { readonly log: LogEntry[] }> {
+  const response = (request: ServerRequest, responder: Responder) => {
     responder.send(request, handler(), rule)
   }
-  return answerOnce({ answer }, sent)
+  return respondOnce({ handle: response }, sent)
 }
 
 /** All bytes that the server sends for these bytes until the connection ends. */
@@ -163,6 +165,6 @@ export const corsPairs = [
 ] as const
 
 /** The CORS headers of a response. */
-export function corsOf(answer: Answer): readonly (readonly [string, string])[] {
-  return answer.pairs.filter(([name]) => name.startsWith('access-control-'))
+export function corsOf(response: ReceivedResponse): readonly (readonly [string, string])[] {
+  return response.pairs.filter(([name]) => name.startsWith('access-control-'))
 }

@@ -51,9 +51,9 @@ class Greeting implements Interceptor {
   static readonly before = 'body'
   async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
     const name = String(request.user?.sub)
-    const answer = await next()
-    answer.headers.set('X-Name', name)
-    return answer
+    const response = await next()
+    response.headers.set('X-Name', name)
+    return response
   }
 }
 
@@ -176,8 +176,8 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
 
   const get = async (path: string, token: string) => {
     const headers = { cookie: `a=${token === boss ? 'boss' : 'clerk'}` }
-    const answer = await app.inject({ url: path, token, headers })
-    return { status: answer.status, body: answer.body, name: answer.headers['x-name'] }
+    const response = await app.inject({ url: path, token, headers })
+    return { status: response.status, body: response.body, name: response.headers['x-name'] }
   }
 
   it.each([

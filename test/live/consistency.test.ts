@@ -1,4 +1,4 @@
-/** Live queries are correct after random writes, on both engines. The long run: `npm run live-truth`. */
+/** Live queries are correct after random writes, on both engines. The long run: `npm run live-consistency`. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Database } from 'filigree'
 import { startPostgres } from '../records/postgres-server.js'
 import { openLive } from './live-client.js'
-import { fillTables, TicketModule } from './truth-world.js'
-import { findMistakes } from './truth.js'
+import { fillTables, TicketModule } from './consistency-data.js'
+import { findMistakes } from './consistency.js'
 
 /** The driver, which has no type declarations. */
 const { Client } = createRequire(import.meta.url)('pg') as {
@@ -18,7 +18,7 @@ const { Client } = createRequire(import.meta.url)('pg') as {
     end(): Promise<void>
   }
 }
-const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
+const folder = await mkdtemp(join(tmpdir(), 'live-consistency-'))
 const server = await startPostgres()
 afterAll(async () => {
   await server.close()

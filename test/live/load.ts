@@ -2,13 +2,13 @@
  * Load tests of live queries: many listeners of few queries while rows are written, a restart of the server, readers that
  * stop reading, clients that come and go, and the same audience with polling. On loopback, with the server in its own process.
  *
- * `npm run live-storm [-- <listeners> <answers> <seconds>]` prints a table; needs as many open files as listeners.
+ * `npm run live-load [-- <listeners> <answers> <seconds>]` prints a table; needs as many open files as listeners.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Listener, percentile, LoadServer, until } from './storm-client.js'
+import { Listener, percentile, LoadServer, until } from './load-client.js'
 
 const [listeners = 10_000, answers = 500, seconds = 10] = process.argv.slice(2).map(Number)
 const writesASecond = 100
@@ -26,7 +26,7 @@ async function writeFor(server: LoadServer, milliseconds: number): Promise<numbe
   return count
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'live-storm-'))
+const folder = await mkdtemp(join(tmpdir(), 'live-load-'))
 const server = new LoadServer(`sqlite:${join(folder, 'storm.db')}`)
 await server.start()
 try {

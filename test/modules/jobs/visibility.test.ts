@@ -23,7 +23,7 @@ import { Job, JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { metrics } from 'filigree/metrics'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
-import { closeGrounds, grounds } from './grounds.js'
+import { closeGrounds, grounds } from './databases.js'
 
 const ranLinks: string[] = []
 

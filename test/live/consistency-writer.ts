@@ -1,6 +1,6 @@
-/** Writes randomly to the data set of `truth.ts`, in its own process: `truth-writer.ts <url> <count> <seed>`. */
+/** Writes randomly to the data set of `consistency.ts`, in its own process: `consistency-writer.ts <url> <count> <seed>`. */
 import { connect } from '../../src/index.js'
-import { randomFrom, records, writeRandomly } from './truth-world.js'
+import { randomFrom, records, writeRandomly } from './consistency-data.js'
 
 const [url = '', count = '0', seed = '1'] = process.argv.slice(2)
 const database = await connect(url, { records })

@@ -105,10 +105,12 @@ describe('closing an application', () => {
     const agents = Array.from({ length: 10 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
     for (const agent of agents) await text(await getResponse(`${app.url}/fast`, agent))
     const closing = app.close()
-    const answers = await Promise.all(agents.map((agent) => getResponse(`${app.url}/fast`, agent)))
-    const statuses = answers.map(({ statusCode, headers }) => [statusCode, headers.connection])
+    const responses = await Promise.all(
+      agents.map((agent) => getResponse(`${app.url}/fast`, agent)),
+    )
+    const statuses = responses.map(({ statusCode, headers }) => [statusCode, headers.connection])
     expect(statuses).toEqual(agents.map(() => [200, 'close']))
-    await Promise.all(answers.map((answer) => text(answer)))
+    await Promise.all(responses.map((answer) => text(answer)))
     await closing
   })
 

@@ -1,16 +1,16 @@
 /**
- * The long run of `truth.test.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
- * `npm run live-truth [-- <queries> <writes> <seed>]` exits with 1 where a live query is wrong.
+ * The long run of `consistency.test.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
+ * `npm run live-consistency [-- <queries> <writes> <seed>]` exits with 1 where a live query is wrong.
  */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../records/postgres-server.js'
-import { findMistakes } from './truth.js'
+import { findMistakes } from './consistency.js'
 
 const [queries = 200, writes = 10_000, seed = 20261123] = process.argv.slice(2).map(Number)
-const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
+const folder = await mkdtemp(join(tmpdir(), 'live-consistency-'))
 const server = await startPostgres()
 let isConsistent = true
 for (const [name, url] of [
@@ -33,7 +33,7 @@ await rm(folder, { recursive: true })
 process.exitCode = isConsistent ? 0 : 1
 
 function writeElsewhere(url: string, count: number, writerSeed: number): Promise<number> {
-  const program = join(import.meta.dirname, 'truth-writer.ts')
+  const program = join(import.meta.dirname, 'consistency-writer.ts')
   const args = ['--import', 'tsx', program, url, String(count), String(writerSeed)]
   const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '../tsconfig.json') }
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })

@@ -64,7 +64,7 @@ const statuses = ['new', 'open', 'done']
 @Controller('/tickets', { crud: () => Ticket, only: ['list', 'find'] })
 class TicketController {}
 
-@Controller('/figures')
+@Controller('/statuses')
 class StatusController {
   static inject = [Database]
   constructor(private readonly database: Database) {}

@@ -177,11 +177,11 @@ async function start(
 /** A limit in milliseconds for operations that must not wait, even on a busy machine. */
 const soon = 20_000
 
-function withTimeout<T>(answer: Promise<T>): Promise<T> {
+function withTimeout<T>(response: Promise<T>): Promise<T> {
   const timedOut = new Promise<never>((_, reject) => {
     setTimeout(reject, soon, new Error(`nothing came within ${soon} ms`)).unref()
   })
-  return Promise.race([answer, timedOut])
+  return Promise.race([response, timedOut])
 }
 
 describe('while the database does not respond', () => {
@@ -215,7 +215,7 @@ describe('while the database does not respond', () => {
     }
     expect(done).toBe(before)
     proxy.resume()
-    await untilAnswered(order)
+    await untilServed(order)
     expect(done).toBe(before + 1)
     expect((await order()).headers.get('idempotent-replayed')).toBe('true')
     expect(done).toBe(before + 1)
@@ -237,10 +237,10 @@ describe('while the database does not respond', () => {
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     }
     proxy.resume()
-    const response = await untilAnswered(visit)
+    const response = await untilServed(visit)
     // A refused request was not counted, or was stored when its response was late.
     expect(((await response.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
-    expect((await untilAnswered(getSecured)).status).toBe(200)
+    expect((await untilServed(getSecured)).status).toBe(200)
   })
 
   it('agents get 503 and stay signed in, and limits of users count by address', async () => {
@@ -267,7 +267,7 @@ describe('while the database does not respond', () => {
     const open = await withTimeout(fetch(`${app.url}/agent/open`, { headers: { authorization } }))
     expect(open.status).toBe(200)
     proxy.resume()
-    expect(await (await untilAnswered(list)).text()).toContain('"name"')
+    expect(await (await untilServed(list)).text()).toContain('"name"')
   })
 
   it('cached responses are created again, and cached again afterwards', async () => {
@@ -300,8 +300,8 @@ describe('while the database does not respond', () => {
     const refused = await Promise.all([post('/jobs/1'), post(`/tokens/${token}`)])
     expect(refused.map(({ status }) => status)).toEqual([503, 503])
     proxy.resume()
-    expect((await untilAnswered(() => post('/jobs/2'))).status).toBe(200)
-    expect(await (await untilAnswered(() => post(`/tokens/${token}`))).json()).toEqual({
+    expect((await untilServed(() => post('/jobs/2'))).status).toBe(200)
+    expect(await (await untilServed(() => post(`/tokens/${token}`))).json()).toEqual({
       name: 'ada',
     })
     // A statement that was sent before the stall may still run.
@@ -342,10 +342,10 @@ describe('the database timeout', () => {
   })
 })
 
-async function untilAnswered(send: () => Promise<Response>): Promise<Response> {
+async function untilServed(send: () => Promise<Response>): Promise<Response> {
   for (;;) {
-    const answer = await send()
-    if (![503, 409].includes(answer.status)) return answer
+    const response = await send()
+    if (![503, 409].includes(response.status)) return response
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -10,13 +10,13 @@ import { createCors } from '../../src/http/cors.js'
 import { createResponder } from '../../src/http/responder.js'
 import { silentLog } from '../silent-log.js'
 import { FakeResponse } from '../../src/http/fake-messages.js'
-import { plainRule, startAnswering, type AnsweringServer } from './answering-server.js'
+import { plainRule, startResponderServer, type ResponderServer } from './responder-server.js'
 
 const mebi = 1024 * 1024
 
-function startRefusing(status: number): Promise<AnsweringServer> {
-  return startAnswering({
-    answer: (request, responder) => {
+function startRefusing(status: number): Promise<ResponderServer> {
+  return startResponderServer({
+    handle: (request, responder) => {
       if (request.path === '/next') responder.send(request, 'next', plainRule)
       else responder.fail(request, new HttpError(status))
     },

@@ -2,7 +2,7 @@
  * The cost of a live list of a busy table for other clients. One writer writes as fast as it can, and other clients query
  * another table meanwhile, in alternating rounds without and with listeners. On loopback, with the server in its own process.
  *
- * `npm run live-hot [-- <rounds> <seconds>]` prints a table for SQLite and PostgreSQL.
+ * `npm run live-busy-table [-- <rounds> <seconds>]` prints a table for SQLite and PostgreSQL.
  */
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { startPostgres } from '../records/postgres-server.js'
-import { Listener, percentile, LoadServer, until } from './storm-client.js'
+import { Listener, percentile, LoadServer, until } from './load-client.js'
 
 const [roundCount = 6, seconds = 4] = process.argv.slice(2).map(Number)
 const rows = 100
@@ -77,7 +77,7 @@ const beats = setInterval(() => {
   setTimeout(() => { parentPort.postMessage(waits); agent.destroy() }, 500)
 }, between)`
 
-const folder = await mkdtemp(join(tmpdir(), 'live-hot-'))
+const folder = await mkdtemp(join(tmpdir(), 'live-busy-table-'))
 const postgres = await startPostgres()
 for (const [name, url] of [
   ['SQLite', `sqlite:${join(folder, 'hot.db')}`],
