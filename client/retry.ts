@@ -42,12 +42,12 @@ export function retry(options: RetryOptions = {}): Fetch {
       const response = await attempt(send, url, init, isLast)
       if (response && (isLast || !statuses.includes(response.status))) return response
 
-      const asked = response && readRetryAfter(response.headers.get('Retry-After'))
-      if (response && asked !== undefined && asked > maxDelay) return response
+      const retryAfter = response && readRetryAfter(response.headers.get('Retry-After'))
+      if (response && retryAfter !== undefined && retryAfter > maxDelay) return response
       // The body is not read, so it is cancelled: that frees the connection for the next attempt.
       response?.body?.cancel().catch(() => undefined)
       const limit = Math.min(maxDelay, delay * 2 ** (count - 1))
-      await wait(asked ?? Math.random() * limit, init.signal)
+      await wait(retryAfter ?? Math.random() * limit, init.signal)
     }
   }
 }

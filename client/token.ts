@@ -13,9 +13,9 @@ export const accessToken =
   (memory: Record<string, string | undefined>, key: string, store?: TokenStore) =>
   (fresh?: string): string | undefined => {
     try {
-      const place = store ?? localStorage
-      if (fresh) place.setItem(key, fresh)
-      return place.getItem(key) ?? memory[key]
+      const target = store ?? localStorage
+      if (fresh) target.setItem(key, fresh)
+      return target.getItem(key) ?? memory[key]
     } catch {
       return (memory[key] = fresh ?? memory[key])
     }
