@@ -215,11 +215,9 @@ export function listPages({ routes, graphql, settings }: ApplicationPlan): Liste
   const { docs, basePath } = settings
   const ides = graphql.instances.filter(({ ide }) => ide).flatMap((one) => one.routes)
   const adminPages = routes.filter(
-    ({ route: { controller, pattern } }) =>
+    ({ route: { controller, member } }) =>
       // The bundler adds numbers to names that occur more than once.
-      isOfPackage(controller) &&
-      /^AdminPage\d*$/.test(controller.name) &&
-      pattern.names.length === 0,
+      isOfPackage(controller) && /^AdminPage\d*$/.test(controller.name) && member === 'show',
   )
   return [
     ...(docs === undefined ? [] : [{ title: 'API documentation', path: basePath + docs.path }]),

@@ -11,6 +11,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import type { Finding } from '../../src/cli/commands/doctor-checks.js'
 import type { DevEvent } from '../../src/cli/dev/child-process.js'
 import { withPage } from '../browser/open-page.js'
 import { root, type Outcome } from '../openapi/command.js'
@@ -97,9 +98,18 @@ describe('a new project', () => {
     expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\b4 passed|pass 4\b/) })
     const checked = await run(project, ['node_modules/.bin/filigree', 'migrate', 'check'])
     expect(checked).toEqual({ code: 0, output: 'The migrations fit the records.\n' })
+    // Only the keys are missing, which a project cannot contain.
+    const address = records === 'postgres' ? 'postgres://desk@127.0.0.1:1/desk' : ''
+    const production = { NODE_ENV: 'production', DATABASE_URL: address }
+    const doctor = ['node_modules/.bin/filigree', 'doctor', '--production', '--json']
+    const found = JSON.parse((await run(project, doctor, production)).output) as Finding[]
+    expect(found.filter(({ state }) => state === 'fault')).toEqual([
+      expect.objectContaining({ about: 'settings', what: expect.stringContaining('no keys') }),
+    ])
     expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
     const { url, stop } = await start(project, ['node', 'dist/main.js'])
     try {
+      expect(await (await fetch(`${url}/admin`)).text()).toContain('<!doctype html>')
       expect((await fetch(`${url}/health/ready`)).status).toBe(200)
       expect(await (await fetch(url)).text()).toContain(`<title>${name}</title>`)
       const body = JSON.stringify({ name: 'ann', password: 'a long password' })
@@ -250,7 +260,12 @@ describe('filigree dev', () => {
 
   it('serves, shows what happens, and starts again at a change, faults of types or not', () =>
     develop({}, async (next) => {
-      const { url, page, routes } = await next('ready')
+      const { url, page, pages, routes } = await next('ready')
+      expect(pages).toEqual([
+        { title: 'API documentation', url: `${String(url)}/swagger` },
+        { title: 'GraphQL', url: `${String(url)}/graphql` },
+        { title: 'Admin', url: `${String(url)}/admin` },
+      ])
       expect({ page, has: routes > 5 }).toEqual({
         page: expect.stringMatching(/^\S+\/__filigree\?secret=[\w-]{32}$/),
         has: true,

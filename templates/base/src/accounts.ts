@@ -1,15 +1,18 @@
-/** Making an account, and signing in. */
+/** Creating an account, signing in and signing out. */
 import {
   Auth,
   Controller,
   Database,
   Field,
+  Get,
   hashPassword,
   HttpError,
   NoAuth,
   Post,
   reply,
+  Secured,
   verifyPassword,
+  type Claims,
 } from 'filigree'
 import { Throttle } from 'filigree/throttle'
 import { Account } from './records.js'
@@ -19,7 +22,10 @@ class Credentials {
   @Field('string', { minLength: 8, maxLength: 200, example: 'a long password' }) password!: string
 }
 
-/** Both answer with a token in the header FreshToken: send it as `Authorization: Bearer …`. */
+/**
+ * Both routes respond with a token: in a cookie for browsers, and in the header FreshToken for programs, which send it as
+ * `Authorization: Bearer …`.
+ */
 @Controller
 @NoAuth
 export class AccountController {
@@ -29,13 +35,16 @@ export class AccountController {
     private readonly database: Database,
   ) {}
 
+  /** The first account is the administrator. */
   @Post('/accounts', { body: Credentials })
   @Throttle('10/m')
   async add(body: Credentials) {
     const { name, password } = body
+    const accounts = this.database.records(Account)
+    const isAdmin = (await accounts.count()) === 0
     const passwordHash = await hashPassword(password)
-    const { id } = await this.database.records(Account).create({ name, passwordHash })
-    return reply({ id, name }, 201).freshToken(await this.auth.getToken({ sub: String(id) }))
+    const account = await accounts.create({ name, passwordHash, isAdmin })
+    return reply({ id: account.id, name }, 201).freshToken(await this.tokenFor(account))
   }
 
   @Post('/login', { body: Credentials })
@@ -45,7 +54,30 @@ export class AccountController {
     const [account] = await this.database.records(Account).list({ where: { name }, limit: 1 })
     const isRight = await verifyPassword(password, account?.passwordHash)
     if (account === undefined || !isRight) throw new HttpError(401, 'Name or password is wrong.')
-    const token = await this.auth.getToken({ sub: String(account.id) })
-    return reply({ id: account.id, name }).freshToken(token)
+    return reply({ id: account.id, name }).freshToken(await this.tokenFor(account))
+  }
+
+  private tokenFor({ id, isAdmin }: Account) {
+    return this.auth.getToken({ sub: String(id), roles: isAdmin ? ['admin'] : [] })
+  }
+}
+
+@Controller('/session')
+export class SessionController {
+  static inject = [Auth]
+  constructor(private readonly auth: Auth) {}
+
+  /** Whether the caller is signed in, and as administrator. */
+  @Get('/')
+  show(user: Claims | null) {
+    const roles = Array.isArray(user?.roles) ? user.roles : []
+    return { signedIn: user !== null, admin: roles.includes('admin') }
+  }
+
+  /** Signs out: the token is not accepted any more. */
+  @Post('/end', { status: 204 })
+  @Secured
+  async end(user: Claims | null) {
+    if (typeof user?.jti === 'string') await this.auth.revoke(user.jti, user.exp)
   }
 }

@@ -1,14 +1,28 @@
-/** Everything that belongs to the application. */
+/** The parts of the application. */
 import { Module } from 'filigree'
+import { accessLog } from 'filigree/access-log'
+import { admin } from 'filigree/admin'
 import { health } from 'filigree/health'
+import { securityHeaders } from 'filigree/security-headers'
 import { throttle } from 'filigree/throttle'
-import { AccountController } from './accounts.js'
+import { AccountController, SessionController } from './accounts.js'
 import { Account, Ticket } from './records.js'
 import { TicketController } from './tickets.js'
 
 @Module({
-  imports: [health(), throttle({ limit: '600/m' })],
-  controllers: [AccountController, TicketController],
+  imports: [
+    accessLog(),
+    health(),
+    securityHeaders(),
+    throttle({ limit: '600/m', store: 'database' }),
+    admin({
+      path: '/admin',
+      roles: 'admin',
+      records: [Ticket, Account],
+      login: { path: '/login' },
+    }),
+  ],
+  controllers: [AccountController, SessionController, TicketController],
   records: [Account, Ticket],
 })
 export class AppModule {}

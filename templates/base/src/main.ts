@@ -3,4 +3,12 @@ import { bootstrap } from 'filigree'
 import { AppModule } from './app-module.js'
 import { database } from './database.js'
 
-await bootstrap(AppModule, { database })
+await bootstrap(AppModule, {
+  database,
+  // The token is in a cookie that scripts cannot read.
+  auth: { cookie: true },
+  // Everybody can read the documentation at /swagger. With `true` it requires a token.
+  docs: { secured: false },
+  // The number of proxies in front of the application.
+  trustProxy: 0,
+})

@@ -1,4 +1,4 @@
-/** The records: each class is a table, with its rules and rights. */
+/** The records: each class is a table with its rules and access rights. */
 import {
   BeforeWrite,
   BelongsTo,
@@ -6,25 +6,27 @@ import {
   HasMany,
   Record,
   Secured,
+  type Claims,
   type Generated,
   type Rel,
   type WriteContext,
 } from 'filigree'
 
-/** Accounts are made by POST /accounts alone; who is signed in sees their names. */
+/** Only POST /accounts creates accounts. Callers who are signed in see their names. */
 @Record({ writes: false })
 @Secured
 export class Account {
   @Field('id') id!: number
   @Field('string', { minLength: 2, maxLength: 80, unique: true, example: 'ann' }) name!: string
   @Field('string', { hidden: true }) passwordHash!: string
+  @Field('boolean', { default: false }) isAdmin!: Generated<boolean>
   @HasMany(() => Ticket) tickets!: Rel<Ticket[]>
 }
 
-/** Everybody who is signed in sees and changes their own tickets, by REST and by GraphQL. */
+/** Callers see and change their own tickets, with REST and GraphQL. The administrator sees all tickets. */
 @Record<Ticket>({
   timestamps: true,
-  rows: (user) => user !== null && { accountId: Number(user.sub) },
+  rows: (user) => isAdmin(user) || (user !== null && { accountId: Number(user.sub) }),
 })
 export class Ticket {
   @Field('id') id!: number
@@ -36,9 +38,13 @@ export class Ticket {
   createdAt!: string
   updatedAt!: string
 
-  /** A new ticket belongs to whoever writes it. */
+  /** A new ticket belongs to its author. */
   @BeforeWrite()
   setAccount({ before, caller }: WriteContext<Ticket>) {
     if (before === null && caller !== null) this.accountId = Number(caller.sub)
   }
+}
+
+function isAdmin(user: Claims | null): boolean {
+  return Array.isArray(user?.roles) && user.roles.includes('admin')
 }

@@ -1,8 +1,8 @@
-/** Tickets over REST. */
+/** Routes for tickets. */
 import { Controller, Database, Get, Secured, type Claims } from 'filigree'
 import { Ticket } from './records.js'
 
-/** `crud` makes GET, POST, PATCH, PUT and DELETE of the record; methods add routes. */
+/** `crud` adds routes that list, read, create, change and delete rows. Methods add further routes. */
 @Controller('/tickets', { crud: Ticket })
 @Secured
 export class TicketController {

@@ -1,31 +1,40 @@
-/** The page: signs in, lists tickets, adds and ticks them. `api` is the browser client of /filigree.js. */
+/** The page: signs in, lists tickets, adds and ticks them. `api` is the browser client of /filigree.js. The sign-in is a cookie. */
 const { api } = window
-api.configure({ auth: true })
 
 const find = (id) => document.getElementById(id)
-const say = (text) => {
+const showMessage = (text) => {
   find('message').textContent = text
 }
 
-/** Runs an action and tells what went wrong. */
+/** Runs an action and shows its error. */
 async function run(action) {
-  say('')
+  showMessage('')
   try {
     await action()
   } catch (error) {
-    if (error.status === 401 && !find('desk').hidden) show(false)
-    say(error.data?.error ?? error.message)
+    if (error.status === 401 && !find('desk').hidden) showSignIn()
+    showMessage(error.data?.error ?? error.message)
   }
 }
 
-function show(signedIn) {
-  find('sign-in').hidden = signedIn
-  find('desk').hidden = !signedIn
+function showSignIn() {
+  find('sign-in').hidden = false
+  find('desk').hidden = true
+}
+
+/** Shows the tickets, or the sign-in form if nobody is signed in. */
+async function show() {
+  const { signedIn, admin } = await api.get('/session')
+  find('admin').hidden = !admin
+  if (signedIn) await list()
+  else showSignIn()
 }
 
 async function list() {
   const tickets = await api.get('/tickets', { params: { orderBy: '-id', limit: 100 } })
-  show(true)
+  find('sign-in').hidden = true
+  find('desk').hidden = false
+  find('empty').hidden = tickets.length > 0
   find('tickets').replaceChildren(...tickets.map(toItem))
 }
 
@@ -39,9 +48,9 @@ function toItem({ id, title, done }) {
       await list()
     }),
   )
-  label.style.display = 'block'
-  label.className = done ? 'done' : ''
-  label.append(box, ` ${title}`)
+  const text = Object.assign(document.createElement('span'), { textContent: title })
+  label.className = done ? 'ticket done' : 'ticket'
+  label.append(box, text)
   item.append(label)
   return item
 }
@@ -52,7 +61,7 @@ find('sign-in').addEventListener('submit', (event) => {
   void run(async () => {
     await api.post(event.submitter.value, body)
     event.target.reset()
-    await list()
+    await show()
   })
 })
 find('add').addEventListener('submit', (event) => {
@@ -63,9 +72,11 @@ find('add').addEventListener('submit', (event) => {
     await list()
   })
 })
-find('sign-out').addEventListener('click', () => {
-  localStorage.removeItem('app_token')
-  location.reload()
-})
+find('sign-out').addEventListener('click', () =>
+  run(async () => {
+    await api.post('/session/end')
+    await show()
+  }),
+)
 
-if (localStorage.getItem('app_token') !== null) void run(list)
+void run(show)

@@ -1,4 +1,4 @@
-/** The database: PostgreSQL at `DATABASE_URL`. Without one, in development, PostgreSQL in this process. */
+/** The database: PostgreSQL at `DATABASE_URL`, or in development PostgreSQL in this process. */
 import { pglite } from 'filigree'
 
 const { DATABASE_URL = '', NODE_ENV } = process.env

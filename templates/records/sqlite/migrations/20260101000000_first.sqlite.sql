@@ -1,11 +1,3 @@
--- Table account is missing.
-create table "account" (
-  "id" integer primary key autoincrement,
-  "name" text not null constraint "account_name_check_916b238f" check (length("name") <= 80),
-  "password_hash" text not null
-);
-create unique index "account_name_key" on "account" ("name");
-
 -- Table ticket is missing.
 create table "ticket" (
   "id" integer primary key autoincrement,
@@ -19,7 +11,16 @@ create table "ticket" (
 create index "ticket_done_index" on "ticket" ("done");
 create index "ticket_account_id_index" on "ticket" ("account_id", "id");
 
--- down
-drop table "ticket";
+-- Table account is missing.
+create table "account" (
+  "id" integer primary key autoincrement,
+  "name" text not null constraint "account_name_check_916b238f" check (length("name") <= 80),
+  "password_hash" text not null,
+  "is_admin" integer not null default 0
+);
+create unique index "account_name_key" on "account" ("name");
 
+-- down
 drop table "account";
+
+drop table "ticket";

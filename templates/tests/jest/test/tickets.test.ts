@@ -1,4 +1,4 @@
-/** What a caller gets. The application runs in this process: no port, a database of its own. */
+/** Tests the responses of the application, which runs in this process without a port and with its own database. */
 import { afterAll, beforeEach, expect, test } from '@jest/globals'
 import { testApplication } from 'filigree/testing'
 import { AppModule } from '../src/app-module.js'
@@ -6,7 +6,7 @@ import { Account } from '../src/records.js'
 import { database } from './database.js'
 
 const desk = await testApplication(AppModule, { database })
-// The database is the tests' own: nothing in it is needed.
+// The database is only for tests, so that its tables can be emptied.
 beforeEach(() => desk.reset({ emptyTables: true }))
 afterAll(() => desk.close())
 
@@ -35,7 +35,7 @@ test('a wrong password is refused', async () => {
   expect((await desk.anonymous.post('/login', body)).status).toBe(401)
 })
 
-test('nobody sees the tickets of others', async () => {
+test('an account sees only its own tickets', async () => {
   const ann = await signedUp('ann')
   const bob = await signedUp('bob')
   const { body: ticket } = await ann.post('/tickets', { title: 'Printer' })
@@ -46,7 +46,7 @@ test('nobody sees the tickets of others', async () => {
   expect(data.tickets).toEqual([{ title: 'Printer', account: { name: 'ann' } }])
 })
 
-test('the summary counts what is open', async () => {
+test('the summary counts open and finished tickets', async () => {
   const ann = await signedUp('ann')
   await ann.post('/tickets', { title: 'Printer' })
   const { body: lamp } = await ann.post('/tickets', { title: 'Lamp' })

@@ -1,4 +1,4 @@
-/** What a caller gets. The application runs in this process: no port, a database of its own. */
+/** Tests the responses of the application, which runs in this process without a port and with its own database. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testApplication } from 'filigree/testing'
@@ -7,7 +7,7 @@ import { Account } from '../src/records.js'
 import { database } from './database.js'
 
 const desk = await testApplication(AppModule, { database })
-// The database is the tests' own: nothing in it is needed.
+// The database is only for tests, so that its tables can be emptied.
 beforeEach(() => desk.reset({ emptyTables: true }))
 after(() => desk.close())
 
@@ -36,7 +36,7 @@ test('a wrong password is refused', async () => {
   assert.equal((await desk.anonymous.post('/login', body)).status, 401)
 })
 
-test('nobody sees the tickets of others', async () => {
+test('an account sees only its own tickets', async () => {
   const ann = await signedUp('ann')
   const bob = await signedUp('bob')
   const { body: ticket } = await ann.post('/tickets', { title: 'Printer' })
@@ -47,7 +47,7 @@ test('nobody sees the tickets of others', async () => {
   assert.deepEqual(data.tickets, [{ title: 'Printer', account: { name: 'ann' } }])
 })
 
-test('the summary counts what is open', async () => {
+test('the summary counts open and finished tickets', async () => {
   const ann = await signedUp('ann')
   await ann.post('/tickets', { title: 'Printer' })
   const { body: lamp } = await ann.post('/tickets', { title: 'Lamp' })
