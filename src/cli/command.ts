@@ -123,9 +123,9 @@ export function readArguments<O extends OptionDefinitions>(
 }
 
 function unknownOption(option: string, names: readonly string[]): UsageError {
-  const known = names.map((name) => `--${name}`)
-  const suggestion = didYouMean(option, known)
-  const hint = suggestion === '' ? `Options: ${[...known, '--help'].join(', ')}.` : suggestion
+  const options = [...names.map((name) => `--${name}`), '--help']
+  const suggestion = didYouMean(option, options)
+  const hint = suggestion === '' ? `Options: ${options.join(', ')}.` : suggestion
   return new UsageError(`unknown option ${option}. ${hint}`)
 }
 

@@ -37,8 +37,8 @@ export function createCompletionCommand(commands: () => Commands): Command {
   }
 }
 
-/** What can follow a command, in the order of the help text. */
-function wordsAfter({ actions = {}, options }: Command): string[] {
+/** The actions and options of a command, in the order of the help text. */
+function candidatesAfter({ actions = {}, options }: Command): string[] {
   return [...Object.keys(actions), ...optionsOf(options), '--help']
 }
 
@@ -47,17 +47,19 @@ function optionsOf(options: Command['options']): string[] {
 }
 
 /** `case` branches for the values of options that have a list of values. */
-function choiceCases(commands: Commands, write: (words: string) => string): string {
+function choiceCases(commands: Commands, write: (candidates: string) => string): string {
   const choices = new Map<string, string>()
   for (const { options } of commands.values())
     for (const [name, { choices: list }] of Object.entries(options))
       if (list !== undefined) choices.set(name, list.join(' '))
-  return [...choices].map(([name, words]) => `    --${name}) ${write(words)} ;;\n`).join('')
+  return [...choices]
+    .map(([name, candidates]) => `    --${name}) ${write(candidates)} ;;\n`)
+    .join('')
 }
 
-function commandCases(commands: Commands, write: (words: string) => string): string {
+function commandCases(commands: Commands, write: (candidates: string) => string): string {
   return [...commands]
-    .map(([name, command]) => `    ${name}) ${write(wordsAfter(command).join(' '))} ;;\n`)
+    .map(([name, command]) => `    ${name}) ${write(candidatesAfter(command).join(' '))} ;;\n`)
     .join('')
 }
 
@@ -66,13 +68,13 @@ function writeBash(commands: Commands): string {
   return `# Completes filigree in bash: source <(filigree completion bash)
 _filigree() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
-  local first=1 words=
+  local first=1 candidates=
   [ "\${COMP_WORDS[0]}" = npx ] && first=2
   if [ "$first" = 2 ] && [ "\${COMP_WORDS[1]}" != filigree ]; then return; fi
   case "$previous" in
-${choiceCases(commands, (words) => `words="${words}"`)}  esac
-  if [ -n "$words" ]; then
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
+${choiceCases(commands, (candidates) => `candidates="${candidates}"`)}  esac
+  if [ -n "$candidates" ]; then
+    COMPREPLY=($(compgen -W "$candidates" -- "$current"))
     return
   fi
   if [ "$COMP_CWORD" -eq "$first" ]; then
@@ -80,8 +82,8 @@ ${choiceCases(commands, (words) => `words="${words}"`)}  esac
     return
   fi
   case "\${COMP_WORDS[first]}" in
-${commandCases(commands, (words) => `words="${words}"`)}  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+${commandCases(commands, (candidates) => `candidates="${candidates}"`)}  esac
+  COMPREPLY=($(compgen -W "$candidates" -- "$current"))
 }
 complete -o default -F _filigree filigree npx
 `
@@ -95,13 +97,13 @@ _filigree() {
   names=(
 ${names.join('')}  )
   case "\${words[CURRENT-1]}" in
-${choiceCases(commands, (words) => `compadd -- ${words}; return`)}  esac
+${choiceCases(commands, (candidates) => `compadd -- ${candidates}; return`)}  esac
   if (( CURRENT == 2 )); then
     _describe command names
     return
   fi
   case "\${words[2]}" in
-${commandCases(commands, (words) => `compadd -- ${words}`)}  esac
+${commandCases(commands, (candidates) => `compadd -- ${candidates}`)}  esac
   _files
 }
 compdef _filigree filigree

@@ -108,7 +108,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
     read?.config === undefined
       ? undefined
       : compiler.parseJsonConfigFileContent?.(read.config, sys, cwd)
-  const options = parsed?.options ?? readShownConfig(cwd, require)
+  const options = parsed?.options ?? readResolvedConfig(cwd, require)
   if (options === undefined) {
     const what = 'tsconfig.json cannot be read by this compiler'
     return [versionFinding, { about: 'compiler options', state: 'note', what }]
@@ -117,7 +117,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
 }
 
 /** Runs `tsc --showConfig`, for compilers without an API such as TypeScript 7. */
-function readShownConfig(
+function readResolvedConfig(
   cwd: string,
   require: NodeJS.Require,
 ): Readonly<Record<string, unknown>> | undefined {

@@ -19,7 +19,7 @@ interface Requirement {
   readonly met: string
   /** The text if the requirement is not met. Undefined if it is met. */
   readonly missing: string | undefined
-  readonly remedy: string
+  readonly fix: string
 }
 
 /** @returns one finding for each requirement that can be checked without the database */
@@ -28,10 +28,10 @@ export function examineProductionSettings(
   options: BootstrapOptions,
 ): Finding[] {
   const variables = options.env ?? process.env
-  return requirementsOf(plan, options, variables).map(({ about, met, missing, remedy }) =>
+  return requirementsOf(plan, options, variables).map(({ about, met, missing, fix }) =>
     missing === undefined
       ? { about, state: 'ok', what: met }
-      : { about, state: 'fault', what: missing, remedy },
+      : { about, state: 'fault', what: missing, remedy: fix },
   )
 }
 
@@ -65,7 +65,7 @@ function requirementsOf(
         variables.NODE_ENV === 'production',
         `is ${variables.NODE_ENV ?? 'not set'}: clients see internal errors, and the start changes the schema`,
       ),
-      remedy: 'Set NODE_ENV=production.',
+      fix: 'Set NODE_ENV=production.',
     },
     ...(plan.needsDatabase || plan.records.length > 0
       ? [
@@ -79,8 +79,7 @@ function requirementsOf(
                     workers === 1 || hasDatabaseOption || !isLocalAddress(databaseUrl ?? ''),
                     `is a file, and ${workers} workers share it`,
                   ),
-            remedy:
-              'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a permanent disk.',
+            fix: 'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a permanent disk.',
           },
         ]
       : []),
@@ -93,7 +92,7 @@ function requirementsOf(
               plan.settings.publicUrl !== undefined,
               'is not set: links would lead to this machine, and production does not start',
             ),
-            remedy: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the public address.',
+            fix: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the public address.',
           },
         ]
       : []),
@@ -107,8 +106,7 @@ function requirementsOf(
               options.trustProxy !== undefined,
               'is not set: behind a proxy all clients have its address',
             ),
-      remedy:
-        'Write the number of proxies in front of the application, or 0 if clients connect directly.',
+      fix: 'Write the number of proxies in front of the application, or 0 if clients connect directly.',
     },
     ...(apiKey === ''
       ? []
@@ -120,27 +118,26 @@ function requirementsOf(
               apiKey.length >= minKeyLength,
               `has ${apiKey.length} characters, so it can be guessed, and it allows everything`,
             ),
-            remedy: `Use ${minKeyLength} characters or more: openssl rand -hex 32.`,
+            fix: `Use ${minKeyLength} characters or more: openssl rand -hex 32.`,
           },
         ]),
     {
       about: 'health',
       met: 'imported',
       missing: unless(has('health'), 'is not imported: platforms cannot probe the application'),
-      remedy: "Import health() from 'filigree/health'.",
+      fix: "Import health() from 'filigree/health'.",
     },
     {
       about: 'metrics',
       met: has('metrics') ? 'secured, or open on purpose' : 'not imported',
       missing: unless(isProtected, '/metrics is open to everybody'),
-      remedy:
-        "Write metrics({ secured: 'operator' }), or secured: false if only your own network reaches it.",
+      fix: "Write metrics({ secured: 'operator' }), or secured: false if only your own network reaches it.",
     },
     {
       about: 'accessLog',
       met: 'imported',
       missing: unless(has('accessLog'), 'is not imported: requests are not logged'),
-      remedy: "Import accessLog() from 'filigree/access-log'.",
+      fix: "Import accessLog() from 'filigree/access-log'.",
     },
     {
       about: 'throttle',
@@ -149,13 +146,13 @@ function requirementsOf(
         limits,
         has('throttle') ? 'counts in the memory of each process' : 'nothing limits requests',
       ),
-      remedy: "Import throttle({ limit: '100/m', store: 'database' }) from 'filigree/throttle'.",
+      fix: "Import throttle({ limit: '100/m', store: 'database' }) from 'filigree/throttle'.",
     },
     {
       about: 'securityHeaders',
       met: 'imported',
       missing: unless(has('securityHeaders'), 'responses have no content security policy'),
-      remedy: "Import securityHeaders() from 'filigree/security-headers'.",
+      fix: "Import securityHeaders() from 'filigree/security-headers'.",
     },
     {
       about: 'documentation',
@@ -164,21 +161,19 @@ function requirementsOf(
         docs?.access.open !== true || isDocsChoice(options.docs),
         'everybody can read the document of all routes',
       ),
-      remedy:
-        'Write docs: { secured: true }, docs: false, or docs: { secured: false } if everybody may read it.',
+      fix: 'Write docs: { secured: true }, docs: false, or docs: { secured: false } if everybody may read it.',
     },
     ...signInsOf(open).map(({ name, isLimited }) => ({
       about: 'sign-in',
       met: `${name} is limited`,
       missing: unless(isLimited, `${name} accepts a secret and has no limit for guesses`),
-      remedy:
-        "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
+      fix: "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
     })),
     ...readableFiles(databaseUrl).map((file) => ({
       about: 'database file',
       met: '',
       missing: `${file} can be read by other users of this machine`,
-      remedy: `Run chmod 600 ${file}.`,
+      fix: `Run chmod 600 ${file}.`,
     })),
   ]
 }

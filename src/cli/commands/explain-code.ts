@@ -66,7 +66,7 @@ function plainText(text: string): string {
 }
 
 function toText({ code, section, status, text }: Explanation): string {
-  const place = status === undefined ? section : `${section}, status ${status}`
+  const origin = status === undefined ? section : `${section}, status ${status}`
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.:]$/.test(text) ? '' : '.'}`
-  return `${code} (${place})\n  ${sentence}\n`
+  return `${code} (${origin})\n  ${sentence}\n`
 }
