@@ -126,7 +126,7 @@ export type {
 export { addRecords } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export type { Generated, HasDefault } from './records/model/written-types.js'
-export { connect, Database } from './records/database-face.js'
+export { connect, Database } from './records/public-database.js'
 export type { Transaction } from './records/database.js'
 export type { DatabaseTimeouts } from './records/database-timeouts.js'
 export type { OpenTransaction } from './core/transaction.js'

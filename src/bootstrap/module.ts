@@ -12,7 +12,7 @@ import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
-import type { Database } from '../records/database-face.js'
+import type { Database } from '../records/public-database.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import {
   collectArguments,

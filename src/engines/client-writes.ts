@@ -23,13 +23,13 @@ export type Schedule = <T>(
 export class ClientWrites implements Runner {
   readonly #writing: ClientWriting
   readonly #inner: Runner
-  readonly #inTurn: Schedule
+  readonly #schedule: Schedule
 
   /** @param inner runs statements immediately, outside the queue */
   constructor(writing: ClientWriting, inner: Runner, schedule: Schedule) {
     this.#writing = writing
     this.#inner = inner
-    this.#inTurn = schedule
+    this.#schedule = schedule
   }
 
   run<W extends ResultKind>(
@@ -39,10 +39,10 @@ export class ClientWrites implements Runner {
   ): MaybePromise<Results[W]> {
     const work = (): MaybePromise<Results[W]> => this.#inner.run(statement, values, resultKind)
     const writing = this.#writing
-    if (!isWrite(statement)) return this.#inTurn(work, false)
+    if (!isWrite(statement)) return this.#schedule(work, false)
     if (writing.isTimedOut) throw requestTimeoutError()
     let hasStarted = false
-    const running = this.#inTurn(work, true, () => {
+    const running = this.#schedule(work, true, () => {
       hasStarted = !writing.isTimedOut
       return writing.isTimedOut
     })

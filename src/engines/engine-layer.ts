@@ -90,4 +90,4 @@ export abstract class EngineLayer implements Engine {
 }
 
 /** The state of an engine without a connection pool. */
-export const noPool: PoolState = Object.freeze({ most: 0, open: 0, idle: 0, waiting: 0 })
+export const noPool: PoolState = Object.freeze({ maxConnections: 0, open: 0, idle: 0, waiting: 0 })

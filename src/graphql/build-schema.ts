@@ -140,7 +140,7 @@ function merge(
 ): SchemaParts {
   if (generated === undefined) return parts
   const mergeKind = <T>(
-    what: string,
+    label: string,
     handWritten: Map<string, T>,
     generatedOnes: ReadonlyMap<string, T>,
   ) => {
@@ -148,7 +148,7 @@ function merge(
       if (!handWritten.has(name)) continue
       problems.push({
         code: 'DUPLICATE_NAME',
-        message: `GraphQL ${what} "${name}" is declared by hand and generated from a record.`,
+        message: `GraphQL ${label} "${name}" is declared by hand and generated from a record.`,
         remedy: 'Rename one; @Record({ name, plural }) renames the generated.',
       })
     }

@@ -78,11 +78,11 @@ function isIncluded(
 }
 
 function conditionOf(
-  { arguments: given }: DirectiveNode,
+  { arguments: argumentNodes }: DirectiveNode,
   conditions: Readonly<Record<string, boolean>>,
 ): boolean | undefined {
   const { Kind } = graphqlLibrary()
-  const value = given?.find(({ name }) => name.value === 'if')?.value
+  const value = argumentNodes?.find(({ name }) => name.value === 'if')?.value
   if (value?.kind === Kind.BOOLEAN) return value.value
   return value?.kind === Kind.VARIABLE ? conditions[value.name.value] : undefined
 }

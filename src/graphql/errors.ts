@@ -89,11 +89,11 @@ function clipMessage(message: string): string {
   let remaining = maxRepeatedLength
   const clipped = message.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
     const length = quoted.length - 2
-    const keptLength = Math.min(remaining, length)
-    remaining -= keptLength
-    return keptLength === length
+    const visibleLength = Math.min(remaining, length)
+    remaining -= visibleLength
+    return visibleLength === length
       ? quoted
-      : `${withoutHalfCharacter(quoted.slice(0, keptLength + 1))}…"`
+      : `${withoutHalfCharacter(quoted.slice(0, visibleLength + 1))}…"`
   })
   if (clipped.length <= longestMessage) return clipped
   const start = withoutHalfCharacter(clipped.slice(0, maxRepeatedLength - longestEnd))

@@ -12,7 +12,7 @@ import {
 } from '../auth/access.js'
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
-import { admission, type Admission } from '../records/rights/caller.js'
+import { checkAccess, type AccessResult } from '../records/rights/caller.js'
 import { callerOf, writingOf } from './caller.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
@@ -201,7 +201,7 @@ export class Executor {
     const checkFrom = (from: number): MaybePromise<Outcome | undefined> => {
       const root = guarded[from]
       if (root === undefined) return undefined
-      return after(admission(root.rule, caller), (result) =>
+      return after(checkAccess(root.rule, caller), (result) =>
         result === 'admitted' ? checkFrom(from + 1) : refuse(result, root.key),
       )
     }
@@ -374,7 +374,7 @@ function withVariableCode(
   })
 }
 
-function refuse(refused: Exclude<Admission, 'admitted'>, key: string): Outcome {
+function refuse(refused: Exclude<AccessResult, 'admitted'>, key: string): Outcome {
   const { GraphQLError } = graphqlLibrary()
   const message = refused === 'unauthenticated' ? 'Unauthorized' : 'Forbidden'
   const error = new GraphQLError(message, {

@@ -31,12 +31,12 @@ export interface FieldCost {
 
 /** A field's arguments as plain data. */
 export function plainArguments(
-  { arguments: given = [] }: FieldNode,
+  { arguments: argumentNodes = [] }: FieldNode,
   variables: Readonly<Record<string, unknown>> | undefined,
 ): Readonly<Record<string, unknown>> {
-  if (given.length === 0) return noArguments
+  if (argumentNodes.length === 0) return noArguments
   return Object.fromEntries(
-    given.map(({ name, value }) => [name.value, plainValue(value, variables)]),
+    argumentNodes.map(({ name, value }) => [name.value, plainValue(value, variables)]),
   )
 }
 

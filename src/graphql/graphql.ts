@@ -9,7 +9,7 @@ import { defaultBounds } from '../http/limits.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
-import type { Database as PublicDatabase } from '../records/database-face.js'
+import type { Database as PublicDatabase } from '../records/public-database.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import { LiveQueries } from '../live/live-queries.js'
 import { defaultLive } from '../live/options.js'
@@ -338,7 +338,7 @@ export class GraphQL {
       const { limits, streams } = this
       const database = this.#boundDatabase
       const onRun = createReplicaPolicy(database)
-      const within = database?.runForRequest.bind(database)
+      const runWithin = database?.runForRequest.bind(database)
       this.#executor = new Executor({
         built,
         limits,
@@ -346,7 +346,7 @@ export class GraphQL {
         streams,
         owner: this,
         onRun,
-        runWithin: within,
+        runWithin,
       })
     }
     return this.#executor

@@ -109,9 +109,9 @@ export function openLive(
         return JSON.stringify([...key, rights])
       },
       form: options.sendsCompleteResults ? completeResultForm : resultForm,
-      run: async (listener, within) => {
+      run: async (listener, runForCaller) => {
         const context = listener.caller.context
-        const outcome = await within(() =>
+        const outcome = await runForCaller(() =>
           executor.run(operation, variables, context, access, true),
         )
         const outage = outcome.errors && findOutage(outcome, operation)

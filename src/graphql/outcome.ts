@@ -10,7 +10,7 @@ import { graphqlLibrary } from './library.js'
 import type { Operation } from './operation.js'
 import type { EventItem } from '../http/events.js'
 import { mapIterator } from './open-streams.js'
-import type { Admission } from '../records/rights/caller.js'
+import type { AccessResult } from '../records/rights/caller.js'
 
 /** The code of errors of repositories if the database does not respond. */
 const unavailable = 'DATABASE_UNAVAILABLE'
@@ -107,7 +107,7 @@ export interface Outcome {
   readonly text: string | undefined
   readonly errors: readonly GraphQLError[] | undefined
   /** Set if the caller may not run the operation. */
-  readonly refused: Exclude<Admission, 'admitted'> | undefined
+  readonly refused: Exclude<AccessResult, 'admitted'> | undefined
 }
 
 /** The outcome of an operation that did not run. */

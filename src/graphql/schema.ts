@@ -169,27 +169,27 @@ export class Schema {
   }
 
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
-    const what = `${rootMaps[kind].label} "${name}"`
+    const label = `${rootMaps[kind].label} "${name}"`
     const target = this.#parts[rootMaps[kind].map]
     refuseUnknownNames(`GraphQL ${kind} ${name}`, definition, rootNames, this.#problems)
-    this.#checkName(name, what)
+    this.#checkName(name, label)
     this.#checkField(name, definition)
     if (kind !== 'subscription' && typeof definition.resolve !== 'function') {
       this.#report(
         'NO_RESOLVER',
-        `${what} has no resolve.`,
+        `${label} has no resolve.`,
         'Add resolve: (root, args, context) => …',
       )
     }
-    if (target.has(name)) this.#duplicate(what)
-    const { secured, noAuth, use, ...plain } = this.#withResolver(what, definition)
-    const field = use === undefined ? plain : this.#withInterceptors(what, use, plain)
-    const access = this.#readAccess(what, secured, noAuth)
+    if (target.has(name)) this.#duplicate(label)
+    const { secured, noAuth, use, ...plain } = this.#withResolver(label, definition)
+    const field = use === undefined ? plain : this.#withInterceptors(label, use, plain)
+    const access = this.#readAccess(label, secured, noAuth)
     return this.#change(() => target.set(name, access === undefined ? field : { ...field, access }))
   }
 
   #withInterceptors<D extends { readonly extensions?: Readonly<Record<string, unknown>> }>(
-    what: string,
+    label: string,
     use: readonly unknown[],
     field: D,
   ): D {
@@ -198,7 +198,7 @@ export class Schema {
       const remedy = "Pass decorators of createDecorator, called: use: [Throttle('3/m')]."
       this.#report(
         'DECORATOR_SPECIFICATION',
-        `${what}: an element of use is not a custom decorator.`,
+        `${label}: an element of use is not a custom decorator.`,
         remedy,
       )
     }
@@ -206,13 +206,13 @@ export class Schema {
   }
 
   #readAccess(
-    what: string,
+    label: string,
     secured: RootDefinition['secured'],
     noAuth: boolean | undefined,
   ): AccessRule | undefined {
     if (secured !== undefined && secured !== false) {
       if (noAuth === true) {
-        this.#report('CONTRADICTING_ACCESS', `${what} is both secured and noAuth.`, 'Keep one.')
+        this.#report('CONTRADICTING_ACCESS', `${label} is both secured and noAuth.`, 'Keep one.')
       }
       if (secured === true) return tokenAccess
       return { ...tokenAccess, roles: typeof secured === 'string' ? [secured] : secured }
@@ -267,17 +267,17 @@ export class Schema {
     )
   }
 
-  #checkName(name: string, what: string): void {
+  #checkName(name: string, label: string): void {
     if (/^(?!__)[A-Za-z_]\w*$/.test(name)) return
     this.#report(
       'INVALID_NAME',
-      `GraphQL ${what}: this name cannot be used.`,
+      `GraphQL ${label}: this name cannot be used.`,
       'Use letters, digits and _. A name must not begin with a digit or __.',
     )
   }
 
-  #duplicate(what: string): void {
-    this.#report('DUPLICATE_NAME', `GraphQL ${what} is declared twice.`, 'Remove or rename one.')
+  #duplicate(label: string): void {
+    this.#report('DUPLICATE_NAME', `GraphQL ${label} is declared twice.`, 'Remove or rename one.')
   }
 
   #report(code: string, message: string, remedy: string): void {

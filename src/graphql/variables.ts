@@ -82,7 +82,7 @@ interface Variable {
   readonly read: Reader
   readonly isRequired: boolean
   readonly hasDefault: boolean
-  readonly standard: unknown
+  readonly defaultValue: unknown
 }
 
 /** @param definitions of a validated operation */
@@ -98,7 +98,7 @@ export function compileVariables(
   return (input) => {
     const values: Record<string, unknown> = {}
     try {
-      for (const { name, read, isRequired, hasDefault, standard } of variables) {
+      for (const { name, read, isRequired, hasDefault, defaultValue: standard } of variables) {
         if (Object.hasOwn(input, name)) values[name] = read(input[name])
         else if (hasDefault) values[name] = standard
         else if (isRequired) return undefined
@@ -122,7 +122,7 @@ function toVariable(
     read: compiler.reader(type),
     isRequired: isNonNullType(type),
     hasDefault: defaultValue !== undefined,
-    standard: valueFromAST(defaultValue, type),
+    defaultValue: valueFromAST(defaultValue, type),
   }
 }
 
@@ -174,7 +174,7 @@ class ReaderCompiler {
     const fields = Object.values(type.getFields()).map((field: GraphQLInputField) => ({
       name: field.name,
       read: this.reader(field.type),
-      standard: field.defaultValue,
+      defaultValue: field.defaultValue,
       isRequired: isRequiredInputField(field),
     }))
     const names = new Set(fields.map(({ name }) => name))
@@ -182,7 +182,7 @@ class ReaderCompiler {
       if (typeof value !== 'object' || Array.isArray(value)) return fail()
       for (const name of Object.keys(value as object)) if (!names.has(name)) fail()
       const values: Record<string, unknown> = {}
-      for (const { name, read, standard, isRequired } of fields) {
+      for (const { name, read, defaultValue: standard, isRequired } of fields) {
         const input = (value as Values)[name]
         if (input !== undefined) values[name] = read(input)
         else if (standard !== undefined) values[name] = standard

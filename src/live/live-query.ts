@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
-import { noteReads, ReadsByDatabase } from '../records/table-reads.js'
+import { trackReads, ReadsByDatabase } from '../records/table-reads.js'
 import type { LiveQueries, LiveQueryDefinition } from './live-queries.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
@@ -191,8 +191,8 @@ export class LiveQuery {
       }, runTimeout).unref()
     })
     try {
-      const text = await noteReads(reads, () => Promise.race([this.#runFor(caller), timeout]))
-      if (this.#definition.depth !== 'all' && reads.asksRequest) throw new DependsOnRequest()
+      const text = await trackReads(reads, () => Promise.race([this.#runFor(caller), timeout]))
+      if (this.#definition.depth !== 'all' && reads.usesRequest) throw new DependsOnRequest()
       return text
     } catch (error) {
       // Check the error first: impossible values, such as a revoked proxy, throw here, where errors are handled. A

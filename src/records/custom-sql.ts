@@ -20,7 +20,7 @@ export interface SqlFragments {
    */
   readonly now: (ms?: string) => string
   /** Converts a timestamp to milliseconds since 1970. */
-  readonly millis: (moment: string) => string
+  readonly millis: (timestamp: string) => string
   /** A query for the texts of a value that is a JSON list of texts. */
   readonly texts: (name: string) => string
   /**
@@ -54,26 +54,26 @@ export class CustomSql {
   /** Use `database.prepare`. */
   constructor(
     options: CustomSqlOptions,
-    write: (words: SqlFragments) => string,
+    write: (fragments: SqlFragments) => string,
     dialect: Dialect,
-    home: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
+    host: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
   ) {
     refuseUnknownOptions('prepare', options, new Set(['kind', 'tables']))
     const { kind, tables } = options
     const names: string[] = []
-    const { timestamps: moments, lock, lockFree } = dialect
+    const { timestamps, lock, lockFree } = dialect
     const sql = write({
       value: (name) => dialect.placeholder(names.push(name)),
-      now: (ms = '0') => moments.now(ms),
-      millis: (moment) => moments.millis(moment),
+      now: (ms = '0') => timestamps.now(ms),
+      millis: (timestamp) => timestamps.millis(timestamp),
       texts: (name) => dialect.textsOf(names.push(name)),
       items: (name) => dialect.itemsOf(names.push(name)),
       lock,
       lockFree,
     })
     this.#names = names
-    this.#runner = home.runner
-    this.#wrote = home.wrote
+    this.#runner = host.runner
+    this.#wrote = host.wrote
     this.statement = { sql, kind, tables, mayWait: true, for: 'program', isFresh: true }
   }
 

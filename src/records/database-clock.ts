@@ -45,27 +45,27 @@ export class DatabaseClock {
   /** Reads the time. Never fails: if a reading fails, the earlier one stays in use. */
   read(): Promise<void> {
     this.#nextReading = performance.now() + pause
-    this.#reading ??= this.#ask().finally(() => {
+    this.#reading ??= this.#readOnce().finally(() => {
       this.#reading = undefined
     })
     return this.#reading
   }
 
-  async #ask(): Promise<void> {
+  async #readOnce(): Promise<void> {
     this.#system = systemAhead()
-    const began = performance.now()
+    const startedAt = performance.now()
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<undefined>((resolve) => {
+    const timeout = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, longestReading, undefined).unref()
     })
-    const answer = promise(() => attempt(this.#read, () => undefined))
-    const row = await Promise.race([answer, late])
+    const reading = promise(() => attempt(this.#read, () => undefined))
+    const row = await Promise.race([reading, timeout])
     clearTimeout(timer)
     const time = Number(row?.[0])
-    const ended = performance.now()
-    if (Number.isNaN(time) || ended - began > longestReading) return
-    this.#ahead = time - (began + ended) / 2
-    this.#nextReading = ended + readEvery
+    const endedAt = performance.now()
+    if (Number.isNaN(time) || endedAt - startedAt > longestReading) return
+    this.#ahead = time - (startedAt + endedAt) / 2
+    this.#nextReading = endedAt + readEvery
   }
 }
 

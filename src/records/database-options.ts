@@ -72,18 +72,18 @@ export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem
 }
 
 /** @param where the record or the database that has the option, for the message */
-export function checkSearchLimit(where: string, given: unknown, problems: Problem[]): void {
-  if (given === undefined || (Number.isSafeInteger(given) && Number(given) > 0)) return
+export function checkSearchLimit(where: string, value: unknown, problems: Problem[]): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) > 0)) return
   problems.push({
     code: 'INVALID_OPTION',
-    message: `${where}: searchLimit is ${JSON.stringify(given)}.`,
+    message: `${where}: searchLimit is ${JSON.stringify(value)}.`,
     remedy: 'Give a positive integer: the most matches that a search ranks.',
   })
 }
 
-function isEngineSource(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false
-  return typeof (given as Partial<EngineSource>).open === 'function'
+function isEngineSource(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return typeof (value as Partial<EngineSource>).open === 'function'
 }
 
 /** The parts from which a database is built. */

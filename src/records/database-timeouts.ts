@@ -17,9 +17,9 @@ export class DatabaseTimeouts {
   readonly #isClosed: () => boolean
   #isOut = false
 
-  /** @param within milliseconds */
-  constructor(within: number, check: () => Promise<unknown>, isClosed: () => boolean) {
-    this.#within = within
+  /** @param milliseconds milliseconds */
+  constructor(milliseconds: number, check: () => Promise<unknown>, isClosed: () => boolean) {
+    this.#within = milliseconds
     this.#check = check
     this.#isClosed = isClosed
   }

@@ -38,10 +38,10 @@ import { CustomSql, type BoundSql, type CustomSqlOptions, type SqlFragments } fr
 import { ensureTable } from './own-tables.js'
 import { startHeartbeat, type Heartbeat, type HeartbeatOptions } from './heartbeat.js'
 import { Repository } from './repository.js'
-import { isSomewhere, isThere, ToldEngine } from './statement-events.js'
+import { isSomewhere, isThere, PublishingEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
-import { Line } from './statements/pipelined-writes.js'
+import { PipelinedWrites } from './statements/pipelined-writes.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'
@@ -75,19 +75,19 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   if (problems.length > 0) throw new DeclarationError(problems)
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
-  const engine = new ToldEngine(opened)
+  const engine = new PublishingEngine(opened)
   const readClock = frameworkQuery(`select ${opened.dialect.clock}`, { isFresh: true })
   const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
-  const home = {} as { database: Database }
+  const holder = {} as { database: Database }
   const kysely = await createBuilder(engine, {
-    runner: () => home.database.runner(),
-    begin: (isolation) => home.database.begin(isolation),
+    runner: () => holder.database.runner(),
+    begin: (isolation) => holder.database.begin(isolation),
     wrote: (statement, result) => {
-      home.database.wrote(statement, result)
+      holder.database.wrote(statement, result)
     },
   })
   const database = new Database({ engine, kysely, log, now, searchLimit, clock })
-  home.database = database
+  holder.database = database
   engine.belongsTo(database)
   for (const table of tables) database.tables.add(table)
   await clock.read()
@@ -109,14 +109,14 @@ export class Database implements Source {
   readonly tables = new Set<Table>()
   /** Names of the tables of the framework and of packages that have been ensured. */
   readonly ownTables = new Set<string>()
-  readonly line: Line
+  readonly pipelinedWrites: PipelinedWrites
   /** The approximate sizes of the tables. */
   readonly sizes: TableSizes
   readonly #repositories = new WeakMap<Class, Repository>()
   readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
   readonly #clock: DatabaseClock
-  readonly #patience = new Map<number, DatabaseTimeouts>()
+  readonly #timeouts = new Map<number, DatabaseTimeouts>()
   /** Tracks handlers of GET requests, and work outside tracked requests. */
   readonly quiet: ReadHandlers
   /** The request whose work begins in this turn of the event loop. */
@@ -130,16 +130,16 @@ export class Database implements Source {
     const { engine, kysely, log, now } = parts
     this.#clock = clock
     this.log = log
-    const home = {
+    const providers = {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
     }
     const { tables } = this
-    this.context = createContext({ engine, kysely, now, tables, searchLimit, providers: home })
+    this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
     this.sizes = new TableSizes({ engine, tables, searchLimit })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.quiet = new ReadHandlers(engine, this)
     this.#transactions = new Transactions(this.context, this.feed, log, this)
-    this.line = new Line(engine, this.#transactions)
+    this.pipelinedWrites = new PipelinedWrites(engine, this.#transactions)
   }
 
   /** `sqlite`, `postgres`, or the name of a custom engine. It is part of the file names of migrations. */
@@ -165,15 +165,15 @@ export class Database implements Source {
   /**
    * Checks that the database responds, and that its file, if there is one, has not been deleted or replaced.
    *
-   * @param what with `'reads'`, a response of a replica is enough
+   * @param scope with `'reads'`, a response of a replica is enough
    * @throws {HttpError} 503 if the check fails
    */
-  check(what: 'writes' | 'reads' = 'writes'): Promise<unknown> {
-    const question = what === 'reads' ? isSomewhere : isThere
+  check(scope: 'writes' | 'reads' = 'writes'): Promise<unknown> {
+    const query = scope === 'reads' ? isSomewhere : isThere
     const { engine } = this.context
     return promise(() => {
       if (engine.isFileLost?.() === true) throw new EngineError('unavailable', fileLost)
-      return engine.run(question, [], 'first')
+      return engine.run(query, [], 'first')
     }).catch(refuseUnavailable)
   }
 
@@ -191,16 +191,16 @@ export class Database implements Source {
    * A timeout for work that cannot wait for an unresponsive database. `database.timeouts(200).run(() => …)` throws 503
    * after 200 ms. From then on it throws immediately, until a check in the background gets a response.
    *
-   * @param runForRequest milliseconds; callers with the same number share one circuit breaker
+   * @param milliseconds the limit; callers with the same number share one circuit breaker
    */
-  timeouts(runForRequest: number): DatabaseTimeouts {
-    let known = this.#patience.get(runForRequest)
-    if (known === undefined) {
+  timeouts(milliseconds: number): DatabaseTimeouts {
+    let timeouts = this.#timeouts.get(milliseconds)
+    if (timeouts === undefined) {
       const isClosed = (): boolean => this.#closing !== undefined
-      known = new DatabaseTimeouts(runForRequest, () => this.check(), isClosed)
-      this.#patience.set(runForRequest, known)
+      timeouts = new DatabaseTimeouts(milliseconds, () => this.check(), isClosed)
+      this.#timeouts.set(milliseconds, timeouts)
     }
-    return known
+    return timeouts
   }
 
   /**
@@ -229,8 +229,8 @@ export class Database implements Source {
    * @throws {DeclarationError} the class is not a record, or its declaration is invalid
    */
   table<T extends object>(type: Class<T>): Table<T> {
-    const known = this.#byType.get(type)
-    if (known !== undefined) return known as Table<T>
+    const cached = this.#byType.get(type)
+    if (cached !== undefined) return cached as Table<T>
     const problems: Problem[] = []
     const tables = readTables([type], problems)
     const table = readTable(type, problems)
@@ -429,7 +429,7 @@ export class Database implements Source {
 
   /** The runner of the open transaction, or of the batch of statements that is being sent. */
   ownRunner(): Runner | undefined {
-    return this.#transactions.current()?.runner() ?? this.line.runner
+    return this.#transactions.current()?.runner() ?? this.pipelinedWrites.runner
   }
 
   /**

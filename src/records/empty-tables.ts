@@ -4,20 +4,20 @@
  */
 import type { Database } from './database.js'
 
-const kept = new Set(['filigree_migration'])
+const excludedTables = new Set(['filigree_migration'])
 
 /** Deletes all rows or none, and restarts generated keys at 1. */
 export async function emptyTables(database: Database): Promise<void> {
   const { engine, dialect } = database.context
-  const wanted = new Set([...database.ownTables].filter((name) => !kept.has(name)))
+  const tableNames = new Set([...database.ownTables].filter((name) => !excludedTables.has(name)))
   for (const { name, relations } of database.tables) {
-    wanted.add(name)
-    for (const { join } of relations.values()) if (join !== undefined) wanted.add(join.name)
+    tableNames.add(name)
+    for (const { join } of relations.values()) if (join !== undefined) tableNames.add(join.name)
   }
   const catalogue = await engine.catalogue(engine)
-  const there = [...wanted].filter((name) => {
+  const existingTables = [...tableNames].filter((name) => {
     const table = catalogue.get(name)
     return table !== undefined && table.isForeign !== true
   })
-  await engine.changeSchema((runner) => dialect.changes.empty(runner, there))
+  await engine.changeSchema((runner) => dialect.changes.empty(runner, existingTables))
 }

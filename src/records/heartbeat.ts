@@ -19,15 +19,15 @@ export interface HeartbeatOptions {
 
 export function startHeartbeat(
   engine: Engine,
-  given: readonly BoundSql[],
+  boundStatements: readonly BoundSql[],
   options: HeartbeatOptions,
 ): Heartbeat {
   refuseUnknownOptions('heartbeat', options, new Set(['every', 'onRows', 'onError']))
   const { every, onRows, onError } = options
-  const statements = given.map(({ statement: own, values = {} }) => ({
-    statement: own.statement,
-    sql: own.statement.sql,
-    values: own.bind(values),
+  const statements = boundStatements.map(({ statement: prepared, values = {} }) => ({
+    statement: prepared.statement,
+    sql: prepared.statement.sql,
+    values: prepared.bind(values),
   }))
   if (engine.heartbeat !== undefined) {
     const bound = statements.map(({ sql, values }) => ({ sql, values }))

@@ -114,9 +114,9 @@ class OneTimeTokens<T> implements OneTime<T> {
   async take(token: string): Promise<T | null> {
     const now = this.database.now(this.clock)
     // Any input is hashed and looked up, so that all rejections take the same time.
-    const asked = { hash: hashOf(isCanonical(token) ? token : ''), name: this.name, now }
+    const parameters = { hash: hashOf(isCanonical(token) ? token : ''), name: this.name, now }
     // If the request has already timed out, the transaction is rolled back. Otherwise the token would be lost.
-    const [row] = await this.database.transaction(() => this.#run('take').rows(asked), {
+    const [row] = await this.database.transaction(() => this.#run('take').rows(parameters), {
       isolation: 'read committed',
     })
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
@@ -177,7 +177,7 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
     }
     onStop(): void {
       running.delete(this)
-      if (running.size === 0) known.get(this.#database)?.delete(name)
+      if (running.size === 0) oneTimeStores.get(this.#database)?.delete(name)
     }
     static make(value: T, options?: OneTimeMakeOptions): Promise<string> {
       return only().make(value, options)
@@ -191,12 +191,12 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
 }
 
 /** Providers by database and by the name of their tokens. */
-const known = new WeakMap<Database, Map<string, object>>()
+const oneTimeStores = new WeakMap<Database, Map<string, object>>()
 
 /** @throws {DeclarationError} another provider has the name, so each would accept the tokens of the other */
 function claimName(database: Database, name: string, provider: object): void {
-  const names = known.get(database) ?? new Map<string, object>()
-  known.set(database, names)
+  const names = oneTimeStores.get(database) ?? new Map<string, object>()
+  oneTimeStores.set(database, names)
   const other = names.get(name)
   if (other !== undefined && other !== provider)
     throw new DeclarationError([

@@ -35,17 +35,19 @@ export async function hasTable(
 const never = 8.64e15
 
 /** Milliseconds since 1970, limited to the range of the `bigint` columns, because a token may claim any end. */
-export function toMoment(moment: number): number {
-  return Math.min(Math.ceil(moment), never)
+export function toTimestamp(timestamp: number): number {
+  return Math.min(Math.ceil(timestamp), never)
 }
 
 /** Milliseconds that a request waits for a query about its caller. After that it fails with 503. */
-const patience = 2000
+const callerTimeout = 2000
 
 /** Limits queries of the framework's own tables for a request. A database within the process needs no timeout. */
-export function askWithin(database: Database): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
+export function createTimedRunner(
+  database: Database,
+): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
   if (database.context.dialect.isLocal) return (work) => work()
-  const store = database.timeouts(patience)
+  const store = database.timeouts(callerTimeout)
   return (work) => (database.openTransaction() === undefined ? store.run(work) : work())
 }
 
@@ -57,17 +59,17 @@ const pause = 1000
  *
  * @param ensure returns whether the tables exist
  */
-export function onceThere<T>(
+export function whenAvailable<T>(
   ensure: () => Promise<boolean>,
-  there: T,
+  available: T,
   absent: T,
 ): () => MaybePromise<T> {
   let current = absent
-  let askedAt = performance.now()
+  let checkedAt = performance.now()
   return () => {
-    if (current === there || performance.now() - askedAt < pause) return current
-    askedAt = performance.now()
-    return ensure().then((areThere) => (current = areThere ? there : absent))
+    if (current === available || performance.now() - checkedAt < pause) return current
+    checkedAt = performance.now()
+    return ensure().then((isAvailable) => (current = isAvailable ? available : absent))
   }
 }
 

@@ -103,10 +103,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * `reviewsCount`.
    */
   list<const O extends ListOptions<T>>(
-    given?: O & SelectOptions<O, ListOptions<T>>,
+    input?: O & SelectOptions<O, ListOptions<T>>,
   ): Promise<WithCounts<T, O>[]>
-  list(given?: ListOptions<T>): Promise<T[]> {
-    const options: ListOptions<T> = given ?? {}
+  list(input?: ListOptions<T>): Promise<T[]> {
+    const options: ListOptions<T> = input ?? {}
     return promise(() => {
       const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
       return after(this.#rows(plan, values, 'read'), (rows) => {
@@ -128,14 +128,14 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     where: W & Selected<W, Where<T>>,
     options?: CountOptions<T>,
   ): Promise<number>
-  count(...given: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
+  count(...args: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
     return promise(() => {
-      const [where, options = {}] = given
-      if (given.length > 0) rejectUndefined({ where })
+      const [where, options = {}] = args
+      if (args.length > 0) rejectUndefined({ where })
       checkCountOptions(options)
       const { context } = this.source
-      const asked = given.length > 0 ? { where, ...options } : options
-      const { selection, values } = selectRows(this.table, context, asked)
+      const query = args.length > 0 ? { where, ...options } : options
+      const { selection, values } = selectRows(this.table, context, query)
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
       const plan = this.#plans.count(selection, columns)
@@ -169,9 +169,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @param writer the caller that hooks receive; default, the caller of the current request
    */
-  createNow(given: Partial<T>, writer?: Writer): MaybePromise<T> {
+  createNow(input: Partial<T>, writer?: Writer): MaybePromise<T> {
     const { table } = this
-    const values = withShard(table, given)
+    const values = withShard(table, input)
     if (hasWriteHooks(table)) {
       const source = this.source
       return inTransaction(table, source, (here) =>
@@ -272,13 +272,13 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /**
    * As `delete`, without a promise if the database needs none.
    *
-   * @param mayTell whether an error may name the record that still refers to the row
+   * @param canNameReferrer whether an error may name the record that still refers to the row
    * @param expected delete only a row at one of these versions
    * @param writer the caller that hooks receive; default, the caller of the current request
    */
   deleteNow(
     id: Id,
-    mayTell?: (referrer: Referrer) => boolean,
+    canNameReferrer?: (referrer: Referrer) => boolean,
     expected?: readonly number[],
     writer?: Writer,
   ): MaybePromise<boolean> {
@@ -291,8 +291,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
           : this.#deletePlainly(key, expected),
       (error) =>
         after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
-          const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined
-          throw toClientError(error, this.table, 'delete', { referrer: told })
+          const visibleReferrer =
+            referrer && (canNameReferrer?.(referrer) ?? true) ? referrer : undefined
+          throw toClientError(error, this.table, 'delete', { referrer: visibleReferrer })
         }),
     )
   }
@@ -306,7 +307,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const [version] = expected
     if (expected.length !== 1 || version === undefined) return read()
     // If no row was deleted, it is missing or at another version. Reading it finds out which.
-    return after(deleteRow(table, source, key, version), (isGone) => isGone || read())
+    return after(deleteRow(table, source, key, version), (isDeleted) => isDeleted || read())
   }
 
   protected on(source: Source): Repository<T> {

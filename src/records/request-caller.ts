@@ -7,7 +7,7 @@ import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
 import type { Engine } from '../engines/contract/engine.js'
-import { isNoted } from './table-reads.js'
+import { isTracking } from './table-reads.js'
 import type { EngineCaller, OtherProcesses } from '../engines/contract/request-context.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
@@ -30,14 +30,14 @@ interface EngineOwner {
 export function followCallers(
   { context: { engine } }: EngineOwner,
   current: () => HttpRequest | undefined,
-  others?: OtherProcesses,
+  otherProcesses?: OtherProcesses,
 ): boolean {
   if (engine.followCallers === undefined) return false
   engine.followCallers(() => {
-    if (isNoted()) return freshReader
+    if (isTracking()) return freshReader
     const request = current()
     return request === undefined ? undefined : requestCaller(request)
-  }, others)
+  }, otherProcesses)
   return true
 }
 
@@ -50,12 +50,12 @@ export function hasReplicas({ context: { engine } }: EngineOwner): boolean {
 
 /** From now on the request reads from the primary (`now`), or also from replicas (`soon`). */
 export function readAsOf(
-  moment: 'now' | 'soon',
+  freshness: 'now' | 'soon',
   request: HttpRequest | undefined,
   { context: { engine } }: EngineOwner,
 ): void {
   if (request === undefined || engine.followCallers === undefined) return
-  requestCaller(request).isFresh = moment === 'now'
+  requestCaller(request).isFresh = freshness === 'now'
 }
 
 /** The caller of a request, the same for every call. */

@@ -9,7 +9,13 @@ import type { Row, Statement } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
-import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
+import {
+  createTimedRunner,
+  ensureTable,
+  whenAvailable,
+  refuseWrite,
+  toTimestamp,
+} from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until this process refuses a token that another process has revoked. Default 5,000. */
@@ -22,7 +28,7 @@ export interface DatabaseRevocationsOptions {
 const sweptAfter = 24 * 3_600_000
 
 /** The maximum number of tokens in one query. */
-const mostAtOnce = 1000
+const maxTraces = 1000
 
 /** @returns the store, after its tables have been created */
 export async function createDatabaseRevocations(
@@ -40,9 +46,9 @@ export async function createDatabaseRevocations(
     at: number,
     found: Set<TokenTrace>,
   ): Promise<void> => {
-    const asked = [namesOf(traces.map(({ name }) => name)), at]
+    const parameters = [namesOf(traces.map(({ name }) => name)), at]
     const names = new Set(
-      (await database.runner().run(statements.names, asked, 'rows')).map(([name]) => name),
+      (await database.runner().run(statements.names, parameters, 'rows')).map(([name]) => name),
     )
     const subjects = namesOf(traces.flatMap(({ subject }) => subject ?? []))
     const ends = new Map(
@@ -54,37 +60,37 @@ export async function createDatabaseRevocations(
       if (names.has(trace.name) || isEnded) found.add(trace)
     }
   }
-  const ask = askWithin(database)
+  const runTimed = createTimedRunner(database)
   const now = (): number => database.now(clock)
   const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
   // Runs outside a transaction, because two transactions that delete the same rows block each other.
   const sweep = (): MaybePromise<unknown> =>
     openTransaction() === undefined
-      ? ask(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
+      ? runTimed(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
       : undefined
   const revocations: Revocations = {
     trustFor,
     openTransaction,
     add: (name, until) =>
       after(sweep(), () => {
-        const end = toMoment(until)
+        const end = toTimestamp(until)
         return after(
-          ask(() => database.runner().run(statements.add, [name, end], 'count')),
+          runTimed(() => database.runner().run(statements.add, [name, end], 'count')),
           (added): MaybePromise<boolean> => {
             if (added > 0) return true
             const extend = () => database.runner().run(statements.extend, [end, name, end], 'count')
-            return after(ask(extend), () => false)
+            return after(runTimed(extend), () => false)
           },
         )
       }),
     addSubject: (subject, second) =>
       after(
-        ask(() => database.runner().run(statements.addSubject, [subject, second], 'count')),
+        runTimed(() => database.runner().run(statements.addSubject, [subject, second], 'count')),
         () => undefined,
       ),
     has: ({ name, subject, signedIn }, at) =>
       after(
-        ask(() =>
+        runTimed(() =>
           database.runner().run(statements.has, [name, at, subject ?? '', signedIn], 'first'),
         ),
         (row) => row !== undefined,
@@ -92,23 +98,27 @@ export async function createDatabaseRevocations(
     now,
     among: async (traces, at) => {
       const found = new Set<TokenTrace>()
-      for (let index = 0; index < traces.length; index += mostAtOnce) {
-        await among(traces.slice(index, index + mostAtOnce), at, found)
+      for (let index = 0; index < traces.length; index += maxTraces) {
+        await among(traces.slice(index, index + maxTraces), at, found)
       }
       return found
     },
   }
   return areThere
     ? revocations
-    : { ...late(onceThere(ensure, revocations, noneRevoked), trustFor), openTransaction, now }
+    : {
+        ...deferred(whenAvailable(ensure, revocations, noneRevoked), trustFor),
+        openTransaction,
+        now,
+      }
 }
 
-function late(current: () => MaybePromise<Revocations>, trustFor: number): Revocations {
+function deferred(current: () => MaybePromise<Revocations>, trustFor: number): Revocations {
   return {
     trustFor,
-    add: (name, until) => after(current(), (known) => known.add(name, until)),
-    addSubject: (subject, second) => after(current(), (known) => known.addSubject(subject, second)),
-    has: (trace, at) => after(current(), (known) => known.has(trace, at)),
+    add: (name, until) => after(current(), (store) => store.add(name, until)),
+    addSubject: (subject, second) => after(current(), (store) => store.addSubject(subject, second)),
+    has: (trace, at) => after(current(), (store) => store.has(trace, at)),
     among: async (traces, at) => (await current()).among(traces, at),
   }
 }
@@ -144,7 +154,7 @@ type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sw
 function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
   const list = textsOf(1)
   const [tokens, subjects] = ['filigree_revocation', 'filigree_revoked_subject'] as const
-  const question = (sql: string, tables: string[], facts: Partial<Statement> = {}): Statement =>
+  const query = (sql: string, tables: string[], facts: Partial<Statement> = {}): Statement =>
     frameworkQuery(sql, { tables, isFresh: true, ...facts })
   const change = (kind: 'insert' | 'upsert' | 'update' | 'delete', sql: string, table: string) =>
     frameworkChange(kind, sql, { tables: [table], isFresh: true })
@@ -169,7 +179,7 @@ function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<
        where filigree_revoked_subject.signed_in_until < excluded.signed_in_until`,
       subjects,
     ),
-    has: question(
+    has: query(
       `select 1 where
          exists (select 1 from filigree_revocation where jti = ${p(1)} and expires_at > ${p(2)})
          or exists (select 1 from filigree_revoked_subject
@@ -177,11 +187,11 @@ function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<
       [tokens, subjects],
       { together: 'calls', bound: 2 },
     ),
-    names: question(
+    names: query(
       `select jti from filigree_revocation where jti in (${list}) and expires_at > ${p(2)}`,
       [tokens],
     ),
-    subjects: question(
+    subjects: query(
       `select subject, signed_in_until from filigree_revoked_subject where subject in (${list})`,
       [subjects],
     ),

@@ -5,7 +5,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import type { Statement } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
-import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
+import { createTimedRunner, ensureTable, whenAvailable, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 
 /** @returns the store, after its table has been created */
@@ -14,11 +14,11 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   const isThere = await ensure()
   // The session is stored after the handler, and therefore after its transaction.
   const statements = writeStatements(database.context.dialect)
-  const ask = askWithin(database)
+  const runTimed = createTimedRunner(database)
   const change = (statement: Statement, values: readonly unknown[]): MaybePromise<void> =>
     after(
       attempt(
-        () => ask(() => database.runner().run(statement, values, 'count')),
+        () => runTimed(() => database.runner().run(statement, values, 'count')),
         refuseUnavailable,
       ),
       () => undefined,
@@ -27,7 +27,7 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
     read: (hash, now) =>
       after(
         attempt(
-          () => ask(() => database.runner().run(statements.read, [hash, now], 'first')),
+          () => runTimed(() => database.runner().run(statements.read, [hash, now], 'first')),
           refuseUnavailable,
         ),
         (row) => (row === undefined ? undefined : String(row[0])),
@@ -40,10 +40,10 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
     remove: (hash) => change(statements.remove, [hash]),
     sweep: (now) => change(statements.sweep, [now]),
   }
-  return isThere ? store : late(onceThere(ensure, store, emptyStore))
+  return isThere ? store : deferred(whenAvailable(ensure, store, emptyStore))
 }
 
-function late(current: () => MaybePromise<SessionStore>): SessionStore {
+function deferred(current: () => MaybePromise<SessionStore>): SessionStore {
   return {
     read: (hash, now) => after(current(), (store) => store.read(hash, now)),
     write: (...session) => after(current(), (store) => store.write(...session)),

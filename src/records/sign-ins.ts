@@ -5,7 +5,13 @@ import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { frameworkChange, frameworkQuery } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
-import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
+import {
+  createTimedRunner,
+  ensureTable,
+  whenAvailable,
+  refuseWrite,
+  toTimestamp,
+} from './own-tables.js'
 
 const signIns = 'filigree_sign_in'
 const createSignIns = `create table if not exists ${signIns} (
@@ -56,10 +62,10 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
   // The same rule as `toNext` of the store in memory, for all processes.
   const isDue = `excluded.last - ${signIns}.last >= ${recordInterval}`
   const isUnused = `(${signIns}.address is null and excluded.address is not null)`
-  const note = frameworkChange(
+  const upsert = frameworkChange(
     'upsert',
     `insert into ${signIns} (id, subject, since, last, ends_at, agent, address)
-     values (${[1, 2, 3, 4, 5, 6, 7].map((place) => p(place)).join(', ')})
+     values (${[1, 2, 3, 4, 5, 6, 7].map((index) => p(index)).join(', ')})
      on conflict (id) do update set
        last = case when ${isDue} then excluded.last else ${signIns}.last end,
        ends_at = case when excluded.ends_at > ${signIns}.ends_at then excluded.ends_at else ${signIns}.ends_at end,
@@ -74,30 +80,30 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
      where subject = ${p(1)} and ends_at > ${p(2)} order by last desc, id limit ${maxSignIns}`,
     facts,
   )
-  const ask = askWithin(database)
+  const runTimed = createTimedRunner(database)
   const sweep = sweeper(database, signIns)
   const store: SignIns = {
     record: ({ id, subject, since, last, ends, agent, address }) =>
       after(
-        ask(() => sweep(last)),
+        runTimed(() => sweep(last)),
         () =>
-          ask(() =>
+          runTimed(() =>
             database
               .runner()
-              .run(note, [id, subject, since, last, toMoment(ends), agent, address], 'count'),
+              .run(upsert, [id, subject, since, last, toTimestamp(ends), agent, address], 'count'),
           ),
       ),
     list: (subject, now) =>
       after(
-        ask(() => database.runner().run(list, [subject, now], 'rows')),
+        runTimed(() => database.runner().run(list, [subject, now], 'rows')),
         (rows) => rows.map(toUse),
       ),
   }
   if (isThere) return store
-  const current = onceThere(ensure, store, { record: () => undefined, list: () => [] })
+  const current = whenAvailable(ensure, store, { record: () => undefined, list: () => [] })
   return {
-    record: (use) => after(current(), (known) => known.record(use)),
-    list: (subject, now) => after(current(), (known) => known.list(subject, now)),
+    record: (use) => after(current(), (signIns) => signIns.record(use)),
+    list: (subject, now) => after(current(), (signIns) => signIns.list(subject, now)),
   }
 }
 
@@ -131,29 +137,31 @@ export async function createDatabaseSuccessors(database: Database): Promise<Succ
      on conflict (token) do update set token = excluded.token returning at, text`,
     facts,
   )
-  const ask = askWithin(database)
+  const runTimed = createTimedRunner(database)
   const sweep = sweeper(database, replaced)
   const store: Successors = {
     find: (token) =>
       after(
-        ask(() => database.runner().run(find, [token], 'first')),
+        runTimed(() => database.runner().run(find, [token], 'first')),
         (row) => (row === undefined ? undefined : toReplaced(row)),
       ),
     add: (token, text, { at, until }) =>
       after(
-        ask(() => sweep(at)),
+        runTimed(() => sweep(at)),
         () =>
           after(
-            ask(() => database.runner().run(add, [token, at, text, toMoment(until)], 'rows')),
+            runTimed(() =>
+              database.runner().run(add, [token, at, text, toTimestamp(until)], 'rows'),
+            ),
             ([row]) => (row === undefined ? { at, text } : toReplaced(row)),
           ),
       ),
   }
   if (isThere) return store
-  const current = onceThere(ensure, store, { find: () => undefined, add: refuseWrite })
+  const current = whenAvailable(ensure, store, { find: () => undefined, add: refuseWrite })
   return {
-    find: (token) => after(current(), (known) => known.find(token)),
-    add: (token, text, times) => after(current(), (known) => known.add(token, text, times)),
+    find: (token) => after(current(), (signIns) => signIns.find(token)),
+    add: (token, text, times) => after(current(), (signIns) => signIns.add(token, text, times)),
   }
 }
 

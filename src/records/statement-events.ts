@@ -17,7 +17,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import { EngineLayer } from '../engines/engine-layer.js'
 import { clientWritesOf } from '../engines/client-writes.js'
 import { anyTable, frameworkQuery } from '../engines/contract/statement.js'
-import { areReadsNoted, noteRead } from './table-reads.js'
+import { areReadsTracked, trackRead } from './table-reads.js'
 
 /** A statement of the database. */
 export interface StatementEvent extends WatchedWork {
@@ -41,13 +41,13 @@ export interface StatementEvent extends WatchedWork {
 const statementEvents = new WorkChannel<StatementEvent>('filigree:statement')
 
 /** The published properties of a statement, or of a step of a transaction. */
-interface Told {
+interface StatementProperties {
   readonly sql: string
   readonly kind: string
   readonly tables: readonly string[]
 }
 
-class Teller {
+class StatementPublisher {
   /** Set once the database exists. */
   database: object | undefined = undefined
   readonly #system: string
@@ -60,20 +60,20 @@ class Teller {
     inner: Runner,
     statement: Statement,
     values: readonly unknown[],
-    wanted: W,
+    resultKind: W,
   ): MaybePromise<Results[W]> {
-    if (areReadsNoted()) noteRead(this.database, statement, values)
-    if (!statementEvents.hasSubscribers) return inner.run(statement, values, wanted)
-    return this.around(statement, () => inner.run(statement, values, wanted))
+    if (areReadsTracked()) trackRead(this.database, statement, values)
+    if (!statementEvents.hasSubscribers) return inner.run(statement, values, resultKind)
+    return this.around(statement, () => inner.run(statement, values, resultKind))
   }
 
-  around<T>({ sql, kind, tables }: Told, run: () => T): T {
+  around<T>({ sql, kind, tables }: StatementProperties, run: () => T): T {
     const { database } = this
     const system = this.#system
     const [first] = tables
     const table = first === anyTable ? undefined : first
-    const told = { database, system, sql, kind: kind.toUpperCase(), table, tables }
-    return statementEvents.around({ ...told, ms: 0, error: undefined }, run)
+    const properties = { database, system, sql, kind: kind.toUpperCase(), table, tables }
+    return statementEvents.around({ ...properties, ms: 0, error: undefined }, run)
   }
 
   /** Publishes a step of a transaction. */
@@ -82,64 +82,67 @@ class Teller {
   }
 }
 
-class ToldRunner<R extends Runner> implements Runner {
+class PublishingRunner<R extends Runner> implements Runner {
   protected readonly inner: R
-  protected readonly teller: Teller
+  protected readonly publisher: StatementPublisher
 
-  constructor(inner: R, teller: Teller) {
+  constructor(inner: R, publisher: StatementPublisher) {
     this.inner = inner
-    this.teller = teller
+    this.publisher = publisher
   }
 
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultKind: W,
   ): MaybePromise<Results[W]> {
-    return this.teller.run(this.inner, statement, values, wanted)
+    return this.publisher.run(this.inner, statement, values, resultKind)
   }
 }
 
-class ToldTransaction extends ToldRunner<TransactionRunner> implements TransactionRunner {
+class PublishingTransaction
+  extends PublishingRunner<TransactionRunner>
+  implements TransactionRunner
+{
   commit(): Promise<void> {
-    return this.teller.step('commit', () => this.inner.commit())
+    return this.publisher.step('commit', () => this.inner.commit())
   }
 
   rollback(): Promise<void> {
-    return this.teller.step('rollback', () => this.inner.rollback())
+    return this.publisher.step('rollback', () => this.inner.rollback())
   }
 }
 
-class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
+class PublishingBatch extends PublishingRunner<OrderedRunner> implements OrderedRunner {
   end(): void {
     this.inner.end()
   }
 }
 
 /** An engine that publishes its statements if there is a subscriber. */
-export class ToldEngine extends EngineLayer {
-  readonly #teller: Teller
+export class PublishingEngine extends EngineLayer {
+  readonly #teller: StatementPublisher
 
   constructor(inner: Engine) {
     super(inner)
-    const teller = new Teller(inner.dialect)
-    this.#teller = teller
+    const publisher = new StatementPublisher(inner.dialect)
+    this.#teller = publisher
     const { clientReads, inOrder } = this
     if (clientReads !== undefined)
-      this.clientReads = (reading) => new ToldRunner(clientReads(reading), teller)
+      this.clientReads = (reading) => new PublishingRunner(clientReads(reading), publisher)
     if (inOrder !== undefined)
       this.inOrder = async (writing) => {
-        const line = await inOrder(writing)
-        return line && new ToldLine(line, teller)
+        const batch = await inOrder(writing)
+        return batch && new PublishingBatch(batch, publisher)
       }
   }
 
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultKind: W,
   ): MaybePromise<Results[W]> {
-    return this.#teller.run(this.inner, statement, values, wanted)
+    return this.#teller.run(this.inner, statement, values, resultKind)
   }
 
   /** Sets the database of the published statements. */
@@ -148,12 +151,12 @@ export class ToldEngine extends EngineLayer {
   }
 
   override async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    const begun = await this.#teller.step('begin', () => this.inner.begin(options))
-    return new ToldTransaction(begun, this.#teller)
+    const transaction = await this.#teller.step('begin', () => this.inner.begin(options))
+    return new PublishingTransaction(transaction, this.#teller)
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new ToldRunner(clientWritesOf(this.inner, writing), this.#teller)
+    return new PublishingRunner(clientWritesOf(this.inner, writing), this.#teller)
   }
 }
 

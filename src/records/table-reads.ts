@@ -17,7 +17,7 @@ export interface TableReads {
 export type RowValues = ReadonlyMap<string, string>
 
 /** The maximum number of tests for one table. Beyond it, all rows of the table matter. */
-const mostTests = 50
+const maxTests = 50
 
 /** Converts an integer, a text or a boolean to a text that is equal for drivers and records. */
 export function comparable(value: unknown): string | undefined {
@@ -30,7 +30,7 @@ export function comparable(value: unknown): string | undefined {
 export class ReadsByDatabase {
   readonly all = new Map<object, TableReads>()
   /** True if the work has used the current request, which work for several callers does not have. */
-  asksRequest = false
+  usesRequest = false
 
   of(database: object): TableReads {
     let reads = this.all.get(database)
@@ -44,23 +44,23 @@ const storage = new AsyncLocalStorage<ReadsByDatabase>()
 let open = 0
 
 /** True while any reads are being recorded. */
-export function areReadsNoted(): boolean {
+export function areReadsTracked(): boolean {
   return open > 0
 }
 
 /** True inside work whose reads are being recorded. */
-export function isNoted(): boolean {
+export function isTracking(): boolean {
   return open > 0 && storage.getStore() !== undefined
 }
 
 /** Records that code used the current request where there is none. */
-export function noteRequest(): void {
+export function trackRequest(): void {
   const reads = open > 0 ? storage.getStore() : undefined
-  if (reads !== undefined) reads.asksRequest = true
+  if (reads !== undefined) reads.usesRequest = true
 }
 
 /** Records the tables of a statement for the work that sends it, if its reads are being recorded. */
-export function noteRead(
+export function trackRead(
   database: object | undefined,
   statement: Pick<Statement, 'tables' | 'only'>,
   values: readonly unknown[],
@@ -74,8 +74,8 @@ export function noteRead(
     const test = only?.table === named ? testOf(only, values) : undefined
     const before = tables.has(table) ? tests.get(table) : []
     tables.add(table)
-    const isKnown = test !== undefined && before !== null && before !== undefined
-    tests.set(table, isKnown && before.length < mostTests ? [...before, test] : null)
+    const isTestable = test !== undefined && before !== null && before !== undefined
+    tests.set(table, isTestable && before.length < maxTests ? [...before, test] : null)
   }
 }
 
@@ -91,7 +91,7 @@ function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | u
 }
 
 /** Runs work, and records its reads until it ends, also if it fails. */
-export async function noteReads<T>(
+export async function trackReads<T>(
   reads: ReadsByDatabase,
   work: () => T | PromiseLike<T>,
 ): Promise<T> {

@@ -7,7 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { HttpRequest } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { isNoted, noteRequest } from '../records/table-reads.js'
+import { isTracking, trackRequest } from '../records/table-reads.js'
 
 const storage = new AsyncLocalStorage<HttpRequest>()
 let following = false
@@ -25,8 +25,8 @@ let warned = false
 export function currentRequest(): HttpRequest | undefined {
   const request = following ? storage.getStore() : synchronous
   if (request !== undefined) return request
-  noteRequest()
-  if (!following && !warned && !isNoted()) {
+  trackRequest()
+  if (!following && !warned && !isTracking()) {
     warned = true
     process.emitWarning(
       'currentRequest() was called outside of a request, or behind an await in an application that does not follow ' +

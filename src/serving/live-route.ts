@@ -15,7 +15,7 @@ import { Live } from '../live/live.js'
 import { type LiveQueries, type Within, rightsKey, type RightsDepth } from '../live/live-queries.js'
 import { liveEvents, rowEvents } from '../live/live-events.js'
 import { rowsForm } from '../live/live-format.js'
-import { admission, requestCaller } from '../records/rights/caller.js'
+import { checkAccess, requestCaller } from '../records/rights/caller.js'
 import { responseRights } from '../records/rights/secured-responses.js'
 import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
@@ -113,7 +113,7 @@ async function ask(
 
 function demand(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
   if (rule.open) return undefined
-  return after(admission(rule, requestCaller(request)), (verdict) => {
+  return after(checkAccess(rule, requestCaller(request)), (verdict) => {
     if (verdict !== 'admitted') throw new HttpError(verdict === 'forbidden' ? 403 : 401)
   })
 }

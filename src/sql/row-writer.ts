@@ -272,7 +272,7 @@ export class RowWriter {
       definedParts(hasRequestedKeys, ranking?.test, sameShard, isSelected),
       ' and ',
     )
-    return sql`${parentRows}${context.table(target.name, alias)}${ranking?.behind} where ${filter}${by}`
+    return sql`${parentRows}${context.table(target.name, alias)}${ranking?.fromAfter} where ${filter}${by}`
   }
 
   /** Ranks and sorts at most `maxRanked` of the rows that a search finds. */

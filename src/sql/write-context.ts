@@ -44,7 +44,7 @@ export class WriteContext {
 
   /** Writes ` limit …`. */
   limit(limitSlot: number): Sql {
-    return sql` limit ${slot(limitSlot)}${raw(this.dialect.limit.behind)}`
+    return sql` limit ${slot(limitSlot)}${raw(this.dialect.limit.suffix)}`
   }
 
   /**

@@ -53,9 +53,9 @@ describe('An application with replicas', () => {
     expect(await textsOf(app, {})).toEqual([])
     const { host } = new URL(cluster.replica)
     const [replica, unreachable] = database.pool?.replicas ?? []
-    expect(replica).toMatchObject({ name: host, isUp: true, most: 10 })
+    expect(replica).toMatchObject({ name: host, isUp: true, maxConnections: 10 })
     expect(replica?.open).toBeGreaterThan(0)
-    const none = { most: 0, open: 0, idle: 0, waiting: 0 }
+    const none = { maxConnections: 0, open: 0, idle: 0, waiting: 0 }
     expect(unreachable).toEqual({ name: '127.0.0.1:1', isUp: false, ...none })
     const lines = (await app.inject('/metrics')).body.split('\n')
     for (const line of [

@@ -57,7 +57,7 @@ describe('Replicas', () => {
     const notes = database.records(Note)
     await cluster.standby.caughtUp()
     await cluster.standby.pause()
-    const batch = await database.line.open()
+    const batch = await database.pipelinedWrites.open()
     const creating = ['one', 'two'].map(async (text) => batch?.run(() => notes.create({ text })))
     batch?.end()
     const [one, two] = await Promise.all(creating)

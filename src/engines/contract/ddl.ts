@@ -80,16 +80,19 @@ export function indexCondition({ where, whereNull }: IndexSchema): string | unde
 
 /** The statements that create an index, and the extension that it needs. */
 export function writeIndex(table: string, index: IndexSchema): string[] {
-  const { extension, made } = index
-  if (made !== undefined) return [...made.create]
+  const { extension, statements } = index
+  if (statements !== undefined) return [...statements.create]
   const create = writeCreateIndex(table, index)
   return extension === undefined
     ? [create]
     : [`create extension if not exists ${extension}`, create]
 }
 
-export function writeDropIndex({ name, made }: Pick<IndexSchema, 'name' | 'made'>): string[] {
-  return made === undefined ? [`drop index ${quote(name)}`] : [...made.drop]
+export function writeDropIndex({
+  name,
+  statements,
+}: Pick<IndexSchema, 'name' | 'statements'>): string[] {
+  return statements === undefined ? [`drop index ${quote(name)}`] : [...statements.drop]
 }
 
 /** Existing rows get the column's default or `fill`; without one the column must be nullable or the table empty. */

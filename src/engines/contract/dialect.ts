@@ -83,7 +83,7 @@ export interface SearchSql {
   /** Statements that drop a search index with this name. */
   drop(name: string): string[]
   /** The value of the placeholder. `terms` is not empty. Terms contain only letters, digits and marks. */
-  operand(words: readonly string[]): unknown
+  operand(terms: readonly string[]): unknown
   /** The condition that a row contains all words. */
   test(parts: SearchParts): Sql
   /** The SQL that orders rows by rank. */
@@ -113,7 +113,7 @@ export interface SearchParts {
 export interface Ranking {
   /** SQL before the first table in `from`, or `fromAfter` after the last table if few rows are left. */
   readonly from?: Sql
-  readonly behind?: Sql
+  readonly fromAfter?: Sql
   /** The SQL that replaces the condition. */
   readonly test: Sql
   /** The first expression of `order by`. */
@@ -131,7 +131,7 @@ export interface ScanSql {
 }
 
 /** SQL before and after a column. */
-export type SqlWrapper = readonly [before: string, behind: string]
+export type SqlWrapper = readonly [before: string, after: string]
 
 /** The SQL of a statement that inserts many rows from one list of values for each column. */
 export interface InsertLists {
@@ -185,7 +185,7 @@ export interface Dialect {
   /** SQL after a value without context that gives it the column's type. */
   typed(column: Column): string
   /** `suffix` follows the placeholder of a limit. `none` replaces the limit before an offset. */
-  readonly limit: { readonly behind: string; readonly none: string }
+  readonly limit: { readonly suffix: string; readonly none: string }
   /** The maximum number of tables that a statement joins to read owners of rows, and the kind of join. */
   readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
   /** Whether subqueries of a join may refer to earlier tables. */
@@ -307,5 +307,5 @@ export interface TimestampSql {
    */
   now(ms: string): string
   /** Converts a timestamp to milliseconds since 1970. */
-  millis(moment: string): string
+  millis(timestamp: string): string
 }

@@ -38,7 +38,7 @@ export interface ReplicaState {
   /** Whether it responds. Then reads may use it, if its lag is small enough. */
   readonly isUp: boolean
   /** The maximum number of connections. */
-  readonly most: number
+  readonly maxConnections: number
   readonly open: number
   readonly idle: number
   readonly waiting: number
@@ -240,7 +240,7 @@ export interface EngineSource {
 /** The connections of an engine. */
 export interface PoolState {
   /** The maximum number of connections. */
-  readonly most: number
+  readonly maxConnections: number
   readonly open: number
   readonly idle: number
   readonly waiting: number

@@ -64,7 +64,7 @@ export type Catalogue = ReadonlyMap<string, ActualTable>
 export interface TableSchema {
   readonly name: string
   /** Names that it may have had earlier. */
-  readonly was?: readonly string[] | undefined
+  readonly oldNames?: readonly string[] | undefined
   readonly columns: readonly ColumnSchema[]
   /** The columns of the primary key: one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
@@ -78,7 +78,7 @@ export interface TableSchema {
 export interface ColumnSchema {
   readonly name: string
   /** Names that it may have had earlier. */
-  readonly was?: readonly string[] | undefined
+  readonly oldNames?: readonly string[] | undefined
   /** As written in `create table`: `text collate "C"`. */
   readonly type: string
   readonly nullable: boolean
@@ -128,5 +128,5 @@ export interface IndexSchema {
   /** The columns in its expressions. */
   readonly over?: readonly string[]
   /** Statements that replace the index on databases without such indexes. `drop` does nothing if it does not exist. */
-  readonly made?: { readonly create: readonly string[]; readonly drop: readonly string[] }
+  readonly statements?: { readonly create: readonly string[]; readonly drop: readonly string[] }
 }

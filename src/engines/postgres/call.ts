@@ -18,14 +18,14 @@ import type { Preparation, PooledConnection } from './pooled-connection.js'
  * of its prepared statement. Errors of a working server, such as timeouts, are not retried. Behind a pooler each
  * attempt may use another server connection, so the last attempt is not prepared.
  *
- * @param fault the error of the last attempt, from which the state of prepared statements is updated
+ * @param error the error of the last attempt, from which the state of prepared statements is updated
  */
-export function canRetry(call: Call, fault: unknown, names: PreparedStatements): boolean {
-  if (!(fault instanceof EngineError)) return false
+export function canRetry(call: Call, error: unknown, names: PreparedStatements): boolean {
+  if (!(error instanceof EngineError)) return false
   const { statement, attempts } = call
-  const isStale = names.recordStaleness(statement.sql, fault.cause)
+  const isStale = names.recordStaleness(statement.sql, error.cause)
   if (attempts >= maxAttempts) return false
-  const isLost = isLostConnection(fault) && !isWrite(statement)
+  const isLost = isLostConnection(error) && !isWrite(statement)
   return isStale || (isLost && attempts === 1)
 }
 
@@ -41,8 +41,8 @@ const [firstWait, longestWait] = [4, 120]
  *
  * @returns whether it will run
  */
-export function retryAfterConflict(call: Call, fault: unknown, run: (call: Call) => void): boolean {
-  if (!(fault instanceof EngineError) || fault.kind !== 'conflict') return false
+export function retryAfterConflict(call: Call, error: unknown, run: (call: Call) => void): boolean {
+  if (!(error instanceof EngineError) || error.kind !== 'conflict') return false
   if (call.attempts >= maxConflicts) return false
   const maxDelay = Math.min(longestWait, firstWait * 2 ** (call.attempts - 1))
   setTimeout(run, Math.random() * maxDelay, call)

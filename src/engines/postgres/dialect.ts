@@ -146,7 +146,7 @@ export function createPostgresDialect(
     itemsOf: (position) => `select value from json_array_elements($${position})`,
     // A value without a type would be text.
     typed: (column) => `::${columnType(column)}`,
-    limit: { behind: '', none: '' },
+    limit: { suffix: '', none: '' },
     // A join finds an owner in half the time of a subquery; PostgreSQL plans up to 8 tables well.
     owners: { maxTables: 7, join: 'lateral' },
     hasLateral: true,
@@ -195,7 +195,7 @@ export function createPostgresDialect(
       // could not be used.
       now: (ms) =>
         `(statement_timestamp() + cast(${ms} as double precision) * interval '1 millisecond')`,
-      millis: (moment) => `cast(extract(epoch from ${moment}) * 1000 as double precision)`,
+      millis: (timestamp) => `cast(extract(epoch from ${timestamp}) * 1000 as double precision)`,
     },
     hasOneWriter: false,
     listHas: 'cast({c} as jsonb) @> cast({v} as jsonb)',

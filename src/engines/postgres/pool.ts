@@ -109,7 +109,12 @@ export class ConnectionPool implements CallOwner {
   /** The number of connections, their limit, and the number of waiting callers. */
   get state(): PoolState {
     const open = this.#all.size + this.#opening
-    return { most: this.maxConnections, open, idle: this.#idle.length, waiting: this.waiting }
+    return {
+      maxConnections: this.maxConnections,
+      open,
+      idle: this.#idle.length,
+      waiting: this.waiting,
+    }
   }
 
   /** The number of waiting callers. */

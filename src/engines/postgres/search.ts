@@ -26,11 +26,11 @@ export function createPostgresSearch(
   const noLetters = hasIcu
     ? '[^[:alnum:]]+'
     : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
-  const words = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
+  const normalized = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
   const vector = (columns: readonly string[]): string => {
     const maxLength = Math.floor(maxCharacters / columns.length)
     const parts = columns.map((column, index) => {
-      const text = words.join(`left(coalesce(${column}, ''), ${maxLength})`)
+      const text = normalized.join(`left(coalesce(${column}, ''), ${maxLength})`)
       return `setweight(to_tsvector('pg_catalog.simple', ${text}), '${weights[index] ?? 'D'}')`
     })
     return `(${parts.join(' || ')})`
@@ -40,7 +40,7 @@ export function createPostgresSearch(
   const vectorOf = ({ search, alias }: SearchParts): Sql =>
     raw(vector(search.columns.map((column) => textOf(column, `${quote(alias)}.`))))
   const queryOf = ({ value }: SearchParts): Sql =>
-    sql`plainto_tsquery('pg_catalog.simple', ${wrap(words, sql`cast(${value} as text)`)})`
+    sql`plainto_tsquery('pg_catalog.simple', ${wrap(normalized, sql`cast(${value} as text)`)})`
   const test = (parts: SearchParts): Sql => sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
   return {
     schema: (_table, { name, columns }) => ({

@@ -57,7 +57,7 @@ export const sqliteDialect: Dialect = {
   // Values carry their own types.
   typed: () => '',
   // SQLite would plan each run anew for the value of a bare placeholder. It requires a limit before an offset.
-  limit: { behind: ' + 0', none: ' limit -1' },
+  limit: { suffix: ' + 0', none: ' limit -1' },
   // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
   owners: { maxTables: 30, join: 'left' },
   hasLateral: false,
@@ -127,7 +127,7 @@ export const sqliteDialect: Dialect = {
   lockFree: '',
   timestamps: {
     now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
-    millis: (moment) => `cast(round(unixepoch(${moment}, 'subsec') * 1000) as integer)`,
+    millis: (timestamp) => `cast(round(unixepoch(${timestamp}, 'subsec') * 1000) as integer)`,
   },
   uniqueIndexes: (table) =>
     `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))

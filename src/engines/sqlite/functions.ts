@@ -35,9 +35,9 @@ const makeFunctions = () => {
       const [, sign, integerPart = '', fraction = ''] =
         /^(-?)(?=\.?\d)(\d*)\.?(\d*)$/.exec(plain) ?? []
       if (sign === undefined) return undefined
-      const carry = Number(fraction[scale] ?? 0) >= 5 ? 1n : 0n
+      const roundUp = Number(fraction[scale] ?? 0) >= 5 ? 1n : 0n
       const storedText = `${integerPart}${fraction.slice(0, scale).padEnd(scale, '0')}`
-      const units = BigInt(storedText === '' ? '0' : storedText) + carry
+      const units = BigInt(storedText === '' ? '0' : storedText) + roundUp
       return units === 0n ? '0' : `${sign}${units}`
     },
 

@@ -20,10 +20,10 @@ export const sqliteSearch: SearchSql = {
     over: search.columns.map(({ name }) => name),
     unique: false,
     whereNull: undefined,
-    made: { create: writeCreate(table, search), drop: writeDropSearch(search.name) },
+    statements: { create: writeCreate(table, search), drop: writeDropSearch(search.name) },
   }),
   drop: writeDropSearch,
-  operand: (words) => words.map((word) => `"${word}"`).join(' '),
+  operand: (terms) => terms.map((word) => `"${word}"`).join(' '),
   test: (parts) => {
     const { table, alias } = parts
     return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${matches(parts)})`
@@ -48,7 +48,7 @@ export const sqliteSearch: SearchSql = {
     const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${matches(parts)} limit -1) as ${nameOf(ranked)}`
     return {
       from: sql`${list} cross join `,
-      behind: sql` cross join ${list}`,
+      fromAfter: sql` cross join ${list}`,
       test: sql`${nameOf(ranked, 'filigree_key')} = ${raw(fullKey(table, quote(alias)))}`,
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }

@@ -59,7 +59,7 @@ export class PlannedMutation implements BatchablePlan {
     const { kind, preparation, services } = this.#parts
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
-    return services.database().line.open(writingOf(callerOf(context)))
+    return services.database().pipelinedWrites.open(writingOf(callerOf(context)))
   }
 
   prepare(

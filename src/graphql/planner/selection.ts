@@ -184,8 +184,10 @@ function isWritable({ form, column, enumeration }: FieldModel): boolean {
   return form !== 'json' || !hidesSomething(column.field, new Set())
 }
 
-function hidesSomething({ nested }: ShapeField, seen: Set<unknown>): boolean {
-  if (nested === undefined || seen.has(nested())) return false
-  seen.add(nested())
-  return readShape(nested()).fields.some((field) => field.hidden || hidesSomething(field, seen))
+function hidesSomething({ nested }: ShapeField, visitedShapes: Set<unknown>): boolean {
+  if (nested === undefined || visitedShapes.has(nested())) return false
+  visitedShapes.add(nested())
+  return readShape(nested()).fields.some(
+    (field) => field.hidden || hidesSomething(field, visitedShapes),
+  )
 }

@@ -98,9 +98,9 @@ function describeBounds(rules: Readonly<FieldRules>): string[] {
 function describeRange(
   min: number | string | undefined,
   max: number | string | undefined,
-  what: string,
+  unit: string,
 ): string {
-  const counted = what === '' ? '' : ` ${what}`
+  const counted = unit === '' ? '' : ` ${unit}`
   if (min !== undefined && max !== undefined) return `from ${min} to ${max}${counted}`
   return min === undefined ? `at most ${max}${counted}` : `at least ${min}${counted}`
 }

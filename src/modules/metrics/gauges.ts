@@ -39,7 +39,7 @@ export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[]
     gauges(
       'database_connections_max',
       'Largest number of connections.',
-      of((counts) => counts.most),
+      of((counts) => counts.maxConnections),
     ),
     gauges(
       'database_connections_waiting',

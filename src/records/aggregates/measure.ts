@@ -45,16 +45,16 @@ export function timeMeasure(
   { dialect }: FilterContext,
 ): Measure {
   const isDate = column.storage === 'date'
-  const offset = writeOffset(zone, (moment) => `{c} < '${moment}'`)
-  const words = dialect.timeGroup({ unit, column: '{c}', isDate, offset })
+  const offset = writeOffset(zone, (timestamp) => `{c} < '${timestamp}'`)
+  const template = dialect.timeGroup({ unit, column: '{c}', isDate, offset })
   return {
     name: column.property,
     column,
     key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
-    template: words,
+    template,
     isText: false,
     // The text of an hour that autumn has twice does not tell which was first.
-    ...(unit === 'hour' && { order: dialect.timestampOfHour.join(words) }),
+    ...(unit === 'hour' && { order: dialect.timestampOfHour.join(template) }),
     decode: String,
     encode: (_, path) => {
       throw invalid(path, 'type', 'cannot be compared')
@@ -95,7 +95,7 @@ function fieldMeasure(
   const { dialect } = context
   const index = table.columns.indexOf(column)
   const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
-  const { decode, label: noun } = column.field.entry
+  const { decode, label } = column.field.entry
   return {
     name: operation === '' ? column.property : nameOf(operation, column),
     column,
@@ -106,7 +106,7 @@ function fieldMeasure(
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {
       const codec = context.codecOf(table).columns[index]
-      if (codec?.accepts(operand) !== true) throw invalid(path, 'type', `must be ${noun}`)
+      if (codec?.accepts(operand) !== true) throw invalid(path, 'type', `must be ${label}`)
       return codec.encode(operand)
     },
   }

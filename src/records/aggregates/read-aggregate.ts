@@ -386,9 +386,9 @@ class AggregateReader {
         const path = `orderBy.${name}`
         const available = [...groups, ...measures]
         const measure =
-          available.find((figure) => figure.name === name) ?? this.#measure(name, path)
+          available.find((candidate) => candidate.name === name) ?? this.#measure(name, path)
         if (!available.some(({ key }) => key === measure.key)) {
-          const names = available.map((figure) => figure.name).join(', ')
+          const names = available.map((candidate) => candidate.name).join(', ')
           this.#orderError ??= invalid(
             path,
             'unknown',

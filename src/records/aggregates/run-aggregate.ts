@@ -50,7 +50,7 @@ function readRows<T extends object>(
   const values: unknown[] = []
   const isClient = view !== undefined
   const reader = new FilterReader(context, isClient, values)
-  const read = (): [asked: Condition | undefined, aggregate: Aggregate] => [
+  const read = (): [filter: Condition | undefined, aggregate: Aggregate] => [
     where === undefined ? undefined : reader.read(table, where, 'where'),
     readAggregate(table, options, { context, isClient, values, isLarge }),
   ]
@@ -58,8 +58,8 @@ function readRows<T extends object>(
   const bound = view === undefined ? filter : view.bind(table, filter, reader)
   const condition = boundToShard(table, context, reader, bound)
   for (const column of aggregate.columns) view?.demandColumn(table, column)
-  const { groups, measures, having, order, limit, orderError: unanswered } = aggregate
-  if (unanswered !== undefined) throw unanswered
+  const { groups, measures, having, order, limit, orderError } = aggregate
+  if (orderError !== undefined) throw orderError
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
     query: 'aggregate',
     rows: { table, where: condition, limit },
@@ -68,13 +68,13 @@ function readRows<T extends object>(
   const rows: MaybePromise<readonly Row[]> = source
     .runner()
     .run(plan.statement, arrangeValues(plan, values), 'rows')
-  const figures = [...groups, ...measures]
-  return after(rows, (found) => found.map((row) => toObject(row, figures) as AggregateRow<T>))
+  const resultColumns = [...groups, ...measures]
+  return after(rows, (found) => found.map((row) => toObject(row, resultColumns) as AggregateRow<T>))
 }
 
-function toObject(row: Row, figures: readonly Measure[]): object {
+function toObject(row: Row, resultColumns: readonly Measure[]): object {
   return Object.fromEntries(
-    figures.map((measure, index) => {
+    resultColumns.map((measure, index) => {
       const value = row[index]
       return [measure.name, value === null || value === undefined ? null : measure.decode(value)]
     }),

@@ -13,18 +13,18 @@ import {
 /**
  * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
  *
- * @param mostRows what the query may cost: a row is 1
+ * @param maxRows what the query may cost: a row is 1
  * @returns `undefined` if there cannot be more related rows
  */
 export function relatedRowLimit(
   relations: RequestedRelations,
   rows: number | undefined,
   sizes: TableSizes,
-  mostRows: number,
+  maxRows: number,
 ): number | undefined {
   const page = rows ?? Infinity
-  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > mostRows
-    ? mostRows
+  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > maxRows
+    ? maxRows
     : undefined
 }
 

@@ -13,7 +13,7 @@ import type { Table } from '../model/table.js'
 import type { RelatedRows } from '../filters/rows-view.js'
 import type { Repository } from '../repository.js'
 import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
-import { admission, type Caller, retryAfterGuards } from '../rights/caller.js'
+import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
 import { keyOf } from '../filters/key-forms.js'
@@ -157,9 +157,9 @@ export class ClientRecords<T extends object> {
   }
 
   /** Runs the query, and again after each guard that returns a promise. */
-  #withGuards<R>(ask: () => Promise<R>): Promise<R> {
-    if (!policyOf(this.#table).mayAwaitGuards) return ask()
-    return Promise.resolve(retryAfterGuards(this.#caller, ask))
+  #withGuards<R>(query: () => Promise<R>): Promise<R> {
+    if (!policyOf(this.#table).mayAwaitGuards) return query()
+    return Promise.resolve(retryAfterGuards(this.#caller, query))
   }
 
   #concealOrNull(record: Instance | null): MaybePromise<T | null> {
@@ -176,7 +176,7 @@ export class ClientRecords<T extends object> {
     let concealed: MaybePromise<readonly string[]> = []
     for (const [{ property }, rule] of policyOf(table).columns) {
       concealed = after(concealed, (before) =>
-        after(admission(rule, this.#caller), (result) =>
+        after(checkAccess(rule, this.#caller), (result) =>
           result === 'admitted' ? before : [...before, property],
         ),
       )

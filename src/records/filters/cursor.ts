@@ -101,13 +101,13 @@ export function afterCursor(
  */
 function afterSteps([first, ...rest]: readonly CursorStep[]): Condition {
   if (first === undefined) return noRows
-  const { bound, same, after: behind } = first
-  if (rest.length === 0) return behind ?? noRows
+  const { bound, same, after: afterCondition } = first
+  if (rest.length === 0) return afterCondition ?? noRows
   const next = afterSteps(rest)
-  if (behind === undefined) return { kind: 'all', parts: [same, next] }
+  if (afterCondition === undefined) return { kind: 'all', parts: [same, next] }
   return bound === undefined
-    ? { kind: 'any', parts: [behind, { kind: 'all', parts: [same, next] }] }
-    : { kind: 'all', parts: [bound, { kind: 'any', parts: [behind, next] }] }
+    ? { kind: 'any', parts: [afterCondition, { kind: 'all', parts: [same, next] }] }
+    : { kind: 'all', parts: [bound, { kind: 'any', parts: [afterCondition, next] }] }
 }
 
 interface CursorStep {

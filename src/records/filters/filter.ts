@@ -191,12 +191,12 @@ export class FilterReader {
   }
 
   #readSearch(table: Table, search: TableSearch, value: unknown, path: string): Condition {
-    const words = parseSearch(value, path)
-    if (words.length === 0) return { kind: 'all', parts: [] }
+    const terms = parseSearch(value, path)
+    if (terms.length === 0) return { kind: 'all', parts: [] }
     if (this.#isClient && ++this.#patterns > maxPatterns)
       throw invalid(path, 'maxItems', `is one search too many: there may be ${maxPatterns}`)
     this.key += 'search;'
-    const slot = this.values.push(this.#context.dialect.search.operand(words)) - 1
+    const slot = this.values.push(this.#context.dialect.search.operand(terms)) - 1
     return { kind: 'search', table, search, slot }
   }
 

@@ -99,23 +99,23 @@ function readRelation(
 
 function readTerm(
   reading: Reading,
-  own: Column,
+  leafColumn: Column,
   value: unknown,
   relations: readonly Relation[],
 ): void {
   const { terms, names } = reading
-  const path = pathOf(relations, own.property)
-  if (!isOrdered(own))
-    throw invalid(path, 'type', `cannot be sorted by: it is of kind "${own.field.kind}"`)
+  const path = pathOf(relations, leafColumn.property)
+  if (!isOrdered(leafColumn))
+    throw invalid(path, 'type', `cannot be sorted by: it is of kind "${leafColumn.field.kind}"`)
   const direction = readDirection(value, path)
   const name = path.slice('orderBy.'.length)
   if (direction === undefined || names.includes(name)) return
   const isOwn = relations.length === 0
-  const column = isOwn ? own : derivedColumn(own, relations, name, terms.length)
+  const column = isOwn ? leafColumn : derivedColumn(leafColumn, relations, name, terms.length)
   names.push(name)
   terms.push({ column, ...direction })
   const { descending, nullsFirst } = direction
-  reading.key += `${isOwn ? own.name : name}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
+  reading.key += `${isOwn ? leafColumn.name : name}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
 }
 
 function pathOf(relations: readonly Relation[], name: string): string {

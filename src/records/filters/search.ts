@@ -11,7 +11,7 @@ import type { SearchCondition } from '../../sql/condition.js'
 import type { Order } from '../../sql/order.js'
 
 const maxLength = 1000
-const maxWords = 50
+const maxTerms = 50
 
 /**
  * @returns an empty list for a text without words: such a search matches every row
@@ -22,12 +22,12 @@ export function parseSearch(value: unknown, path: string): readonly string[] {
     throw invalid(path, 'type', 'must be a string')
   if (value.length > maxLength)
     throw invalid(path, 'maxLength', `must have at most ${maxLength} characters`)
-  const words = [...new Set(value.match(/[\p{L}\p{Nd}\p{M}]+/gu))].filter((word) =>
-    /[\p{L}\p{Nd}]/u.test(word),
+  const terms = [...new Set(value.match(/[\p{L}\p{Nd}\p{M}]+/gu))].filter((term) =>
+    /[\p{L}\p{Nd}]/u.test(term),
   )
-  if (words.length > maxWords)
-    throw invalid(path, 'maxItems', `must have at most ${maxWords} words`)
-  return words
+  if (terms.length > maxTerms)
+    throw invalid(path, 'maxItems', `must have at most ${maxTerms} words`)
+  return terms
 }
 
 /** The search of a table that filters know under a name. */
@@ -45,7 +45,7 @@ export function rankedOrder(
   const rank = isGiven || condition === undefined ? undefined : searchIn(condition)
   if (rank === undefined) return order
   const key = `${order.key}~${maxRanked === undefined ? '' : '!'}`
-  return { terms: order.terms, key, rank, maxRanked: maxRanked }
+  return { terms: order.terms, key, rank, maxRanked }
 }
 
 /** The most matches that a client's search ranks, where neither the record nor the database says a number. */
@@ -61,7 +61,7 @@ export function searchLimitOf(
 
 /** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */
 export function checkRanked(order: Order, last: number): void {
-  const { maxRanked: maxRanked = Infinity } = order
+  const { maxRanked = Infinity } = order
   // Lists ask for one more row, to know whether there is a next page.
   if (last <= maxRanked + 1) return
   const message = `A search ranks ${maxRanked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`

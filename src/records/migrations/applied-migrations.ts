@@ -45,8 +45,8 @@ export async function recordMigration(
   { name, hash }: Pick<MigrationFile, 'name' | 'hash'>,
   now: number,
 ): Promise<void> {
-  const places = [1, 2, 3].map(dialect.placeholder).join(', ')
-  const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
+  const placeholders = [1, 2, 3].map(dialect.placeholder).join(', ')
+  const sql = `insert into filigree_migration (name, hash, applied_at) values (${placeholders})`
   await runner.run(
     frameworkChange('insert', sql, { tables }),
     [name, hash, new Date(now).toISOString()],
@@ -63,7 +63,7 @@ export async function forgetMigration(
   await runner.run(frameworkChange('delete', sql, { tables }), [name], 'all')
 }
 
-export function migrationFault(
+export function migrationError(
   code: Problem['code'],
   message: string,
   remedy: string,

@@ -3,7 +3,7 @@
  * of the records.
  */
 import {
-  migrationFault,
+  migrationError,
   prepareMigrations,
   readApplied,
   recordMigration,
@@ -12,7 +12,7 @@ import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { newestMoment, readMigrations, writeMigrationFile } from './migration-files.js'
+import { newestTimestamp, readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
@@ -38,7 +38,7 @@ export interface MadeMigration {
 /** The migration of one engine. */
 interface MigrationStep {
   readonly dialect: Dialect
-  readonly wanted: readonly TableSchema[]
+  readonly schemas: readonly TableSchema[]
   readonly differences: readonly Difference[]
   /** The schema after the earlier migrations, where a file has it. */
   readonly base: Catalogue | undefined
@@ -84,7 +84,7 @@ export async function makeMigration(
     if (!isNeeded(making.actual) || (await isPending(making))) return undefined
     steps = mend(making, steps)
   }
-  const made = await nextName(folder, name, making.now)
+  const migrationName = await nextName(folder, name, making.now)
   const files: string[] = []
   const applied: string[] = []
   const warnings: string[] = []
@@ -97,14 +97,14 @@ export async function makeMigration(
       applied.push(...(await takeAsApplied(making)))
     }
     const written = writeMigration(differences, forgotten, dialect)
-    files.push(await writeMigrationFile(folder, made, dialect.name, written.text))
+    files.push(await writeMigrationFile(folder, migrationName, dialect.name, written.text))
     warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
   }
-  files.unshift(...(await fillFirst(folder, made, steps)))
-  for (const { dialect, wanted, base } of steps) {
+  files.unshift(...(await fillFirst(folder, migrationName, steps)))
+  for (const { dialect, schemas: wanted, base } of steps) {
     if (dialect.replay !== undefined) continue
     const after =
-      base === undefined ? toCatalogue(wanted) : schemaAfter(base, wanted, made, dialect)
+      base === undefined ? toCatalogue(wanted) : schemaAfter(base, wanted, migrationName, dialect)
     await writeSnapshot(folder, dialect.name, after)
   }
   if (!isNeeded(making.actual) && !(await isOpen(making, steps)))
@@ -121,10 +121,12 @@ export async function makeEmptyMigration(
   name: string,
   { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
 ): Promise<readonly string[]> {
-  const made = await nextName(folder, name, now())
+  const migrationName = await nextName(folder, name, now())
   const text = '-- Statements of your own, each with its semicolon.\n\n-- down\n'
   return Promise.all(
-    chooseDialects(engines).map((dialect) => writeMigrationFile(folder, made, dialect.name, text)),
+    chooseDialects(engines).map((dialect) =>
+      writeMigrationFile(folder, migrationName, dialect.name, text),
+    ),
   )
 }
 
@@ -136,7 +138,7 @@ export async function makeEmptyMigration(
  */
 async function fillFirst(
   folder: string,
-  made: string,
+  migrationName: string,
   steps: readonly MigrationStep[],
 ): Promise<string[]> {
   const paths: string[] = []
@@ -144,7 +146,7 @@ async function fillFirst(
     if (!isFirst) continue
     const { missing } = await readMigrations(folder, dialect.name)
     for (const name of missing) {
-      const text = `-- Nothing to do: ${made} makes everything for this engine.
+      const text = `-- Nothing to do: ${migrationName} makes everything for this engine.
 
 -- down
 -- Nothing to do.
@@ -157,37 +159,39 @@ async function fillFirst(
 
 /** Of this moment, or behind the newest file: files run in the order of their names. */
 async function nextName(folder: string, name: string, now: number): Promise<string> {
-  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
-  const newest = await newestMoment(folder)
-  const moment = newest === undefined ? now : Math.max(now, newest + 1000)
-  return `${toStamp(moment)}_${words.join('-')}`
+  const nameParts = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
+  const newest = await newestTimestamp(folder)
+  const timestamp = newest === undefined ? now : Math.max(now, newest + 1000)
+  return `${toStamp(timestamp)}_${nameParts.join('-')}`
 }
 
 async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep> {
   const { database, folder, now, actual } = making
-  const wanted = toSchema(database.tables, dialect, now)
+  const schemas = toSchema(database.tables, dialect, now)
   const { files } = await readMigrations(folder, dialect.name)
   const isFirst = files.length === 0
   const isConnected = dialect.name === database.engineName
-  const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= wanted.length
+  const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= schemas.length
   if (isConnected && isFirst && isNeeded(actual) && !isEmpty) {
     refuseImpossible(actual)
     return {
-      ...{ dialect, wanted, differences: actual, base: undefined },
+      ...{ dialect, schemas, differences: actual, base: undefined },
       ...{ forgotten: [], isAdopted: true, isFirst },
     }
   }
-  const known = await readBase(folder, dialect)
+  const snapshot = await readBase(folder, dialect)
   const base =
-    known ??
+    snapshot ??
     (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
   if (base === undefined) throw withoutSnapshot(dialect)
-  const isExact = known !== undefined && dialect.replay === undefined
-  const differences = findDifferences(wanted, base, dialect, { isExact })
+  const isExact = snapshot !== undefined && dialect.replay === undefined
+  const differences = findDifferences(schemas, base, dialect, { isExact })
   refuseImpossible(differences)
-  const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
-  const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
-  return { dialect, wanted, differences, base: known, forgotten, isAdopted: false, isFirst }
+  const names = new Set(schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames]))
+  const forgotten = [...base.keys()].filter(
+    (table) => !names.has(table) && !frameworkTables.test(table),
+  )
+  return { dialect, schemas, differences, base: snapshot, forgotten, isAdopted: false, isFirst }
 }
 
 /** Records can work with a type that a migration changes: then it has not run, though nothing blocks. */
@@ -195,7 +199,7 @@ async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Pr
   const { engine } = database.context
   const step = steps.find(({ dialect }) => dialect.name === database.engineName)
   if (step === undefined) return false
-  const { wanted, dialect, differences } = step
+  const { schemas: wanted, dialect, differences } = step
   const actual = await engine.catalogue(engine)
   const open = findDifferences(wanted, actual, dialect, { isExact: true }).map((one) => one.message)
   return differences.some(({ kind, message }) => kind === 'other type' && open.includes(message))
@@ -204,11 +208,11 @@ async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Pr
 /** A migration with it would fail in the words of the database. */
 function refuseImpossible(differences: readonly Difference[]): void {
   for (const { message, first } of differences)
-    if (first !== undefined) throw migrationFault('MIGRATION_FAILED', message, first)
+    if (first !== undefined) throw migrationError('MIGRATION_FAILED', message, first)
 }
 
 /** The framework's own tables. */
-const own = /^filigree_/
+const frameworkTables = /^filigree_/
 
 async function isPending({ database, folder }: Making): Promise<boolean> {
   const { files, missing } = await readMigrations(folder, database.engineName)
@@ -220,10 +224,10 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 /** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
 function mend({ database, actual }: Making, steps: readonly MigrationStep[]): MigrationStep[] {
   if (database.context.dialect.replay !== undefined) {
-    const told = actual.map(({ message }) => message).join(' ')
-    throw migrationFault(
+    const messages = actual.map(({ message }) => message).join(' ')
+    throw migrationError(
       'MIGRATION_FAILED',
-      `All migrations have run and fit the records, but the database was changed by hand: ${told}`,
+      `All migrations have run and fit the records, but the database was changed by hand: ${messages}`,
       'Undo these changes by hand.',
     )
   }

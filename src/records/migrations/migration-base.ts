@@ -5,7 +5,7 @@
 
 import { silentLog } from '../../core/log.js'
 import { openEngine, dialects } from '../../engines/engine-for-url.js'
-import { migrationFault } from './applied-migrations.js'
+import { migrationError } from './applied-migrations.js'
 import type { Catalogue } from '../../engines/contract/table-schema.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Replay, Dialect } from '../../engines/contract/dialect.js'
@@ -40,7 +40,7 @@ async function replayMigrations(
 
 function unplayable(name: string, cause: EngineError): Error {
   const message = `Migration ${name} does not run on an empty database after those before it: ${cause.message}.`
-  const error = migrationFault(
+  const error = migrationError(
     'MIGRATION_FAILED',
     message,
     'Correct it: the schema after the migrations is found by running them.',
@@ -59,7 +59,7 @@ export async function readBase(folder: string, dialect: Dialect): Promise<Catalo
 }
 
 export function withoutSnapshot({ name, title }: Dialect): Error {
-  return migrationFault(
+  return migrationError(
     'MIGRATION_FAILED',
     `There are migrations for ${title}, but schema.${name}.json, which holds the schema after them, is missing.`,
     `Restore it from version control, or make this migration while connected to a ${title} on which they have run.`,
@@ -99,13 +99,13 @@ export async function findUncovered(
  */
 export function chooseDialects(names: readonly string[] | undefined): readonly Dialect[] {
   if (names === undefined) return dialects
-  const known = dialects.map(({ name }) => name)
+  const knownNames = dialects.map(({ name }) => name)
   const problems = names
-    .filter((name) => !known.includes(name))
+    .filter((name) => !knownNames.includes(name))
     .map((name) => ({
       code: 'MIGRATION_FAILED',
       message: `package.json: filigree.engines names "${name}", which is not an engine.`,
-      remedy: `${didYouMean(name, known)} There are ${known.join(', ')}.`.trim(),
+      remedy: `${didYouMean(name, knownNames)} There are ${knownNames.join(', ')}.`.trim(),
     }))
   if (problems.length > 0) throw new DeclarationError(problems)
   return dialects.filter(({ name }) => names.includes(name))

@@ -46,25 +46,25 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
       .filter((name) => name.endsWith(ending))
       .map((name) => name.slice(0, -ending.length))
   }
-  const own = namesOf(engine)
+  const engineFiles = namesOf(engine)
   const all = [...new Set(engineNames.flatMap(namesOf))].sort()
   return {
-    files: await Promise.all(own.map((name) => readMigration(folder, name, engine))),
-    missing: all.filter((name) => !own.includes(name)),
+    files: await Promise.all(engineFiles.map((name) => readMigration(folder, name, engine))),
+    missing: all.filter((name) => !engineFiles.includes(name)),
     engines: new Set(engineNames.filter((one) => namesOf(one).length > 0)),
   }
 }
 
 /** @returns when the newest file is from, by its name; undefined if none says so */
-export async function newestMoment(folder: string): Promise<number | undefined> {
+export async function newestTimestamp(folder: string): Promise<number | undefined> {
   const names = await readdir(folder).catch(() => [] as string[])
-  const moments = names.flatMap((name) => {
+  const timestamps = names.flatMap((name) => {
     const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_.+\.sql$/.exec(name)?.slice(1) ?? []
     const [year, month, day, hour, minute, second] = parts
-    const moment = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-    return Number.isNaN(moment) ? [] : [moment]
+    const timestamp = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+    return Number.isNaN(timestamp) ? [] : [timestamp]
   })
-  return moments.length === 0 ? undefined : Math.max(...moments)
+  return timestamps.length === 0 ? undefined : Math.max(...timestamps)
 }
 
 /** @returns the file's path */
@@ -107,15 +107,15 @@ const withoutTransaction = 'no transaction'
 
 /** Reads the first line, `-- filigree: no transaction`. */
 function isWithoutTransaction(text: string, file: string): boolean {
-  const note = /^-- *filigree:(.*)/.exec(text)?.[1]?.trim()
-  if (note === undefined) return false
-  if (note === withoutTransaction) return true
-  const meant = didYouMean(note, [withoutTransaction])
+  const directive = /^-- *filigree:(.*)/.exec(text)?.[1]?.trim()
+  if (directive === undefined) return false
+  if (directive === withoutTransaction) return true
+  const suggestion = didYouMean(directive, [withoutTransaction])
   throw new DeclarationError([
     {
       code: 'MIGRATION_FAILED',
-      message: `${file}: "${note}" in the first line is not understood.`,
-      remedy: `${meant} Write "-- filigree: ${withoutTransaction}" or no such line.`.trim(),
+      message: `${file}: "${directive}" in the first line is not understood.`,
+      remedy: `${suggestion} Write "-- filigree: ${withoutTransaction}" or no such line.`.trim(),
     },
   ])
 }

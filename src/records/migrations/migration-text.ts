@@ -16,7 +16,7 @@ interface OnlineSteps {
   /** Statements that hold a lock only briefly, or on a table that is not in use yet. */
   readonly now: readonly string[]
   /** Statements that take long but block no other work. Each is committed by itself. */
-  readonly later: readonly string[]
+  readonly deferred: readonly string[]
   /** The statements that undo all of it. */
   readonly undo: readonly string[] | undefined
   /** A comment for the reader of the file. */
@@ -29,22 +29,22 @@ const renamed =
 /** The number of rows that one statement fills. */
 const piece = 10_000
 
-/** @param made tables that the same migration creates: they are empty */
+/** @param newTables tables that the same migration creates: they are empty */
 function toOnlineSteps(
   difference: Difference,
   dialect: Dialect,
-  made: ReadonlySet<string>,
+  newTables: ReadonlySet<string>,
 ): OnlineSteps {
-  const { kind, table, sql, later = [], undo, rebuilds, needsNewKey } = difference
+  const { kind, table, sql, deferred = [], undo, rebuilds, needsNewKey } = difference
   if (rebuilds === true)
-    return { now: sql, later: [], undo, warning: 'writes wait while the rows are copied.' }
+    return { now: sql, deferred: [], undo, warning: 'writes wait while the rows are copied.' }
   if (needsNewKey === true) {
-    const { now, later: checks } = referenceSteps(difference)
-    return { now: [], later: [...now, ...checks], undo }
+    const { now, deferred: checks } = referenceSteps(difference)
+    return { now: [], deferred: [...now, ...checks], undo }
   }
-  const plain = { now: [...sql, ...later], later: [], undo }
+  const plain = { now: [...sql, ...deferred], deferred: [], undo }
   const isRename = kind === 'renamed table' || kind === 'renamed column'
-  if ((dialect.changes.kind === 'anew' && !isRename) || made.has(table)) return plain
+  if ((dialect.changes.kind === 'anew' && !isRename) || newTables.has(table)) return plain
   switch (kind) {
     case 'missing index':
       return indexSteps(difference)
@@ -52,12 +52,12 @@ function toOnlineSteps(
     case 'other foreign key':
       return referenceSteps(difference)
     case 'other key':
-      return { now: [], later: sql, undo }
+      return { now: [], deferred: sql, undo }
     case 'renamed table':
     case 'renamed column':
       return { ...plain, warning: renamed }
     case 'missing check':
-      return { now: [...dropFirst(table, sql), ...sql], later, undo }
+      return { now: [...dropFirst(table, sql), ...sql], deferred, undo }
     case 'missing column':
       return columnSteps(difference, dialect)
     case 'stricter column':
@@ -78,7 +78,7 @@ function toOnlineSteps(
 function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
   const create = /^create (unique )?index ("(?:[^"]|"")+")/
   const now = sql.filter((one) => !create.test(one) && !one.startsWith('drop index'))
-  const later = sql
+  const deferred = sql
     .filter((one) => create.test(one))
     .flatMap((one) => [
       `drop index concurrently if exists ${create.exec(one)?.[2] ?? ''}`,
@@ -86,7 +86,7 @@ function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
     ])
   return {
     now,
-    later,
+    deferred,
     undo: undo.map((one) => one.replace(/^drop index/, 'drop index concurrently if exists')),
   }
 }
@@ -106,7 +106,7 @@ function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
       ...dropFirst(table, sql),
       ...sql.map((one) => (constraintOf(one) === undefined ? one : `${one} not valid`)),
     ],
-    later: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
+    deferred: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
     undo,
   }
 }
@@ -115,7 +115,7 @@ function columnSteps(
   { table, column, undo, sql, primaryKey = [] }: Difference,
   dialect: Dialect,
 ): OnlineSteps {
-  if (column === undefined) return { now: sql, later: [], undo }
+  if (column === undefined) return { now: sql, deferred: [], undo }
   const { check, nullable, fill, preset } = column
   const isFilled = nullable || fill !== undefined || preset !== undefined
   const bare = { ...column, check: undefined, nullable: nullable || !isFilled }
@@ -124,16 +124,16 @@ function columnSteps(
   const now = [
     writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
   ]
-  const later: string[] = []
+  const deferred: string[] = []
   if (check !== undefined) {
     const add = `${writeAddCheck(table, check)} not valid`
     now.push(...dropFirst(table, [add]), add)
-    later.push(`${alter} validate constraint ${quote(check.name)}`)
+    deferred.push(`${alter} validate constraint ${quote(check.name)}`)
   }
-  if (!isFilled) later.push(...notNullSteps(table, column, primaryKey))
+  if (!isFilled) deferred.push(...notNullSteps(table, column, primaryKey))
   return {
     now,
-    later,
+    deferred,
     undo,
     ...(!isFilled && {
       warning: `fill in ${table}.${column.name} for existing rows, where the comment says so.`,
@@ -142,9 +142,9 @@ function columnSteps(
 }
 
 function stricterSteps({ table, column, sql, undo, primaryKey = [] }: Difference): OnlineSteps {
-  if (column === undefined) return { now: sql, later: [], undo }
+  if (column === undefined) return { now: sql, deferred: [], undo }
   const loosen = `alter table ${quote(table)} alter column ${quote(column.name)} drop not null`
-  return { now: [], later: notNullSteps(table, column, primaryKey), undo: [loosen] }
+  return { now: [], deferred: notNullSteps(table, column, primaryKey), undo: [loosen] }
 }
 
 /** `set not null` does not scan the table if a check already guarantees it. */
@@ -160,7 +160,7 @@ function notNullSteps(
     `${alter} drop constraint if exists ${rule}`,
     `${alter} add constraint ${rule} check (${column} is not null) not valid`,
     ...(fill === undefined ? [] : [backfill(fill)]),
-    `${fill === undefined ? toQuestion(backfill('/* a value */')) : ''}${alter} validate constraint ${rule}`,
+    `${fill === undefined ? toComment(backfill('/* a value */')) : ''}${alter} validate constraint ${rule}`,
     `${alter} alter column ${column} set not null`,
     `${alter} drop constraint ${rule}`,
   ]
@@ -200,7 +200,7 @@ function writeBackfill(
 }
 
 /** The same as a comment for the developer to fill in, if the record has no default. */
-function toQuestion(backfill: string): string {
+function toComment(backfill: string): string {
   const lines = backfill.split('\n')
   return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
 }
@@ -243,26 +243,26 @@ export function writeMigration(
   forgotten: readonly string[],
   dialect: Dialect,
 ): MigrationText {
-  const made = new Set(
+  const newTables = new Set(
     differences.filter(({ kind }) => kind === 'missing table').map(({ table }) => table),
   )
-  const wanted = [...onceRebuilt(differences), ...forgotten.map(toForgotten)]
-  if (!isNeeded(wanted)) wanted.unshift(nothing)
-  const all = wanted.map((difference) => ({
+  const changes = [...onceRebuilt(differences), ...forgotten.map(toForgotten)]
+  if (!isNeeded(changes)) changes.unshift(nothing)
+  const all = changes.map((difference) => ({
     difference,
-    steps: toOnlineSteps(difference, dialect, made),
+    steps: toOnlineSteps(difference, dialect, newTables),
   }))
   const up = all.map(writeUp)
-  const later = all.filter(({ steps }) => steps.later.length > 0).map(writeLater)
+  const deferred = all.filter(({ steps }) => steps.deferred.length > 0).map(writeDeferred)
   const down = [...all]
     .reverse()
     .filter(({ difference }) => isDone(difference))
-    .map((change) => writeDown(change, later.length > 0))
+    .map((change) => writeDown(change, deferred.length > 0))
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
   // Statements that take long are committed one by one, so that they do not block other work.
-  const head = later.length === 0 ? '' : '-- filigree: no transaction\n\n'
+  const head = deferred.length === 0 ? '' : '-- filigree: no transaction\n\n'
   return {
-    text: `${head}${[...up, ...later].join('\n')}\n-- down\n${down.join('\n')}`,
+    text: `${head}${[...up, ...deferred].join('\n')}\n-- down\n${down.join('\n')}`,
     warnings: all.flatMap(({ difference, steps }) =>
       steps.warning === undefined ? [] : [`${difference.message} ${upperFirst(steps.warning)}`],
     ),
@@ -316,10 +316,10 @@ function writeUp({ difference, steps }: Change): string {
   return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }
 
-function writeLater({ difference: { message }, steps }: Change): string {
+function writeDeferred({ difference: { message }, steps }: Change): string {
   return [
     `-- Without blocking anybody: ${message}`,
-    ...steps.later.map((one) => `${one};`),
+    ...steps.deferred.map((one) => `${one};`),
     '',
   ].join('\n')
 }

@@ -11,7 +11,7 @@ import { readMigrations, toFileName, type MigrationFile } from './migration-file
 import { isNeeded, readIrreversible } from './migration-text.js'
 import {
   forgetMigration,
-  migrationFault,
+  migrationError,
   prepareMigrations,
   readApplied,
   recordMigration,
@@ -47,9 +47,9 @@ export async function checkMigrations(
     const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
       isExact: dialect.replay === undefined,
     })
-    const told = differences.filter((one) => isNeeded([one])).map(({ message }) => message)
+    const messages = differences.filter((one) => isNeeded([one])).map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
-    found.push(...[...told, ...lacking].map((message) => `${dialect.title}: ${message}`))
+    found.push(...[...messages, ...lacking].map((message) => `${dialect.title}: ${message}`))
   }
   return found
 }
@@ -58,17 +58,17 @@ export async function checkMigrations(
 export function splitStatements(script: string): string[] {
   const statements: string[] = []
   let start = 0
-  let says = false
+  let hasStatement = false
   const finish = (end: number): void => {
-    if (says) statements.push(script.slice(start, end).trim())
+    if (hasStatement) statements.push(script.slice(start, end).trim())
     start = end + 1
-    says = false
+    hasStatement = false
   }
-  for (let place = 0; place < script.length;) {
-    const end = skip(script, place)
-    if (script[place] === ';') finish(place)
-    else says ||= !/^(?:\s|--|\/\*)/.test(script.slice(place, place + 2))
-    place = end
+  for (let position = 0; position < script.length;) {
+    const end = skip(script, position)
+    if (script[position] === ';') finish(position)
+    else hasStatement ||= !/^(?:\s|--|\/\*)/.test(script.slice(position, position + 2))
+    position = end
   }
   finish(script.length)
   return statements
@@ -87,20 +87,20 @@ const tokens = [
 ]
 
 /** @returns the place behind the token that starts here */
-function skip(script: string, place: number): number {
-  if (script.startsWith('/*', place)) return skipComment(script, place)
+function skip(script: string, position: number): number {
+  if (script.startsWith('/*', position)) return skipComment(script, position)
   for (const token of tokens) {
-    token.lastIndex = place
+    token.lastIndex = position
     if (token.test(script)) return token.lastIndex
   }
-  return place + 1
+  return position + 1
 }
 
 /** Comments of this kind may be nested. */
-function skipComment(script: string, place: number): number {
+function skipComment(script: string, position: number): number {
   let depth = 0
   const marks = /\/\*|\*\//g
-  marks.lastIndex = place
+  marks.lastIndex = position
   for (let mark = marks.exec(script); mark !== null; mark = marks.exec(script)) {
     depth += mark[0] === '/*' ? 1 : -1
     if (depth === 0) return marks.lastIndex
@@ -160,9 +160,9 @@ export async function migrateUp(
     const isNew = await database.context.engine.changeSchema(
       async (transaction) => {
         // Read under the lock: another process may have been faster.
-        const known = (await readApplied(transaction)).get(file.name)
-        if (known !== undefined) {
-          if (known.hash !== file.hash) throw changed(file)
+        const applied = (await readApplied(transaction)).get(file.name)
+        if (applied !== undefined) {
+          if (applied.hash !== file.hash) throw changed(file)
           return false
         }
         onStart?.(file.name)
@@ -261,7 +261,7 @@ async function run(
 ): Promise<void> {
   if (!inTransaction && !database.context.engine.changesPiecemeal) {
     const message = `Migration ${name} asks to run without a transaction, but on ${database.context.dialect.title} migrations always run in one.`
-    throw migrationFault('MIGRATION_FAILED', message, 'Remove its first line.')
+    throw migrationError('MIGRATION_FAILED', message, 'Remove its first line.')
   }
   const parts = inTransaction ? [sql] : splitStatements(sql)
   for (const [index, part] of parts.entries()) {
@@ -290,13 +290,13 @@ function failed(name: string, cause: EngineError, where: string): Error {
     )
   }
   const message = `Migration ${name}${where}: ${cause.message}.`
-  const failure = migrationFault('MIGRATION_FAILED', message, remedies.join(' '))
+  const failure = migrationError('MIGRATION_FAILED', message, remedies.join(' '))
   failure.cause = cause
   return failure
 }
 
 function changed({ name }: MigrationFile): Error {
-  return migrationFault(
+  return migrationError(
     'MIGRATION_CHANGED',
     `Migration ${name} was changed after it ran.`,
     'Restore the file, and write new changes into a new migration.',
@@ -304,7 +304,7 @@ function changed({ name }: MigrationFile): Error {
 }
 
 function irreversible(name: string): Error {
-  return migrationFault(
+  return migrationError(
     'MIGRATION_FAILED',
     `Migration ${name} does not say how to undo it.`,
     'Write the statements below a line "-- down".',
@@ -314,7 +314,7 @@ function irreversible(name: string): Error {
 /** @param isFirst whether the engine has no file at all */
 function missingFor({ engineName }: Database, name: string, isFirst: boolean): Error {
   const file = toFileName(name, engineName)
-  return migrationFault(
+  return migrationError(
     'MIGRATION_MISSING',
     `Migration ${name} has no file for this engine: ${file}.`,
     isFirst

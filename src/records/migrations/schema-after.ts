@@ -19,14 +19,14 @@ import { toCatalogue } from './schema-snapshot.js'
  */
 export function schemaAfter(
   base: Catalogue,
-  wanted: readonly TableSchema[],
+  schemas: readonly TableSchema[],
   migration: string,
   dialect: Dialect,
 ): Catalogue {
-  const after = new Map(toCatalogue(wanted))
-  for (const [name, table] of findRenames(wanted, base, dialect).actual) {
+  const after = new Map(toCatalogue(schemas))
+  for (const [name, table] of findRenames(schemas, base, dialect).actual) {
     const declared = after.get(name)
-    const schema = wanted.find((one) => one.name === name)
+    const schema = schemas.find((one) => one.name === name)
     if (declared === undefined || schema === undefined)
       after.set(name, { ...table, leftBy: table.leftBy ?? migration })
     else after.set(name, withLeftParts(declared, schema, table, migration))
@@ -40,13 +40,13 @@ function withLeftParts(
   before: ActualTable,
   migration: string,
 ): ActualTable {
-  const left = [...before.columns.values()].filter(({ name }) => !declared.columns.has(name))
-  const names = left.map(({ name }) => name)
+  const leftover = [...before.columns.values()].filter(({ name }) => !declared.columns.has(name))
+  const names = leftover.map(({ name }) => name)
   return {
     ...declared,
     columns: new Map([
       ...declared.columns,
-      ...left.map((column): [string, ActualColumn] => [
+      ...leftover.map((column): [string, ActualColumn] => [
         column.name,
         // A row of the record leaves it out.
         column.optional

@@ -56,8 +56,8 @@ type OperandOf<Entry, V> = Entry extends { operand: 'flag' }
     ? string
     : Entry extends { operand: 'list' }
       ? readonly (V | null)[]
-      : Entry extends { operand: 'values'; means: infer Means }
-        ? { readonly [Place in keyof Means]: V }
+      : Entry extends { operand: 'values'; means: infer Meanings }
+        ? { readonly [Index in keyof Meanings]: V }
         : Entry extends { takesNull: true }
           ? V | null
           : V
@@ -77,10 +77,10 @@ export type Direction = 'asc' | 'desc'
  */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
-export type OrderTerms<T> = { [K in keyof T]?: OrderTerm | OrderBehind<NonNullable<T[K]>> }
+export type OrderTerms<T> = { [K in keyof T]?: OrderTerm | RelatedOrder<NonNullable<T[K]>> }
 
 /** The order by fields of a related row. */
-type OrderBehind<V> = V extends Scalar | readonly unknown[] ? never : OrderTerms<V>
+type RelatedOrder<V> = V extends Scalar | readonly unknown[] ? never : OrderTerms<V>
 
 export type OrderTerm =
   Direction | Skip | { direction?: Direction | Skip; nulls?: 'first' | 'last' | Skip }
@@ -93,7 +93,7 @@ export type OrderTerm =
  * @typeParam G the type of the argument
  * @typeParam S the expected type: `Where<Item>`
  */
-export type Selected<G, S> = [S] extends [G] ? unknown : Said<G, S>
+export type Selected<G, S> = [S] extends [G] ? unknown : CheckedFilter<G, S>
 
 /** The same check for options that contain filters. */
 export type SelectOptions<O, S> = [S] extends [O]
@@ -110,7 +110,7 @@ export type SelectOptions<O, S> = [S] extends [O]
         : never
     }
 
-type Said<G, S> = undefined extends G
+type CheckedFilter<G, S> = undefined extends G
   ? Exclude<G, undefined>
   : G extends Scalar
     ? G

@@ -69,11 +69,11 @@ function checkRecordOptions(
   if (isMap(perOperation)) checkWriteRules(`${where}, writes`, perOperation, problems)
   const validOptions = Object.entries<unknown>(options).filter(([name, value]) => {
     if (!Object.hasOwn(tests, name)) return false
-    const [wanted, accepts] = tests[name as keyof RecordOptions]
+    const [expected, accepts] = tests[name as keyof RecordOptions]
     if (value === undefined || accepts(value)) return true
     problems.push({
       code: 'INVALID_OPTION',
-      message: `${where}: ${name} is not ${wanted}.`,
+      message: `${where}: ${name} is not ${expected}.`,
       remedy: 'Correct it, or leave it out.',
     })
     return false
@@ -107,8 +107,8 @@ export interface TableColumns {
 
 /** @returns `undefined` if no table can be created; `problems` has the reasons */
 export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
-  const given = readRecord(type)
-  if (given === undefined) {
+  const declaredOptions = readRecord(type)
+  if (declaredOptions === undefined) {
     problems.push(
       problem(
         'NOT_A_RECORD',
@@ -118,7 +118,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
     )
     return undefined
   }
-  const options = checkRecordOptions(type, given, problems)
+  const options = checkRecordOptions(type, declaredOptions, problems)
   const shape = readCheckedShape(type, problems)
   const name = options.table ?? toSnakeCase(type.name)
   checkName(`${type.name}: table`, name, problems)
@@ -150,13 +150,13 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
     const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
     problems.push(problem('RECORD_FIELD_NAME', message, remedy))
   }
-  return createColumn(field, name, holdsUuid(type, field.name))
+  return createColumn(field, name, isUuidForeignKey(type, field.name))
 }
 
-function createColumn(field: ShapeField, name: string, holdsUuidKey: boolean): Column {
+function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Column {
   const isKey = field.kind === 'id'
   const isJson = field.list || field.nested !== undefined
-  const isUuid = !isJson && (holdsUuidKey || field.entry.test === isUuidText)
+  const isUuid = !isJson && (isUuidKey || field.entry.test === isUuidText)
   return Object.freeze({
     property: field.name,
     name,
@@ -177,7 +177,7 @@ function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparis
 }
 
 /** True for the field that a relation to a record with a UUID key uses. */
-function holdsUuid(type: Class, property: string): boolean {
+function isUuidForeignKey(type: Class, property: string): boolean {
   for (const [name, metadata] of relationMetadataOf(type)) {
     if (metadata.kind !== 'belongsTo' || (metadata.options.by ?? `${name}Id`) !== property) continue
     const target = resolveClass(metadata.target)

@@ -28,22 +28,26 @@ export function readConstraints(
   problems: Problem[],
 ): ReadonlyMap<string, Constraint> {
   const constraints = new Map<string, Constraint>()
-  for (const [name, given] of Object.entries(options.constraints ?? {})) {
+  for (const [name, constraint] of Object.entries(options.constraints ?? {})) {
     const where = `@Record of ${type.name}: constraints.${name}`
     const wrong = (message: string, remedy: string): void => {
       problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy })
     }
-    if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
+    if (
+      typeof constraint !== 'object' ||
+      (constraint as unknown) === null ||
+      Array.isArray(constraint)
+    ) {
       wrong(' is not an object.', "Write { status: 409, message: 'The room is taken.' }.")
       continue
     }
-    for (const option of Object.keys(given))
+    for (const option of Object.keys(constraint))
       if (!optionNames.includes(option))
         wrong(
           `: unknown option "${option}".`,
           `${didYouMean(option, optionNames)} Options: ${optionNames.join(', ')}.`.trim(),
         )
-    const { status, message, path } = given
+    const { status, message, path } = constraint
     if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status < 500))
       wrong(': status is not the status of a client error.', 'Write a number from 400 to 499.')
     if (message !== undefined && (typeof message !== 'string' || message === ''))

@@ -96,7 +96,7 @@ export function readIndexes(source: IndexSource, problems: Problem[]): readonly 
     readDeclaredIndex(source, index, problems),
   )
   for (const index of declared) {
-    if (index !== undefined && !indexes.some((known) => isSameIndex(known, index)))
+    if (index !== undefined && !indexes.some((existing) => isSameIndex(existing, index)))
       indexes.push(index)
   }
   const foreignKeys = foreignKeyNames(source.type)

@@ -31,20 +31,22 @@ export function readShard(
     )
     const remedy =
       `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
-    problems.push(fault(`${where} names "${shardBy}", which is not a field.`, remedy))
+    problems.push(problemOf(`${where} names "${shardBy}", which is not a field.`, remedy))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column
   const isPlain = (storage === 'text' || storage === 'integer') && !isBoolean
   if (isKey || !isPlain) {
     const message = `${where} names "${shardBy}", which is ${isKey ? 'the primary key' : 'not a text or integer'}.`
-    problems.push(fault(message, "Name a field of kind 'string' or 'integer': the tenant's key."))
+    problems.push(
+      problemOf(message, "Name a field of kind 'string' or 'integer': the tenant's key."),
+    )
     return undefined
   }
   if (nullable || field.rules.default !== undefined) {
     const message = `${where} names "${shardBy}", which is not required.`
     const remedy = `Make it required: remove nullable, optional and default from ${shardBy}.`
-    problems.push(fault(message, remedy))
+    problems.push(problemOf(message, remedy))
     return undefined
   }
   return column
@@ -69,12 +71,13 @@ export function checkShards(relation: Relation, problems: Problem[]): void {
   const where = `${table.type.name}.${name}`
   if (kind === 'manyToMany') {
     const remedy = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
-    problems.push(fault(`${where}: a join table cannot be sharded.`, remedy))
+    problems.push(problemOf(`${where}: a join table cannot be sharded.`, remedy))
     return
   }
   if (shards === undefined) {
     const problem = findStray(relation)
-    if (problem !== undefined) problems.push(fault(`${where}: ${problem.message}`, problem.remedy))
+    if (problem !== undefined)
+      problems.push(problemOf(`${where}: ${problem.message}`, problem.remedy))
     return
   }
   const mixed = [shards.local, shards.foreign].filter(({ isUuid }) => !isUuid)
@@ -82,15 +85,15 @@ export function checkShards(relation: Relation, problems: Problem[]): void {
     const holder = mixed[0] === shards.local ? table : target
     const message = `${where}: ${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
     const remedy = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
-    problems.push(fault(message, remedy))
+    problems.push(problemOf(message, remedy))
   }
   if (onDelete === 'setNull') {
     const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
-    problems.push(fault(message, "Write onDelete: 'cascade', or leave it out."))
+    problems.push(problemOf(message, "Write onDelete: 'cascade', or leave it out."))
   }
   if (local === shards.local || foreign === shards.foreign) {
     const message = `${where}: ${shards.local.property} is the shard and cannot be the relation's foreign key.`
-    problems.push(fault(message, "Name another field: { by: '…' }."))
+    problems.push(problemOf(message, "Name another field: { by: '…' }."))
   }
 }
 
@@ -126,6 +129,6 @@ function findStray({
   }
 }
 
-function fault(message: string, remedy: string): Problem {
+function problemOf(message: string, remedy: string): Problem {
   return { code: 'RECORD_SHARD', message, remedy }
 }

@@ -160,7 +160,7 @@ export interface RecordIndex<T = unknown> {
   like?: boolean
 }
 
-const recordNote = createClassMetadata<RecordOptions>('record')
+const recordMetadata = createClassMetadata<RecordOptions>('record')
 
 /**
  * Makes a class a record: a table whose columns are its fields. Can be used without parentheses, or with options.
@@ -182,30 +182,30 @@ export function Record<T = unknown>(options?: RecordOptions<NoInfer<T>>): AnyDec
 export function Record(target: Class): void
 export function Record(value: unknown, context: DecoratorContext): void
 export function Record(...args: unknown[]): AnyDecorator | undefined {
-  const noting =
+  const setOptions =
     (options: RecordOptions) =>
     ({ owner, member }: DecoratorTarget): void => {
       if (member !== undefined)
         throw new TypeError(`@Record on ${owner.name}.${member}: it can only be used on a class.`)
-      note(owner, options)
+      addRecordMetadata(owner, options)
     }
-  if (decorate(args, noting({}))) return undefined
-  return toDecorator(noting({ ...(args[0] as RecordOptions | undefined) }))
+  if (decorate(args, setOptions({}))) return undefined
+  return toDecorator(setOptions({ ...(args[0] as RecordOptions | undefined) }))
 }
 
 /** @returns `undefined` for a class without its own `@Record`: a subclass does not share its base's table */
 export function readRecord(owner: Class): RecordOptions | undefined {
-  return recordNote.readOwn(owner)
+  return recordMetadata.readOwn(owner)
 }
 
-function note(owner: Class, options: RecordOptions): void {
-  recordNote.write(owner, options)
+function addRecordMetadata(owner: Class, options: RecordOptions): void {
+  recordMetadata.write(owner, options)
   // Keys are generated, so clients must not send one.
   generatedKey.write(owner, true)
-  const moment = { default: 'now', readOnly: true }
+  const timestamp = { default: 'now', readOnly: true }
   if (options.timestamps === true) {
-    addField(owner, 'createdAt', moment)
-    addField(owner, 'updatedAt', moment)
+    addField(owner, 'createdAt', timestamp)
+    addField(owner, 'updatedAt', timestamp)
   }
   if (options.version === true)
     addField(owner, 'version', { default: 1, readOnly: true }, 'integer')

@@ -121,7 +121,7 @@ function createHook(name: string, hookName: HookName): HookDecorator {
   const write = ({ owner, member, kind, isStatic }: DecoratorTarget): void => {
     if (member === undefined || kind !== 'method' || isStatic)
       throw new TypeError(`@${name} on ${owner.name}: it can only be used on a method of a record.`)
-    hookMetadata.update(owner, member, (known = []) => [...known, hookName])
+    hookMetadata.update(owner, member, (hooks = []) => [...hooks, hookName])
   }
   return ((...args: unknown[]): AnyDecorator | undefined =>
     decorate(args, write) ? undefined : toDecorator(write)) as HookDecorator

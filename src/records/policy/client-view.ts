@@ -247,8 +247,8 @@ export class ClientView implements RowsView {
     if (answer === false || this.caller.trusted) return answer
     const callShard = currentShard(table)
     if (callShard === undefined) return answer
-    const own = { [column.property]: callShard }
-    return answer === true ? own : { and: [answer, own] }
+    const shardFilter = { [column.property]: callShard }
+    return answer === true ? shardFilter : { and: [answer, shardFilter] }
   }
 
   #visibleRowsOf(table: Table): object | boolean {

@@ -75,11 +75,11 @@ export async function lockVisibleRows(
 
 /** Checks the keys and links that a client names. Rows that the client cannot see count as missing. */
 export class KeyChecker {
-  readonly #home: WriteTarget
+  readonly #target: WriteTarget
   readonly #view: ClientView
 
   constructor(target: WriteTarget, view: ClientView) {
-    this.#home = target
+    this.#target = target
     this.#view = view
   }
 
@@ -97,7 +97,7 @@ export class KeyChecker {
    */
   async check(tree: WriteTree, before?: Instance): Promise<void> {
     if (this.#view.caller.trusted) return
-    const { context } = this.#home.source
+    const { context } = this.#target.source
     for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
@@ -105,19 +105,19 @@ export class KeyChecker {
       if (before !== undefined && textOf(before[property]) === textOf(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
-      const visibleKeys = await this.seen(relation.target, [value as Id])
+      const visibleKeys = await this.visible(relation.target, [value as Id])
       if (visibleKeys.length === 0) throw tree.toClientError(noSuchKey(relation))
     }
     for (const link of tree.links) await this.#checkLinks(link)
   }
 
-  async #checkLinks({ relation, ids, toClientError: told }: LinkSet): Promise<void> {
+  async #checkLinks({ relation, ids, toClientError }: LinkSet): Promise<void> {
     if (!this.mustCheck(relation) || !Array.isArray(ids)) return
-    const codec = this.#home.source.context.codecOf(relation.target)
+    const codec = this.#target.source.context.codecOf(relation.target)
     const keys = ids.filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
-    const seen = await this.seen(relation.target, keys)
-    if (seen.length < keys.length) throw told(noSuchKey(relation))
+    const visible = await this.visible(relation.target, keys)
+    if (visible.length < keys.length) throw toClientError(noSuchKey(relation))
   }
 
   mustCheck(relation: Relation): boolean {
@@ -125,16 +125,16 @@ export class KeyChecker {
   }
 
   /** The keys of the rows that the caller can see. */
-  async seen(target: Table, ids: readonly Id[]): Promise<Id[]> {
+  async visible(target: Table, ids: readonly Id[]): Promise<Id[]> {
     const { property } = target.key
-    const seen = new Set<string>()
+    const visible = new Set<string>()
     for (let from = 0; from < ids.length; from += maxKeysPerQuery) {
       const some = ids.slice(from, from + maxKeysPerQuery).map((id) => keyOf(target, id))
       const where = { [property]: { in: some } }
-      const rows = await this.#home.records(target).list({ where, view: this.#view })
-      for (const row of rows) seen.add(textOf(row[property]))
+      const rows = await this.#target.records(target).list({ where, view: this.#view })
+      for (const row of rows) visible.add(textOf(row[property]))
     }
-    return ids.filter((id) => seen.has(textOf(keyOf(target, id))))
+    return ids.filter((id) => visible.has(textOf(keyOf(target, id))))
   }
 }
 
@@ -147,12 +147,12 @@ export class RowLookup {
   readonly before = new Map<WriteTree, Instance>()
   /** The current owners of a row that gets another owner. */
   readonly owners = new Map<ToOne, Instance>()
-  readonly #home: WriteTarget
+  readonly #target: WriteTarget
   readonly #view: ClientView
   readonly #keys: KeyChecker
 
   constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
-    this.#home = target
+    this.#target = target
     this.#view = view
     this.#keys = keys
   }
@@ -206,18 +206,18 @@ export class RowLookup {
   ): Promise<ReadonlyMap<string, Instance>> {
     if (parent === undefined || ids.length === 0) return new Map()
     const { target, local, foreign, join } = relation
-    const own = parent[local.property]
-    if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: own })
-    const { source } = this.#home
+    const parentKey = parent[local.property]
+    if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: parentKey })
+    const { source } = this.#target
     const { context } = source
     const { statement } = context.plansOf(relation.table).linkedAmong(relation)
-    const mine = context.codecOf(relation.table).key.encode(own)
+    const encodedKey = context.codecOf(relation.table).key.encode(parentKey)
     const codec = context.codecOf(target)
     const linkedIds: Id[] = []
     const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const some = context.dialect.encodeList(target.key, keys.slice(from, from + maxKeysPerQuery))
-      for (const [, ...row] of await source.runner().run(statement, [mine, some], 'rows'))
+      for (const [, ...row] of await source.runner().run(statement, [encodedKey, some], 'rows'))
         linkedIds.push((codec.readRow(row) as Instance)[target.key.property] as Id)
     }
     return this.#lockRows(target, linkedIds)
@@ -233,7 +233,7 @@ export class RowLookup {
     const keys = this.#keysOf(target, ids)
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
-      for (const row of await lockVisibleRows(target, filter, this.#view, this.#home.source))
+      for (const row of await lockVisibleRows(target, filter, this.#view, this.#target.source))
         found.set(textOf(row[property]), row)
     }
     return found
@@ -241,7 +241,7 @@ export class RowLookup {
 
   /** Leaves out values that cannot be keys, because they name no row. */
   #keysOf(target: Table, ids: readonly Id[]): Id[] {
-    const codec = this.#home.source.context.codecOf(target)
+    const codec = this.#target.source.context.codecOf(target)
     return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => keyOf(target, id))
   }
 
@@ -253,15 +253,15 @@ export class RowLookup {
   ): Promise<void> {
     if (ids.length === 0) return
     const { target, kind } = relation
-    const codec = this.#home.source.context.codecOf(target)
+    const codec = this.#target.source.context.codecOf(target)
     for (const [index, id] of ids.entries())
       if (toKey(codec, id) === undefined) throw invalid(pathOf(index), 'type', 'must be an id')
-    const seen =
+    const visible =
       kind === 'hasMany'
         ? await this.#lockRows(target, ids)
-        : new Set((await this.#keys.seen(target, ids)).map(textOf))
+        : new Set((await this.#keys.visible(target, ids)).map(textOf))
     for (const [index, id] of ids.entries())
-      if (!seen.has(textOf(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
+      if (!visible.has(textOf(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
   }
 }
 

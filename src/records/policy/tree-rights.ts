@@ -22,17 +22,17 @@ const maxNested = 1000
  * @throws {HttpError} 401 or 403
  */
 export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void> {
-  const { table, values, fields: given, links: ties } = tree
+  const { table, values, fields: nestedFields, links } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
   const rules: AccessRule[] = []
-  for (const { relation } of ties) rules.push(...(relations.get(relation) ?? []))
+  for (const { relation } of links) rules.push(...(relations.get(relation) ?? []))
   for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
   const readable = demandAll(rules, caller)
   if (columnWrites.size === 0) return readable
   return after(readable, () => {
     for (const [{ property }, rule] of columnWrites)
-      if (values[property] !== undefined && !given.has(property))
+      if (values[property] !== undefined && !nestedFields.has(property))
         demandFieldWrite(rule, tree, property, caller)
   })
 }
@@ -44,7 +44,7 @@ export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void
  */
 function demandFieldWrite(
   rule: AccessRule,
-  { table, toClientError: told }: WriteTree,
+  { table, toClientError }: WriteTree,
   property: string,
   caller: Caller,
 ): void {
@@ -53,7 +53,7 @@ function demandFieldWrite(
   if (caller.auth === undefined) demand(rule, caller)
   const { read } = policyOf(table)
   if (read !== undefined && !admitsImmediately(read, caller)) throw forbidden()
-  throw told(fieldForbidden(property, rule))
+  throw toClientError(fieldForbidden(property, rule))
 }
 
 function fieldForbidden(path: string, { roles }: AccessRule): HttpError {

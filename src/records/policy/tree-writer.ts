@@ -89,12 +89,12 @@ export class ProgramWriter {
   }
 
   #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {
-    const home: WriteTarget = {
+    const target: WriteTarget = {
       source: inner,
       records: (table) => this.#repositories(table, inner),
     }
     const view = new ClientView({ context: inner.context, caller: program, log: silentLog })
-    return { writer: new TreeWriter(home, view, new KeyChecker(home, view)), view }
+    return { writer: new TreeWriter(target, view, new KeyChecker(target, view)), view }
   }
 }
 
@@ -106,7 +106,7 @@ export interface RowConditions {
 }
 
 export class TreeWriter {
-  readonly #home: WriteTarget
+  readonly #target: WriteTarget
   readonly #view: ClientView
   readonly #keys: KeyChecker
   readonly #lookup: RowLookup
@@ -115,7 +115,7 @@ export class TreeWriter {
   readonly #written = new Map<Table, Set<unknown>>()
 
   constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
-    this.#home = target
+    this.#target = target
     this.#view = view
     this.#keys = keys
     this.#lookup = new RowLookup(target, view, keys)
@@ -144,10 +144,10 @@ export class TreeWriter {
 
   async #create(tree: WriteTree): Promise<Instance> {
     await this.#giveOwners(tree)
-    const record = await insertTree(this.#home, tree, this.#caller)
+    const record = await insertTree(this.#target, tree, this.#caller)
     this.#wrote(tree.table, record)
     for (const many of tree.manys) await this.#writeMany(many, record)
-    for (const tie of tree.links) await this.#addLinks(tree.table, record, tie)
+    for (const link of tree.links) await this.#addLinks(tree.table, record, link)
     return record
   }
 
@@ -159,7 +159,7 @@ export class TreeWriter {
     const { table } = tree
     await this.#giveOwners(tree)
     const id = before[table.key.property] as Id
-    const record = await changeTree(this.#home, id, tree, this.#caller, { expected })
+    const record = await changeTree(this.#target, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#wrote(table, record)
     for (const one of tree.ones) {
@@ -168,7 +168,7 @@ export class TreeWriter {
       await this.#delete(one.relation, owner[one.relation.target.key.property] as Id, one.path)
     }
     for (const many of tree.manys) await this.#writeMany(many, record)
-    for (const tie of tree.links) await this.#replaceLinks(table, record, tie)
+    for (const link of tree.links) await this.#replaceLinks(table, record, link)
     return record
   }
 
@@ -217,11 +217,11 @@ export class TreeWriter {
       createdIds.push(child[relation.target.key.property] as Id)
     }
     if (kind === 'manyToMany' && createdIds.length > 0)
-      await this.#home.records(relation.table).link(ownKey, relation.name, createdIds)
+      await this.#target.records(relation.table).link(ownKey, relation.name, createdIds)
   }
 
   async #linkMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
-    const repository = this.#home.records(relation.table)
+    const repository = this.#target.records(relation.table)
     if (disconnect.length > 0) await repository.unlink(ownKey, relation.name, disconnect)
     if (connect.length === 0) return
     try {
@@ -235,7 +235,7 @@ export class TreeWriter {
   async #moveMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
-      const repository = this.#home.records(target)
+      const repository = this.#target.records(target)
       try {
         const moved = await repository.updateNow(
           id,
@@ -258,28 +258,28 @@ export class TreeWriter {
     try {
       const writer = writerFor(this.#caller)
       const canName = canNameReferrers(this.#caller)
-      if (!(await this.#home.records(target).deleteNow(id, canName, undefined, writer)))
+      if (!(await this.#target.records(target).deleteNow(id, canName, undefined, writer)))
         throw notRelated(relation, path, id)
     } catch (error) {
       throw atKey(error, target, path)
     }
   }
 
-  async #addLinks(table: Table, record: Instance, tie: LinkSet): Promise<void> {
-    const { relation, ids, toClientError: told } = tie
+  async #addLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
+    const { relation, ids, toClientError } = link
     try {
       const id = record[table.key.property] as Id
-      await this.#home.records(table).link(id, relation.name, ids)
+      await this.#target.records(table).link(id, relation.name, ids)
     } catch (error) {
-      throw told(error)
+      throw toClientError(error)
     }
   }
 
   /** Replaces the links: afterwards exactly these links exist, among the rows that the caller can see. */
-  async #replaceLinks(table: Table, record: Instance, tie: LinkSet): Promise<void> {
-    const { relation, ids } = tie
+  async #replaceLinks(table: Table, record: Instance, link: LinkSet): Promise<void> {
+    const { relation, ids } = link
     const { property } = relation.target.key
-    const repository = this.#home.records(table)
+    const repository = this.#target.records(table)
     const id = record[table.key.property] as Id
     const recordWithLinks = await repository.find(id, { with: [relation.name] })
     const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
@@ -287,10 +287,10 @@ export class TreeWriter {
     const linkedIds = linkedRows.map((other) => other[property] as Id)
     const removedIds = linkedIds.filter((other) => !newIds.has(textOf(other)))
     const untied = this.#keys.mustCheck(relation)
-      ? await this.#keys.seen(relation.target, removedIds)
+      ? await this.#keys.visible(relation.target, removedIds)
       : removedIds
     if (untied.length > 0) await repository.unlink(id, relation.name, untied)
-    await this.#addLinks(table, record, tie)
+    await this.#addLinks(table, record, link)
   }
 
   #wrote(table: Table, record: Instance): void {
@@ -302,7 +302,7 @@ export class TreeWriter {
   /** Checks the written rows of records with `rows`; rows of other records need no check. */
   async #checkWritten(): Promise<void> {
     for (const [table, ids] of this.#written) {
-      const visibleIds = await this.#keys.seen(table, [...ids] as Id[])
+      const visibleIds = await this.#keys.visible(table, [...ids] as Id[])
       if (visibleIds.length < ids.size) throw forbidden()
     }
   }
@@ -311,13 +311,13 @@ export class TreeWriter {
 /** Inserts one row. */
 export function insertTree(
   target: WriteTarget,
-  { table, values, toClientError: told }: WriteTree,
+  { table, values, toClientError }: WriteTree,
   caller: Caller,
 ): MaybePromise<Instance> {
   return attempt<Instance>(
     () => target.records(table).createNow(values, writerFor(caller)),
     (error) => {
-      throw told(concealErrors(error, table, caller))
+      throw toClientError(concealErrors(error, table, caller))
     },
   )
 }
@@ -326,14 +326,14 @@ export function insertTree(
 export function changeTree(
   target: WriteTarget,
   id: Id,
-  { table, values, toClientError: told }: WriteTree,
+  { table, values, toClientError }: WriteTree,
   caller: Caller,
   conditions: RowConditions = {},
 ): MaybePromise<Instance | null> {
   return attempt<Instance | null>(
     () => target.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
     (error) => {
-      throw told(concealErrors(error, table, caller))
+      throw toClientError(concealErrors(error, table, caller))
     },
   )
 }

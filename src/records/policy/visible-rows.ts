@@ -81,15 +81,16 @@ export function logProblem({ type }: Table, log: Log, problem: string, error?: u
 
 class RowsCallerContext implements RowsCaller {
   readonly by?: 'key' | 'token'
-  readonly #home: Pick<RecordProviders, 'get'> | undefined
+  readonly #providers: Pick<RecordProviders, 'get'> | undefined
 
   constructor({ auth }: Caller, providers: Pick<RecordProviders, 'get'> | undefined) {
     if (auth !== undefined) this.by = auth.by === 'key' ? 'key' : 'token'
-    this.#home = providers
+    this.#providers = providers
   }
 
   get get(): RowsCaller['get'] {
-    return <P>(token: Class<P> | string | symbol) => providerOf(this.#home, token as Class) as P
+    return <P>(token: Class<P> | string | symbol) =>
+      providerOf(this.#providers, token as Class) as P
   }
 }
 
@@ -143,8 +144,8 @@ function findProblemIn(
 
 function firstProblem<T>(items: readonly T[], find: (item: T) => string | undefined) {
   for (const item of items) {
-    const fault = find(item)
-    if (fault !== undefined) return fault
+    const problem = find(item)
+    if (problem !== undefined) return problem
   }
   return undefined
 }

@@ -11,7 +11,7 @@ import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../database.js'
-import type { Database as DatabaseFace } from '../database-face.js'
+import type { Database as PublicDatabase } from '../public-database.js'
 import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
@@ -34,7 +34,7 @@ const pageSize = 500
 const relatedPageSize = 100
 
 interface BodyChecks {
-  readonly whole: Check<object>
+  readonly complete: Check<object>
   readonly changes: Check<object>
 }
 
@@ -51,7 +51,7 @@ const compiled = new WeakMap<object, BodyChecks>()
  * ```
  */
 export function recordsAs<T extends object>(
-  database: DatabaseFace,
+  database: PublicDatabase,
   type: Class<T>,
   request: HttpRequest,
 ): CallerRecords<T> {
@@ -133,13 +133,13 @@ export class CallerRecords<T extends object = object> {
     const order = (
       orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
     ) as never
-    let place: { after?: string } = {}
+    let cursor: { after?: string } = {}
     for (;;) {
-      const asked = { where: where as never, orderBy: order, limit, ...place }
-      const rows = await this.#records.list(asked, related)
+      const options = { where: where as never, orderBy: order, limit, ...cursor }
+      const rows = await this.#records.list(options, related)
       // The cursor is created from the stored row, before the consumer can change it.
       const last = rows.at(-1)
-      if (last !== undefined) place = { after: this.#records.cursorOf(last, order) }
+      if (last !== undefined) cursor = { after: this.#records.cursorOf(last, order) }
       if (rows.length > 0) yield rows
       if (rows.length < limit) return
     }
@@ -148,7 +148,7 @@ export class CallerRecords<T extends object = object> {
   /** @throws {HttpError} 400 as for a body, 401, 403, 409 */
   async create(values: Values): Promise<T> {
     await this.#demandWrite('create')
-    const checked = await this.#checks.whole(values)
+    const checked = await this.#checks.complete(values)
     return this.#records.create({ ...checked })
   }
 
@@ -159,7 +159,7 @@ export class CallerRecords<T extends object = object> {
    */
   async check(values: Values): Promise<void> {
     await this.#demandWrite('create')
-    await this.#checks.whole(values)
+    await this.#checks.complete(values)
   }
 
   /**
@@ -190,9 +190,9 @@ export class CallerRecords<T extends object = object> {
     const key = context.checksOf(this.#table)
     let checks = compiled.get(key)
     if (checks === undefined) {
-      const { whole, changes }: CrudBodies = crudBodies(this.#table)
+      const { complete, changes }: CrudBodies = crudBodies(this.#table)
       checks = {
-        whole: compileInput(readShape(whole), { now }),
+        complete: compileInput(readShape(complete), { now }),
         changes: compileInput(readShape(changes), { now }),
       }
       compiled.set(key, checks)

@@ -45,8 +45,8 @@ function rowTag(table: Table, row: object): string | undefined {
 }
 
 /** The tag for a part of a row, or for a row with related rows: its version, and a hash of the whole body. */
-export function shapedTag(version: number | undefined, shown: object): string | undefined {
-  return version === undefined ? undefined : tagOf(version, JSON.stringify(shown))
+export function shapedTag(version: number | undefined, body: object): string | undefined {
+  return version === undefined ? undefined : tagOf(version, JSON.stringify(body))
 }
 
 /** @returns undefined if the table has no version column, or the caller may not read it */

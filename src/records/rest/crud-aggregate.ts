@@ -65,13 +65,13 @@ export function readAggregateQuery(table: Table, query: TextValues): AggregateQu
 export async function aggregateRows(
   table: Table,
   records: ClientRecords<object>,
-  { functions, count, having, orderBy, ...asked }: AggregateQuery,
+  { functions, count, having, orderBy, ...query }: AggregateQuery,
 ): Promise<object[]> {
-  const kept = having === undefined ? {} : { having }
-  const figures = { count, orderBy, ...kept, ...asked, ...functions }
-  const options = figures as unknown as AggregateOptions<object>
+  const havingOption = having === undefined ? {} : { having }
+  const merged = { count, orderBy, ...havingOption, ...query, ...functions }
+  const options = merged as unknown as AggregateOptions<object>
   const rows = await records.aggregate(options)
-  const timed = asked.groupBy.map((group) => (typeof group === 'string' ? '' : group.field))
+  const timed = query.groupBy.map((group) => (typeof group === 'string' ? '' : group.field))
   const writers = writersOf(table)
   for (const name of timed) writers.delete(name)
   return rows.map((row) =>
@@ -87,14 +87,14 @@ export async function aggregateRows(
 /** `status`, `createdAt:week` */
 function readGroup(
   text: string,
-  given: string | string[] | undefined,
+  zoneText: string | string[] | undefined,
 ): string | TimeGrouping<Record<string, unknown>> {
   const [field = '', by, ...more] = text.split(':')
   if (by === undefined) return field
   const unit = timeUnits.find((one) => one === by)
   if (unit === undefined || more.length > 0)
     throw invalid('groupBy', 'oneOf', `must name one of ${timeUnits.join(', ')} behind the colon`)
-  const zone = readOnce('zone', given) ?? 'UTC'
+  const zone = readOnce('zone', zoneText) ?? 'UTC'
   if (readZone(zone) === undefined)
     throw invalid('zone', 'zone', 'must be a time zone such as Europe/Berlin')
   return { field, by: unit, zone }
@@ -117,8 +117,8 @@ function namesOf(column: Column): string[] {
   return [column.property, ...aggregateFunctions.map((called) => nameOf(called, column))]
 }
 
-function readFlag(name: string, given: string | string[] | undefined): boolean | undefined {
-  const text = readOnce(name, given)
+function readFlag(name: string, input: string | string[] | undefined): boolean | undefined {
+  const text = readOnce(name, input)
   if (text === undefined) return undefined
   if (text === 'true' || text === 'false') return text === 'true'
   throw invalid(name, 'type', 'must be true or false')
@@ -130,28 +130,28 @@ function readHaving(table: Table, query: TextValues): Record<string, unknown> | 
   const having = Object.create(null) as Record<string, Record<string, unknown>>
   for (const name of Object.keys(query)) {
     if (!name.startsWith('having.')) continue
-    const [, figure = '', operator = 'eq', ...more] = name.split('.')
+    const [, aggregate = '', operator = 'eq', ...more] = name.split('.')
     if (more.length > 0) throw invalid(name, 'unknown', 'is not a comparison')
-    const tests = (having[figure] ??= Object.create(null) as Record<string, unknown>)
-    tests[operator] = readTest({ table, figure, operator, name }, query[name] ?? '')
+    const tests = (having[aggregate] ??= Object.create(null) as Record<string, unknown>)
+    tests[operator] = readTest({ table, aggregate, operator, name }, query[name] ?? '')
   }
   return Object.keys(having).length === 0 ? undefined : having
 }
 
-interface HavingPlace {
+interface HavingParameter {
   readonly table: Table
-  readonly figure: string
+  readonly aggregate: string
   readonly operator: string
   /** The name of the parameter. */
   readonly name: string
 }
 
 function readTest(
-  { table, figure, operator, name }: HavingPlace,
+  { table, aggregate: figure, operator, name }: HavingParameter,
   text: string | string[],
 ): unknown {
-  const known = readOperator(operator)
-  const operand = known === undefined ? 'value' : operatorOf(known).operand
+  const knownOperator = readOperator(operator)
+  const operand = knownOperator === undefined ? 'value' : operatorOf(knownOperator).operand
   if (operand === 'list' || operand === 'values')
     return itemsOf(text).map((item) => readOperand(table, figure, item, name))
   const single = readOnce(name, text) ?? ''
@@ -160,18 +160,18 @@ function readTest(
   return readOperand(table, figure, single, name)
 }
 
-function readOperand(table: Table, figure: string, text: string, name: string): unknown {
+function readOperand(table: Table, aggregate: string, text: string, name: string): unknown {
   const found = table.columns.find(
-    (column) => !column.field.hidden && namesOf(column).includes(figure),
+    (column) => !column.field.hidden && namesOf(column).includes(aggregate),
   )
-  const isValue = found !== undefined && /^(min|max)/.test(figure)
+  const isValue = found !== undefined && /^(min|max)/.test(aggregate)
   if (isValue) {
     const value = found.field.entry.fromText(text)
     if (value === undefined) throw invalid(name, 'type', `must be ${found.field.entry.label}`)
     return value
   }
   const storage = found?.storage
-  if (storage === 'decimal' || (storage === 'wide' && figure.startsWith('sum'))) return text
+  if (storage === 'decimal' || (storage === 'wide' && aggregate.startsWith('sum'))) return text
   const number = /^-?\d{1,300}(\.\d{1,300})?$/.test(text) ? Number(text) : NaN
   if (!Number.isNaN(number)) return number
   throw invalid(name, 'type', 'must be a number')

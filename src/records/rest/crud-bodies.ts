@@ -13,7 +13,7 @@ import { linkNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
   /** The body class of POST and PUT. */
-  readonly whole: Class
+  readonly complete: Class
   /** The body class of PATCH. */
   readonly changes: Class
 }
@@ -21,20 +21,20 @@ export interface CrudBodies {
 export function crudBodies(table: Table): CrudBodies {
   const { type } = table
   const name = `${type.name}Values`
-  const ties = tieFields(table)
+  const links = linkFields(table)
   const nested = nestedFields(table)
-  const inNew = [...nested].filter(([member]) => !holdsRequiredKey(table, member))
+  const creatable = [...nested].filter(([member]) => !hasRequiredKey(table, member))
   const { columns, columnWrites } = policyOf(table)
   const loose = loosened(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
-  const changed = new Map([...ties, ...nested])
+  const changed = new Map([...links, ...nested])
   return {
-    whole: withoutObjectRules(withFields(loose, new Map([...ties, ...inNew]), name)),
+    complete: withoutObjectRules(withFields(loose, new Map([...links, ...creatable]), name)),
     changes: withoutObjectRules(withFields(partial(type), changed, `${type.name}Changes`)),
   }
 }
 
 /** True if a new row must name the key, so that the documentation marks it as required. */
-function holdsRequiredKey({ relations }: Table, name: string): boolean {
+function hasRequiredKey({ relations }: Table, name: string): boolean {
   const relation = relations.get(name)
   return relation?.kind === 'belongsTo' && !relation.local.field.optional
 }
@@ -56,23 +56,23 @@ type Fields = ReadonlyMap<string, FieldMetadata>
 function withFields(type: Class, fields: Fields, name: string): Class {
   if (fields.size === 0) return type
   const Extended = withOptionalMembers(type, name, new Set())
-  for (const [member, note] of fields) writeFieldMetadata(Extended, member, note)
+  for (const [member, metadata] of fields) writeFieldMetadata(Extended, member, metadata)
   return Extended
 }
 
-function tieFields(table: Table): Fields {
-  const ties = [...linkNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
+function linkFields(table: Table): Fields {
+  const links = [...linkNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
     member,
-    { ...keyNote(target), rules: { list: true, optional: true, description: keysOf(target) } },
+    { ...keyMetadata(target), rules: { list: true, optional: true, description: keysOf(target) } },
   ])
-  return new Map(ties)
+  return new Map(links)
 }
 
 function keysOf({ type }: Table): string {
   return `Keys of ${type.name}.`
 }
 
-function keyNote({ key }: Table): { kind: 'uuid' | 'integer' } {
+function keyMetadata({ key }: Table): { kind: 'uuid' | 'integer' } {
   return { kind: key.isUuid ? 'uuid' : 'integer' }
 }
 
@@ -93,7 +93,7 @@ function manyClass(relation: Relation): Class | undefined {
   const { target, kind } = relation
   const { writes } = policyOf(target)
   const ids = (description: string): FieldMetadata => ({
-    ...keyNote(target),
+    ...keyMetadata(target),
     rules: { list: true, optional: true, description },
   })
   const fields = new Map<string, FieldMetadata>()
@@ -122,7 +122,7 @@ function oneClass(relation: Relation): Class {
   const { writes } = policyOf(relation.target)
   const optional = { optional: true }
   const fields = new Map<string, FieldMetadata>([
-    ['connect', { ...keyNote(relation.target), rules: optional }],
+    ['connect', { ...keyMetadata(relation.target), rules: optional }],
     ['disconnect', { kind: 'boolean', rules: optional }],
   ])
   if (writes.create !== false) {
@@ -141,10 +141,10 @@ function oneClass(relation: Relation): Class {
 function newRow(relation: Relation): Class {
   const { target, foreign, kind } = relation
   const name = `${nameOf(relation)}Create`
-  const given = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
-  const type = loosened(target, given, name)
-  const own = given.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...given)
-  return withoutObjectRules(named(withFields(own, tieFields(target), name), name))
+  const omitted = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
+  const type = loosened(target, omitted, name)
+  const row = omitted.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...omitted)
+  return withoutObjectRules(named(withFields(row, linkFields(target), name), name))
 }
 
 /** The body of a nested change. In a list, each row is named by its key. */
@@ -152,10 +152,10 @@ function changedRow(relation: Relation, isListed: boolean): Class {
   const { target } = relation
   const { key, type } = target
   const name = `${nameOf(relation)}Update`
-  const fields = new Map(tieFields(target))
-  if (isListed) fields.set(key.property, { ...keyNote(target), rules: {} })
+  const fields = new Map(linkFields(target))
+  if (isListed) fields.set(key.property, { ...keyMetadata(target), rules: {} })
   const Changed = withOptionalMembers(partial(type), name, new Set())
-  for (const [member, note] of fields) writeFieldMetadata(Changed, member, note)
+  for (const [member, metadata] of fields) writeFieldMetadata(Changed, member, metadata)
   return withoutObjectRules(Changed)
 }
 
@@ -176,6 +176,6 @@ function named(type: Class, name: string): Class {
 function classOf(name: string, fields: Fields): Class {
   const Nested = class {}
   Object.defineProperty(Nested, 'name', { value: name })
-  for (const [member, note] of fields) writeFieldMetadata(Nested, member, note)
+  for (const [member, metadata] of fields) writeFieldMetadata(Nested, member, metadata)
   return Nested
 }

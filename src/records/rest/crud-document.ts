@@ -21,52 +21,55 @@ export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'up
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
   const name = table.type.name
-  const { asked, answered, refused } = versionWords(table)
+  const { requestHeaders, responseHeaders, errors } = versionTexts(table)
   switch (operation) {
     case 'list':
       return {
         description: `Rows of ${name}. ${relationText(table)}`.trim(),
-        headers: known,
+        headers: conditionalHeaders,
         responses: {
           200: { headers: listHeaders },
           304: { description: unchanged, headers: listHeaders },
-          400: faulty,
+          400: invalidRequest,
         },
       }
     case 'aggregate':
       return {
         description:
           `Counts, sums, averages, minima and maxima of ${name}. ${relationText(table)}`.trim(),
-        responses: { 200: { description: groups, type: [figuresOf(table)] }, 400: faulty },
+        responses: {
+          200: { description: groups, type: [aggregateClass(table)] },
+          400: invalidRequest,
+        },
       }
     case 'find':
       return {
-        headers: known,
+        headers: conditionalHeaders,
         responses: {
           200: { headers: { ETag: tag } },
           304: { description: unchanged, headers: { ETag: tag } },
-          400: faulty,
+          400: invalidRequest,
         },
       }
     case 'create':
       return {
         responses: {
-          201: { headers: { Location: 'The address of the new row.', ...answered } },
+          201: { headers: { Location: 'The address of the new row.', ...responseHeaders } },
           409: taken,
         },
       }
     case 'update':
       return {
-        headers: asked,
-        responses: { 200: { headers: answered }, 409: taken, ...refused },
+        headers: requestHeaders,
+        responses: { 200: { headers: responseHeaders }, 409: taken, ...errors },
       }
     case 'delete':
       return {
-        headers: asked,
+        headers: requestHeaders,
         responses: {
           204: 'The row was deleted.',
           409: `Other records still refer to it.`,
-          ...refused,
+          ...errors,
         },
       }
   }
@@ -77,21 +80,21 @@ const taken =
 const groups =
   'One row, or one for each group: its values under their own names, and figures such as `sumPrice`.'
 
-interface VersionWords {
-  readonly asked: Readonly<Record<string, string>>
-  readonly answered: Readonly<Record<string, string>>
-  readonly refused: Readonly<Record<number, string>>
+interface VersionTexts {
+  readonly requestHeaders: Readonly<Record<string, string>>
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly errors: Readonly<Record<number, string>>
 }
 
 /** Texts of the documentation for records with a version. */
-function versionWords({ version }: Table): VersionWords {
-  if (version === undefined) return { asked: {}, answered: {}, refused: {} }
+function versionTexts({ version }: Table): VersionTexts {
+  if (version === undefined) return { requestHeaders: {}, responseHeaders: {}, errors: {} }
   return {
-    asked: {
+    requestHeaders: {
       'If-Match': 'ETags of the row, or `*`: it is written only if it is at one of these versions.',
     },
-    answered: { ETag: 'The version of the row.' },
-    refused: {
+    responseHeaders: { ETag: 'The version of the row.' },
+    errors: {
       400: 'The body or `If-Match` is faulty.',
       412: 'The row is at another version than those in `If-Match`.',
     },
@@ -99,12 +102,12 @@ function versionWords({ version }: Table): VersionWords {
 }
 
 /** The schema of an aggregate's row, the same for all callers. */
-function figuresOf({ type }: Table): Class {
-  const Figures = class {}
-  Object.defineProperty(Figures, 'name', { value: `${type.name}Figures` })
+function aggregateClass({ type }: Table): Class {
+  const Aggregates = class {}
+  Object.defineProperty(Aggregates, 'name', { value: `${type.name}Figures` })
   const rules = { optional: true, min: 0, description: 'The number of rows.' }
-  writeFieldMetadata(Figures, 'count', { kind: 'integer', rules })
-  return Figures
+  writeFieldMetadata(Aggregates, 'count', { kind: 'integer', rules })
+  return Aggregates
 }
 
 /** @returns the query parameters; an empty list for routes that read no query */
@@ -114,16 +117,16 @@ export function documentParameters(
 ): readonly DeclaredParameter[] {
   if (operation === 'find') return shapeParameters(table)
   if (operation !== 'list' && operation !== 'aggregate') return []
-  const own = operation === 'list' ? listParameters(table) : aggregateParameters(table)
-  if (table.search !== undefined) own.push(searchParameter(table.search))
-  const names = new Set(own.map(({ name }) => name))
+  const parameters = operation === 'list' ? listParameters(table) : aggregateParameters(table)
+  if (table.search !== undefined) parameters.push(searchParameter(table.search))
+  const names = new Set(parameters.map(({ name }) => name))
   const fields = table.columns.filter(({ field }) => !field.hidden).flatMap(fieldParameters)
-  return [...own, ...fields.filter(({ name }) => !names.has(name))]
+  return [...parameters, ...fields.filter(({ name }) => !names.has(name))]
 }
 
-const faulty = 'A parameter is unknown or faulty, or the question costs too much.'
+const invalidRequest = 'A parameter is unknown or faulty, or the question costs too much.'
 const tag = 'Identifies these bytes: clients that send it back get 304.'
-const known = {
+const conditionalHeaders = {
   'If-None-Match': 'ETags of answers that the client has: 304 if the answer is one of these.',
 }
 const unchanged = 'The client already has this answer.'
@@ -229,26 +232,26 @@ function havingParameters({ columns }: Table): DeclaredParameter[] {
   const count = havingOperators(undefined).map((operator) =>
     havingParameter('count', operator, { type: 'integer' }),
   )
-  const shown = columns.filter(({ field }) => !field.hidden)
-  const figures = shown.flatMap((column) =>
+  const visible = columns.filter(({ field }) => !field.hidden)
+  const aggregates = visible.flatMap((column) =>
     aggregateFunctions
       .filter((called) => hasAggregate(column, called))
       .flatMap((called) =>
         havingOperators(column).map((operator) =>
-          havingParameter(nameOf(called, column), operator, figureSchema(column, called)),
+          havingParameter(nameOf(called, column), operator, aggregateSchema(column, called)),
         ),
       ),
   )
-  return [...count, ...figures]
+  return [...count, ...aggregates]
 }
 
 function havingParameter(
-  figure: string,
+  aggregate: string,
   operator: Operator,
   schema: DeclaredParameter['schema'],
 ): DeclaredParameter {
   const { operand } = operatorOf(operator)
-  const name = `having.${figure}.${operator}`
+  const name = `having.${aggregate}.${operator}`
   const description = 'Only groups of which this holds.'
   if (operand === 'flag')
     return { name, description, schema: { type: 'string', enum: ['true', 'false'] } }
@@ -261,7 +264,7 @@ function havingParameter(
  * The schema of an aggregate. Sums and means are numbers, or text for exact kinds. Minima and maxima have the field's
  * kind.
  */
-function figureSchema(column: Column, called: AggregateFunction): DeclaredParameter['schema'] {
+function aggregateSchema(column: Column, called: AggregateFunction): DeclaredParameter['schema'] {
   if (called === 'min' || called === 'max') return valueSchema(column)
   return { type: 'number' }
 }

@@ -9,7 +9,7 @@ import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/searc
 import type { RelationCount } from '../filters/relation-counts.js'
 import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
-import type { ShownRow } from './crud-shape.js'
+import type { SelectedFields } from './crud-shape.js'
 
 /** Up to this many rows the total is exact by default. Above, it is an estimate. */
 const countedRows = 10_000
@@ -17,51 +17,51 @@ const countedRows = 10_000
 /** @param cost the maximum number of related rows */
 export async function listRows(
   records: ClientRecords<object>,
-  asked: CrudQuery,
+  query: CrudQuery,
   request: HttpRequest,
   cost: number,
 ): Promise<Reply> {
-  const { where, limit, offset, after } = asked
+  const { where, limit, offset, after } = query
   const isLive = request instanceof ServerRequest && request.isLive
-  const distinct = asked.distinct as readonly never[] | undefined
-  const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
+  const distinct = query.distinct as readonly never[] | undefined
+  const orderBy = query.orderBy.length === 0 ? undefined : query.orderBy
   // One extra row shows whether there is a next page.
-  const most = limit === 0 ? 0 : limit + 1
+  const maxRows = limit === 0 ? 0 : limit + 1
   const order = orderBy === undefined ? {} : { orderBy }
   const passed = offset === 0 ? {} : { offset }
-  const place = after === undefined ? {} : { after }
-  const alike = distinct === undefined ? {} : { distinct }
-  const counts = countsOption(asked.counts)
+  const cursorOption = after === undefined ? {} : { after }
+  const distinctOption = distinct === undefined ? {} : { distinct }
+  const counts = countsOption(query.counts)
   const listing = records.list(
-    { where, ...order, limit: most, ...passed, ...place, ...alike, ...counts },
-    asked.shape?.relations,
+    { where, ...order, limit: maxRows, ...passed, ...cursorOption, ...distinctOption, ...counts },
+    query.shape?.relations,
     cost,
   )
   // The list and the total are queried in parallel, which saves a round trip over a network.
   // A live query has no headers for a total.
-  const counting = isLive ? undefined : totalOf(records, asked)
+  const counting = isLive ? undefined : totalOf(records, query)
   const [found, total] = await Promise.all([listing, counting])
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
-  const isPlace =
+  const isOffset =
     distinct !== undefined || (orderBy === undefined && hasSearch(records.table, where))
   const cursor =
     hasNext && last !== undefined
-      ? isPlace
+      ? isOffset
         ? writeOffsetCursor(
             offset + rows.length + (after === undefined ? 0 : readOffsetCursor(after)),
           )
         : records.cursorOf(last, orderBy)
       : undefined
-  showRows(rows, asked.shape)
-  const answer = reply(rows)
-  if (total !== undefined) answer.header(...total)
+  showRows(rows, query.shape)
+  const response = reply(rows)
+  if (total !== undefined) response.header(...total)
   if (cursor !== undefined) {
     const next = nextPage(request, cursor)
-    answer.header('Link', `<${next}>; rel="next"`)
+    response.header('Link', `<${next}>; rel="next"`)
   }
-  return answer
+  return response
 }
 
 /** The option that counts these relations for each row of a list. */
@@ -70,15 +70,15 @@ export function countsOption(counts: readonly RelationCount[]): { counts?: reado
 }
 
 /** Removes fields that the client did not select, from the rows and their related rows. */
-export function showRows(rows: readonly object[], shape: ShownRow | undefined): void {
+export function showRows(rows: readonly object[], shape: SelectedFields | undefined): void {
   if (shape === undefined) return
-  const { without, behind } = shape
+  const { omitted: without, related: relatedFields } = shape
   for (const row of rows as Record<string, unknown>[]) {
     // JSON leaves undefined values out.
     for (const name of without) row[name] = undefined
-    for (const [name, further] of behind) {
+    for (const [name, nested] of relatedFields) {
       const related = row[name] as object | readonly object[] | null | undefined
-      if (related !== undefined && related !== null) showRows([related].flat(), further)
+      if (related !== undefined && related !== null) showRows([related].flat(), nested)
     }
   }
 }

@@ -116,12 +116,12 @@ export function readCount(
   name: string,
   text: string | string[] | undefined,
   otherwise: number,
-  most: number,
+  max: number,
 ): number {
   if (text === undefined) return otherwise
   const value = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : NaN
-  if (value <= most) return value
-  throw invalid(name, 'type', `must be an integer from 0 to ${most}`)
+  if (value <= max) return value
+  throw invalid(name, 'type', `must be an integer from 0 to ${max}`)
 }
 
 /** `-price,name,org.name` */
@@ -151,10 +151,10 @@ function readCondition(
     const column = current.byProperty.get(part)
     if (column === undefined || column.field.hidden) throw unknownName(current, part, name, true)
     const rest = names.slice(index + 1)
-    const place = names.slice(0, index + 1)
-    if (column.compares !== 'json') return nest(place, readTest(column, name, rest, query))
-    const test = readJsonTest({ name, field: place.join('.'), rest, text }, query)
-    return test && nest(place, test)
+    const path = names.slice(0, index + 1)
+    if (column.compares !== 'json') return nest(path, readTest(column, name, rest, query))
+    const test = readJsonTest({ name, field: path.join('.'), rest, text }, query)
+    return test && nest(path, test)
   }
   throw invalid(name, 'unknown', 'is a relation: add one of its fields')
 }
@@ -169,8 +169,8 @@ function readTest(
   const [named = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
-    const meant = didYouMean(clip(named), Object.keys(operators))
-    throw invalid(name, 'unknown', `is not a comparison. ${meant}`.trim())
+    const suggestion = didYouMean(clip(named), Object.keys(operators))
+    throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
   }
   if (!operatorOf(operator).fits.includes(column.compares))
     throw invalid(name, 'type', `means nothing for kind "${column.field.kind}"`)
@@ -211,9 +211,9 @@ function once(name: string, text: string | string[]): string {
 function readValue(column: Column, name: string, text: string): unknown {
   const value = column.field.entry.fromText(text)
   if (value === undefined) {
-    const { label: noun, hint } = column.field.entry
+    const { label, hint } = column.field.entry
     const more = hint?.(text)
-    throw invalid(name, 'type', `must be ${noun}${more === undefined ? '' : `; ${more}`}`)
+    throw invalid(name, 'type', `must be ${label}${more === undefined ? '' : `; ${more}`}`)
   }
   return value
 }

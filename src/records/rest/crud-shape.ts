@@ -14,14 +14,14 @@ import { readNames } from './query-names.js'
 import { readRelationTree, type RelationTree } from '../policy/client-view.js'
 
 /** The selected fields of a row. */
-export interface ShownRow {
+export interface SelectedFields {
   /** Properties to leave out. */
-  readonly without: readonly string[]
+  readonly omitted: readonly string[]
   /** The selected fields of related rows, by relation. Other relations include all fields. */
-  readonly behind: ReadonlyMap<string, ShownRow>
+  readonly related: ReadonlyMap<string, SelectedFields>
 }
 
-export interface RowShape extends ShownRow {
+export interface RowShape extends SelectedFields {
   readonly relations: RelationTree
 }
 
@@ -30,10 +30,10 @@ export function readRowShape(table: Table, query: TextValues): RowShape | undefi
   const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
   const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
   if (paths.length === 0 && fields.length === 0) return undefined
-  const own = readFields(table, fields.length === 0 ? undefined : fields)
+  const selection = readFields(table, fields.length === 0 ? undefined : fields)
   const named = fields.filter((name) => name.includes('.')).map(relationOf)
-  const wanted = named.length === 0 ? paths : [...new Set([...paths, ...named])]
-  return { ...own, relations: readRelationTree(table, wanted) }
+  const relationPaths = named.length === 0 ? paths : [...new Set([...paths, ...named])]
+  return { ...selection, relations: readRelationTree(table, relationPaths) }
 }
 
 /** `category.parent.name` → `category.parent` */
@@ -42,33 +42,35 @@ function relationOf(path: string): string {
 }
 
 /** @param names paths relative to this record; undefined: all of its fields */
-function readFields(table: Table, names: readonly string[] | undefined): ShownRow {
-  if (names === undefined) return { without: [], behind: new Map() }
-  const own = new Set<string>()
+function readFields(table: Table, names: readonly string[] | undefined): SelectedFields {
+  if (names === undefined) return { omitted: [], related: new Map() }
+  const ownFields = new Set<string>()
   const below = new Map<Relation, string[]>()
   for (const name of names) {
     const [first = '', ...rest] = name.split('.')
     if (rest.length === 0) {
       const column = table.byProperty.get(first)
       if (column === undefined || column.field.hidden) throw unknownField(table, first, false)
-      own.add(first)
+      ownFields.add(first)
       continue
     }
     const relation = table.relations.get(first)
     if (relation === undefined || isHidden(relation)) throw unknownField(table, first, true)
     below.set(relation, [...(below.get(relation) ?? []), rest.join('.')])
   }
-  const behind = [...below].map(([{ name, target }, further]): [string, ShownRow] => [
+  const related = [...below].map(([{ name, target }, nested]): [string, SelectedFields] => [
     name,
-    readFields(target, further),
+    readFields(target, nested),
   ])
-  const others = table.columns.map(({ property }) => property).filter((name) => !own.has(name))
-  return { without: others, behind: new Map(behind) }
+  const omitted = table.columns
+    .map(({ property }) => property)
+    .filter((name) => !ownFields.has(name))
+  return { omitted, related: new Map(related) }
 }
 
 function unknownField(table: Table, name: string, isRelation: boolean): HttpError {
-  const known = isRelation ? suggestedRelations(table, true) : suggestedFields(table, true)
-  const what = isRelation ? 'a relation' : 'a field'
-  const text = `names "${clip(name)}", which is not ${what}. ${didYouMean(clip(name), known)}`
+  const candidates = isRelation ? suggestedRelations(table, true) : suggestedFields(table, true)
+  const kind = isRelation ? 'a relation' : 'a field'
+  const text = `names "${clip(name)}", which is not ${kind}. ${didYouMean(clip(name), candidates)}`
   return invalid('fields', 'unknown', text.trim())
 }

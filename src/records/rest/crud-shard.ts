@@ -28,11 +28,12 @@ export function runInShard(
   { operation, options, run }: ShardedRoute,
 ): (...args: never[]) => unknown {
   const { shard } = table
-  const place = options.args?.indexOf('request') ?? -1
-  if (shard === undefined || shard.field.hidden || place < 0 || hasFilter(operation)) return run
-  return (...given) => {
-    const request = given[place] as HttpRequest | undefined
-    return inShard(table, request && readShardOf(shard, request), () => run(...given))
+  const requestIndex = options.args?.indexOf('request') ?? -1
+  if (shard === undefined || shard.field.hidden || requestIndex < 0 || hasFilter(operation))
+    return run
+  return (...args) => {
+    const request = args[requestIndex] as HttpRequest | undefined
+    return inShard(table, request && readShardOf(shard, request), () => run(...args))
   }
 }
 

@@ -92,14 +92,14 @@ export interface CrudOptions {
  * ```
  *
  * @param database returns the application's database when a request arrives
- * @param most the maximum cost of a list
+ * @param maxCost the maximum cost of a list
  */
 export function extendWithCrud(
   controller: Class,
   options: CrudOptions,
   database: () => Database,
   problems: Problem[],
-  most = defaultCost,
+  maxCost = defaultCost,
 ): Class {
   const record = resolveClass(options.crud)
   if (record === undefined) {
@@ -110,7 +110,7 @@ export function extendWithCrud(
   const table = readTable(record, problems)
   if (table === undefined) return controller
   reportPolicy(table, problems)
-  const wanted = readOperations(controller, table, options.only, problems)
+  const operations = readOperations(controller, table, options.only, problems)
   // A subclass, so that a controller of two applications does not change.
   const Base = controller as unknown as new (...args: never[]) => object
   const Extended = class extends Base {}
@@ -123,8 +123,8 @@ export function extendWithCrud(
       .flat()
       .map(({ method, path }) => method + trim(path)),
   )
-  for (const route of writeRoutes(table, database, most)) {
-    if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
+  for (const route of writeRoutes(table, database, maxCost)) {
+    if (operations.has(route.operation) && !taken.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
       declareParameters(Extended, member, [
@@ -132,7 +132,7 @@ export function extendWithCrud(
         ...shardParameters(table, route.operation),
       ])
       routeRecords.write(Extended, member, record)
-      noteRights(Extended, member, table, route)
+      setRouteAccess(Extended, member, table, route)
     }
   }
   return Extended
@@ -157,21 +157,21 @@ function readOperations(
   const possible = crudOperations.filter((one) => accessOf(table, one) !== false)
   for (const name of only ?? []) {
     if ((possible as readonly string[]).includes(name)) continue
-    const isKnown = (crudOperations as readonly string[]).includes(name)
+    const isOperation = (crudOperations as readonly string[]).includes(name)
     const names = `Operations: ${possible.join(', ')}.`
     problems.push({
-      code: isKnown ? 'CRUD_WRITES' : 'CRUD_OPERATION',
-      message: isKnown
+      code: isOperation ? 'CRUD_WRITES' : 'CRUD_OPERATION',
+      message: isOperation
         ? `${controller.name}: crud names "${name}", but writes of ${table.type.name} forbids it to all clients.`
         : `${controller.name}: crud has no operation "${name}".`,
-      remedy: isKnown ? names : `${didYouMean(name, possible)} ${names}`.trim(),
+      remedy: isOperation ? names : `${didYouMean(name, possible)} ${names}`.trim(),
     })
   }
   return new Set(only ?? possible)
 }
 
 /** The record's own rule protects the route, in addition to the rules of the controller. */
-function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
+function setRouteAccess(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const rule = accessOf(table, route.operation)
   if (rule === undefined || rule === false) return
   setRecordAccess(controller, member, { record: table.type.name, rule })
@@ -187,28 +187,32 @@ function isRead(operation: CrudOperation): operation is Exclude<CrudOperation, W
   return operation === 'list' || operation === 'aggregate' || operation === 'find'
 }
 
-function writeRoutes(table: Table, database: () => Database, most: number): CrudRoute[] {
+function writeRoutes(table: Table, database: () => Database, maxCost: number): CrudRoute[] {
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { isPersonal } = policyOf(table)
   // If nothing depends on the caller, the route does not read the token.
-  const tellsHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
+  const hooksUseCaller = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
     wantsUser,
   )
-  const knows = isPersonal || tellsHooks
-  const who = knows ? ['request', 'user'] : table.version === undefined ? [] : ['request']
+  const usesCaller = isPersonal || hooksUseCaller
+  const callerArguments = usesCaller
+    ? ['request', 'user']
+    : table.version === undefined
+      ? []
+      : ['request']
   const reads = ['request', ...(isPersonal ? ['user'] : [])]
   const records = (request: HttpRequest | undefined): ClientRecords<object> => {
     const open = database()
     if (request === undefined) return new ClientRecords(open, open.records(type), anonymous)
-    const caller = knows ? requestCaller(request) : anonymous
+    const caller = usesCaller ? requestCaller(request) : anonymous
     return new ClientRecords(open, open.recordsFor(type, request), caller)
   }
   const update = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
     whereMatching(table, request, (expected) =>
       after(records(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
     )
-  const { whole, changes } = crudBodies(table)
+  const { complete, changes } = crudBodies(table)
   return [
     {
       operation: 'list',
@@ -216,11 +220,11 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       path: '/',
       options: { args: ['query', ...reads], returns: [type], etag: true },
       run: (query: TextValues, request: HttpRequest) => {
-        const asked = readCrudQuery(table, query)
-        const aggregates = asked.distinct !== undefined
-        const countsRows = asked.count === 'exact'
-        checkCost(table, { countsRows, aggregates, ...asked }, database().sizes, most)
-        return listRows(records(request), asked, request, most)
+        const parsed = readCrudQuery(table, query)
+        const aggregates = parsed.distinct !== undefined
+        const countsRows = parsed.count === 'exact'
+        checkCost(table, { countsRows, aggregates, ...parsed }, database().sizes, maxCost)
+        return listRows(records(request), parsed, request, maxCost)
       },
     },
     {
@@ -229,9 +233,9 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       path: '/aggregate',
       options: { args: ['query', ...reads] },
       run: (query: TextValues, request: HttpRequest) => {
-        const asked = readAggregateQuery(table, query)
-        checkCost(table, { aggregates: true, ...asked, orderBy: [] }, database().sizes, most)
-        return aggregateRows(table, records(request), asked)
+        const parsed = readAggregateQuery(table, query)
+        checkCost(table, { aggregates: true, ...parsed, orderBy: [] }, database().sizes, maxCost)
+        return aggregateRows(table, records(request), parsed)
       },
     },
     {
@@ -242,13 +246,13 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       run: (id: Id, query: TextValues, request: HttpRequest) => {
         const shape = readRowShape(table, query)
         const counts = readCrudCounts(table, query)
-        const mine = records(request)
+        const callerRecords = records(request)
         if (shape === undefined && counts.length === 0)
-          return after(mine.find(id), (found) => taggedOrKnown(table, found, request))
-        const asked = { where: {}, orderBy: [], limit: 1, shape, counts }
-        checkCost(table, asked, database().sizes, most)
+          return after(callerRecords.find(id), (found) => taggedOrKnown(table, found, request))
+        const parsed = { where: {}, orderBy: [], limit: 1, shape, counts }
+        checkCost(table, parsed, database().sizes, maxCost)
         const options = { relations: shape?.relations, ...countsOption(counts) }
-        return after(mine.findWith(id, options, most), (found) => {
+        return after(callerRecords.findWith(id, options, maxCost), (found) => {
           if (found === null) return null
           const version = versionOf(table, found)
           showRows([found], shape)
@@ -261,41 +265,41 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       method: 'POST',
       path: '/',
       options: {
-        args: ['body', 'request', ...(knows ? ['user'] : [])],
-        body: whole,
+        args: ['body', 'request', ...(usesCaller ? ['user'] : [])],
+        body: complete,
         returns: { 201: type },
       },
       run: (body: object, request: HttpRequest) =>
         after(records(request).create({ ...body }), (created) => {
           const id = (created as Record<string, unknown>)[key.property] as Id
           const folder = request.path.replace(/\/$/, '')
-          const answer = tagged(table, created, 201) as Reply
-          return answer.header('Location', `${folder}/${id}`)
+          const response = tagged(table, created, 201) as Reply
+          return response.header('Location', `${folder}/${id}`)
         }),
     },
     {
       operation: 'update',
       method: 'PATCH',
       path,
-      options: { args: ['id', 'body', ...who], body: changes, returns: type },
+      options: { args: ['id', 'body', ...callerArguments], body: changes, returns: type },
       run: update,
     },
     {
       operation: 'update',
       method: 'PUT',
       path,
-      options: { args: ['id', 'body', ...who], body: whole, returns: type },
+      options: { args: ['id', 'body', ...callerArguments], body: complete, returns: type },
       run: update,
     },
     {
       operation: 'delete',
       method: 'DELETE',
       path,
-      options: { args: ['id', ...who], status: 204 },
+      options: { args: ['id', ...callerArguments], status: 204 },
       run: (id: Id, request?: HttpRequest) =>
         whereMatching(table, request, (expected) =>
-          after(records(request).delete(id, expected), (isGone) => {
-            if (!isGone)
+          after(records(request).delete(id, expected), (isDeleted) => {
+            if (!isDeleted)
               throw new HttpError(404, undefined, {
                 reason: 'there is no such row, or `rows` does not show it to the caller',
               })

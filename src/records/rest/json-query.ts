@@ -25,8 +25,8 @@ type Test = Record<string, unknown>
 export function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
   const { name, field, rest, text } = parameter
   const [first, ...more] = rest
-  if (first === undefined) return readWhole(name, text)
-  if (first !== 'path') return readBeside(parameter, query)
+  if (first === undefined) return readJsonValue(name, text)
+  if (first !== 'path') return readWithPath(parameter, query)
   if (more.length === 0) {
     const isUsed = Object.keys(query).some(
       (other) => other.startsWith(`${field}.`) && !other.startsWith(`${field}.path`),
@@ -39,7 +39,7 @@ export function readJsonTest(parameter: JsonParameter, query: TextValues): Test 
   return { path, [operator]: readOperand(operator, name, query) }
 }
 
-function readWhole(name: string, text: string | string[]): Test {
+function readJsonValue(name: string, text: string | string[]): Test {
   try {
     const value: unknown = parseJson(String(text))
     if (isMap(value)) return value
@@ -49,12 +49,12 @@ function readWhole(name: string, text: string | string[]): Test {
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
 
-function readBeside({ name, field, rest }: JsonParameter, query: TextValues): Test {
+function readWithPath({ name, field, rest }: JsonParameter, query: TextValues): Test {
   const [named = '', ...more] = rest
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
-    const meant = didYouMean(clip(named), operatorsFor('json'))
-    throw invalid(name, 'unknown', `is not a comparison. ${meant}`.trim())
+    const suggestion = didYouMean(clip(named), operatorsFor('json'))
+    throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
   }
   const path = query[`${field}.path`]
   const operand = readOperand(operator, name, query)

@@ -14,7 +14,7 @@ import { toPlural } from '../model/english.js'
 import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
 import { linkNames } from '../statements/write-tree.js'
-import { admission, type Caller } from '../rights/caller.js'
+import { checkAccess, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 
 /** A field that is visible to clients. */
@@ -107,30 +107,31 @@ export async function readRights(
   caller: Caller,
   sees: (table: Table) => boolean,
 ): Promise<RecordRights> {
-  const whole = describeTable(table)
+  const description = describeTable(table)
   const { writes, columns, columnWrites } = policyOf(table)
   const read = await mayRead(table, caller, sees)
   const fields: FieldDescription[] = []
   const relations: RelationDescription[] = []
-  for (const field of read ? whole.fields : []) {
+  for (const field of read ? description.fields : []) {
     const column = table.byProperty.get(field.name)
     if (!(await admits([column && columns.get(column)], caller))) continue
     const mayWrite = await admits([column && columnWrites.get(column)], caller)
     fields.push(mayWrite ? field : { ...field, writable: false, required: false })
   }
-  for (const relation of read ? whole.relations : []) {
-    const tied = table.relations.get(relation.name)
-    if (tied !== undefined && (await mayFollow(tied, caller, sees))) relations.push(relation)
+  for (const relation of read ? description.relations : []) {
+    const tableRelation = table.relations.get(relation.name)
+    if (tableRelation !== undefined && (await mayFollow(tableRelation, caller, sees)))
+      relations.push(relation)
   }
   const found = new Set(fields.map(({ name }) => name))
-  const isSearched = whole.search.every((name) => found.has(name))
+  const isSearched = description.search.every((name) => found.has(name))
   const mayWrite = async (operation: WriteOperation): Promise<boolean> => {
     const access = writes[operation]
     return read && access !== false && admits([access ?? tokenAccess], caller)
   }
   return {
-    ...whole,
-    search: isSearched ? whole.search : [],
+    ...description,
+    search: isSearched ? description.search : [],
     fields,
     relations,
     may: {
@@ -155,8 +156,8 @@ async function mayFollow(
   caller: Caller,
   sees: (table: Table) => boolean,
 ): Promise<boolean> {
-  const own = policyOf(relation.table).relations.get(relation) ?? []
-  return (await admits(own, caller)) && mayRead(relation.target, caller, sees)
+  const rules = policyOf(relation.table).relations.get(relation) ?? []
+  return (await admits(rules, caller)) && mayRead(relation.target, caller, sees)
 }
 
 /** Whether all rules admit the caller. The result waits for guards. */
@@ -165,16 +166,16 @@ export async function admits(
   caller: Caller,
 ): Promise<boolean> {
   for (const rule of rules)
-    if (rule !== undefined && (await admission(rule, caller)) !== 'admitted') return false
+    if (rule !== undefined && (await checkAccess(rule, caller)) !== 'admitted') return false
   return true
 }
 
 function describeTable(table: Table): RecordDescription {
-  const known = described.get(table)
-  if (known !== undefined) return known
+  const cached = described.get(table)
+  if (cached !== undefined) return cached
   const { type, key, version, search, options, columns, relations, indexes } = table
   const { writes, columns: securedColumns, relations: securedRelations } = policyOf(table)
-  const made: RecordDescription = Object.freeze({
+  const description: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
     key: { name: key.property, kind: key.isUuid ? 'uuid' : 'integer' } as const,
@@ -197,8 +198,8 @@ function describeTable(table: Table): RecordDescription {
     fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
     relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),
   })
-  described.set(table, made)
-  return made
+  described.set(table, description)
+  return description
 }
 
 function toField(table: Table, column: Column): FieldDescription {
@@ -228,7 +229,7 @@ function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'requir
 
 function toRelation(relation: Relation): RelationDescription {
   const { table, name, kind, target, local, foreign } = relation
-  const [ids] = [...linkNames(table)].find(([, tied]) => tied === relation) ?? []
+  const [ids] = [...linkNames(table)].find(([, tableRelation]) => tableRelation === relation) ?? []
   const back = [...target.relations.values()].find(
     (other) => other.kind === 'belongsTo' && other.local === foreign,
   )

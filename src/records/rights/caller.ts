@@ -14,16 +14,16 @@ import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
  * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard awaited,
  * and the query read again with the result. A promise that is not awaited denies access.
  */
-class PendingAdmission extends HttpError {
+class PendingAccess extends HttpError {
   readonly rule: AccessRule
-  readonly admission: Promise<Admission>
+  readonly result: Promise<AccessResult>
 
-  constructor(rule: AccessRule, admission: Promise<Admission>) {
+  constructor(rule: AccessRule, result: Promise<AccessResult>) {
     super(403, 'Forbidden')
     this.rule = rule
-    this.admission = admission
+    this.result = result
     // The code that awaits the promise gets its rejection. An unawaited rejection must not end the process.
-    admission.catch(() => undefined)
+    result.catch(() => undefined)
   }
 }
 
@@ -45,8 +45,8 @@ export function withGuards<T>(
  */
 export function retryAfterGuards<T>(caller: Caller, query: () => MaybePromise<T>): MaybePromise<T> {
   return attempt(query, (error) => {
-    if (!(error instanceof PendingAdmission)) throw error
-    return error.admission.then((result) => {
+    if (!(error instanceof PendingAccess)) throw error
+    return error.result.then((result) => {
       caller.guardResults ??= new Map()
       caller.guardResults.set(error.rule, result)
       return retryAfterGuards(caller, query)
@@ -63,7 +63,7 @@ export interface Caller {
   /** The request for guards; undefined if the program gave a `user` without one. */
   readonly request: HttpRequest | undefined
   /** Results of guards that return promises, cached while a query of this caller runs. */
-  guardResults?: Map<AccessRule, Admission>
+  guardResults?: Map<AccessRule, AccessResult>
 }
 
 /**
@@ -77,7 +77,7 @@ export function requestCaller(request: HttpRequest): Caller {
 class RequestCaller implements Caller {
   readonly trusted = false
   readonly request: HttpRequest
-  guardResults?: Map<AccessRule, Admission>
+  guardResults?: Map<AccessRule, AccessResult>
 
   constructor(request: HttpRequest) {
     this.request = request
@@ -103,48 +103,48 @@ export const anonymous: Caller = Object.freeze({
 /**
  * `'unauthenticated'`: the rule needs a token and there is none; `'forbidden'`: the caller's token does not suffice.
  */
-export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
+export type AccessResult = 'admitted' | 'unauthenticated' | 'forbidden'
 
 /** Applies a rule to a caller, synchronously unless the rule's guard returns a promise. */
-export function admission(rule: AccessRule, caller: Caller): MaybePromise<Admission> {
+export function checkAccess(rule: AccessRule, caller: Caller): MaybePromise<AccessResult> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
   if (!satisfies(rule, caller.auth.claims, caller.request)) return 'forbidden'
   const result = rule.guard === undefined ? 'admitted' : callGuard(rule, rule.guard, caller)
   const { also } = rule
   if (also === undefined) return result
-  return after(result, (own) => (own === 'admitted' ? admission(also, caller) : own))
+  return after(result, (first) => (first === 'admitted' ? checkAccess(also, caller) : first))
 }
 
-function callGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<Admission> {
+function callGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<AccessResult> {
   // A guard needs a request. Without one, access is denied.
   if (caller.request === undefined) return 'forbidden'
   const cachedResult = caller.guardResults?.get(rule)
   if (cachedResult !== undefined) return cachedResult
   const result: unknown = guard(caller.auth?.claims ?? null, caller.request)
-  return isThenable(result) ? Promise.resolve(result).then(toAdmission) : toAdmission(result)
+  return isThenable(result) ? Promise.resolve(result).then(toAccessResult) : toAccessResult(result)
 }
 
-function toAdmission(result: unknown): Admission {
+function toAccessResult(result: unknown): AccessResult {
   return result === true ? 'admitted' : 'forbidden'
 }
 
 /**
  * Applies a rule synchronously.
  *
- * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`; `LateVerdict` if its guard returns a promise
+ * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`; `PendingAccess` if its guard returns a promise
  */
 export function demand(rule: AccessRule | undefined, caller: Caller): void {
   if (rule === undefined || rule.open) return
-  const result = admission(rule, caller)
-  if (isThenable(result)) throw new PendingAdmission(rule, result)
+  const result = checkAccess(rule, caller)
+  if (isThenable(result)) throw new PendingAccess(rule, result)
   assertAdmitted(result)
 }
 
 /** True if the rule admits the caller without waiting for a guard. */
 export function admitsImmediately(rule: AccessRule, caller: Caller): boolean {
   if (rule.open || caller.trusted) return true
-  return rule.guard === undefined && admission(rule, caller) === 'admitted'
+  return rule.guard === undefined && checkAccess(rule, caller) === 'admitted'
 }
 
 /**
@@ -160,7 +160,7 @@ export function admitted<T>(
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]
     if (rule === undefined || rule.open) continue
-    const result = admission(rule, caller)
+    const result = checkAccess(rule, caller)
     if (isThenable(result)) {
       return result.then((awaited) => {
         assertAdmitted(awaited)
@@ -184,7 +184,7 @@ export function demandAll(
   return admitted(rules, caller, () => undefined)
 }
 
-function assertAdmitted(result: Admission): void {
+function assertAdmitted(result: AccessResult): void {
   if (result === 'unauthenticated') {
     throw new HttpError(401, 'Unauthorized', {
       code: 'UNAUTHENTICATED',

@@ -74,27 +74,28 @@ export function memberAccess(type: Class, member: string): AccessRule | undefine
 
 function compile(table: Table): RecordPolicy {
   const { options, type } = table
-  const { rule: note } = classAccess(type)
+  const { rule: classRule } = classAccess(type)
   const fieldPolicies = readFieldPolicies(table)
   const relations = [...table.relations.values()]
   return Object.freeze({
-    read: note,
-    writes: writeAccess(options.writes, note),
+    read: classRule,
+    writes: writeAccess(options.writes, classRule),
     hasRows: options.rows !== undefined || table.shard !== undefined,
     ...fieldPolicies,
     checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
     mayAwaitGuards: meetsGuard(table),
-    hasNoRules: note === undefined && options.rows === undefined && options.writes === undefined,
+    hasNoRules:
+      classRule === undefined && options.rows === undefined && options.writes === undefined,
   })
 }
 
 function writeAccess(
   writes: RecordOptions['writes'],
-  note: AccessRule | undefined,
+  classRule: AccessRule | undefined,
 ): RecordPolicy['writes'] {
   const accessOf = (rule: WriteRule | undefined): WriteAccess =>
-    rule === undefined ? note : toAccess(rule)
+    rule === undefined ? classRule : toAccess(rule)
   if (!isPerOperation(writes)) {
     const access = accessOf(writes)
     return Object.freeze({ create: access, update: access, delete: access })
@@ -164,8 +165,8 @@ function isPersonal(root: Table): boolean {
     if (table === root && writes !== undefined) return true
     const { columns, columnWrites, relations } = readFieldPolicies(table)
     if (columns.size + columnWrites.size + relations.size > 0) return true
-    const { rule: note } = classAccess(table.type)
-    if (table !== root && note?.open === false) return true
+    const { rule: classRule } = classAccess(table.type)
+    if (table !== root && classRule?.open === false) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)
   }
   return false

@@ -9,7 +9,7 @@ import { relationCountName, readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
-import { admission, requestCaller, type Caller } from './caller.js'
+import { checkAccess, requestCaller, type Caller } from './caller.js'
 import { memberAccess, policyOf } from './record-policy.js'
 
 /** The secured fields of a class and of the classes nested in it. */
@@ -77,7 +77,7 @@ function deniedOf(
 ): MaybePromise<ReadonlySet<AccessRule>> {
   const rule = rules[from]
   if (rule === undefined) return denied
-  return after(admission(rule, caller), (admitted) =>
+  return after(checkAccess(rule, caller), (admitted) =>
     deniedOf(rules, caller, from + 1, admitted === 'admitted' ? denied : denied.add(rule)),
   )
 }
@@ -126,7 +126,7 @@ export function concealInJson(table: Table): void {
 
 /** JSON is written synchronously, so a guard that returns a promise denies access. */
 function isAdmitted(rule: AccessRule, caller: Caller): boolean {
-  const result = admission(rule, caller)
+  const result = checkAccess(rule, caller)
   if (!isThenable(result)) return result === 'admitted'
   result.catch(() => undefined)
   return false
@@ -138,16 +138,16 @@ function isAdmitted(rule: AccessRule, caller: Caller): boolean {
  */
 export type ResponseRights = 'nothing' | 'claims' | 'all'
 
-const shown = new WeakMap<object, ResponseRights>()
+const rightsByHandler = new WeakMap<object, ResponseRights>()
 
 /** Marks handlers whose responses come from a client's view and need no further check. */
 export function markConcealed(handler: object, rights: ResponseRights): void {
-  shown.set(handler, rights)
+  rightsByHandler.set(handler, rights)
 }
 
 /** @returns undefined for handlers of the application */
 export function responseRights(handler: unknown): ResponseRights | undefined {
-  return typeof handler === 'function' ? shown.get(handler) : undefined
+  return typeof handler === 'function' ? rightsByHandler.get(handler) : undefined
 }
 
 export function isConcealed(handler: unknown): boolean {

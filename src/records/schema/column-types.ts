@@ -2,7 +2,7 @@
 import type { ActualColumn, ColumnSchema } from '../../engines/contract/table-schema.js'
 
 /** Types that hold the same values, so that tables made by other programs can be used. */
-const alike: Readonly<Record<string, readonly string[]>> = {
+const compatibleTypes: Readonly<Record<string, readonly string[]>> = {
   bigint: ['integer', 'smallint'],
   'double precision': ['real', 'numeric'],
   numeric: ['bigint', 'integer', 'smallint'],
@@ -18,14 +18,14 @@ export function isInteger(type: string): boolean {
 }
 
 /** Whether the record can use a column as it is. */
-export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
-  const wanted = toBareType(column)
+export function sameType(column: ColumnSchema, actual: ActualColumn): boolean {
+  const expected = toBareType(column)
   // Integers would round a decimal with places.
-  if (isInteger(known.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
+  if (isInteger(actual.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
   // SQLite reports a declared length but does not enforce it.
-  const type = known.type.replace(/ *\(.*\)$/, '')
-  if (lacksDigits(column, known) === 'scale') return false
-  return type === wanted || (alike[wanted]?.includes(type) ?? false)
+  const type = actual.type.replace(/ *\(.*\)$/, '')
+  if (lacksDigits(column, actual) === 'scale') return false
+  return type === expected || (compatibleTypes[expected]?.includes(type) ?? false)
 }
 
 /** The names that the catalogue uses. */
@@ -46,13 +46,13 @@ export function toKnownType(column: ColumnSchema): string {
 }
 
 /** True for a `datetime` column that an earlier version created as text. */
-export function wasMoment(column: ColumnSchema, known: ActualColumn): boolean {
-  return toBareType(column) === longNames.timestamptz && known.type === 'text'
+export function wasTimestamp(column: ColumnSchema, actual: ActualColumn): boolean {
+  return toBareType(column) === longNames.timestamptz && actual.type === 'text'
 }
 
 /** True for a UUID column that an earlier version created as text. */
-export function wasUuid(column: ColumnSchema, known: ActualColumn | undefined): boolean {
-  return toBareType(column) === 'uuid' && known !== undefined && texts.has(known.type)
+export function wasUuid(column: ColumnSchema, actual: ActualColumn | undefined): boolean {
+  return toBareType(column) === 'uuid' && actual !== undefined && texts.has(actual.type)
 }
 
 const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'character'])
@@ -63,13 +63,15 @@ const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'charac
  */
 export function lacksDigits(
   { type }: ColumnSchema,
-  known: ActualColumn,
+  column: ActualColumn,
 ): 'scale' | 'digits' | undefined {
-  const wanted = digitsOf(type)
-  const actual = digitsOf(known.type)
-  if (wanted === undefined || actual === undefined) return undefined
-  if (actual.scale < wanted.scale) return 'scale'
-  return actual.precision - actual.scale < wanted.precision - wanted.scale ? 'digits' : undefined
+  const expected = digitsOf(type)
+  const actual = digitsOf(column.type)
+  if (expected === undefined || actual === undefined) return undefined
+  if (actual.scale < expected.scale) return 'scale'
+  return actual.precision - actual.scale < expected.precision - expected.scale
+    ? 'digits'
+    : undefined
 }
 
 function digitsOf(type: string): { precision: number; scale: number } | undefined {

@@ -24,9 +24,9 @@ export function compareConstraints(
   dialect: Dialect,
   isOwn: boolean,
 ): Difference[] {
-  const known = actual.columns.get(column.name)
+  const existing = actual.columns.get(column.name)
   // Checks of a text that becomes a UUID are dropped with the type.
-  const names = wasUuid(column, known) ? [] : [...(actual.checks?.keys() ?? [])]
+  const names = wasUuid(column, existing) ? [] : [...(actual.checks?.keys() ?? [])]
   const stale = names.filter(
     (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
   )
@@ -35,8 +35,8 @@ export function compareConstraints(
   if (check !== undefined && !(actual.checks?.has(check.name) ?? false))
     differences.push(missingCheck(schema, column, check, actual, dialect))
   const isKey = schema.primaryKey.includes(column.name)
-  if (known !== undefined && !isKey && hasOtherDefault(column, known, isOwn))
-    differences.push(otherDefault(schema, column, known, actual, dialect))
+  if (existing !== undefined && !isKey && hasOtherDefault(column, existing, isOwn))
+    differences.push(otherDefault(schema, column, existing, actual, dialect))
   return differences
 }
 
@@ -58,7 +58,7 @@ function missingCheck(
     ...change(schema, actual, dialect, {
       // Existing rows are checked in a second step, which does not block reads and writes.
       sql: [`${writeAddCheck(schema.name, check)} not valid`],
-      later: [`${alter} validate constraint ${quote(check.name)}`],
+      deferred: [`${alter} validate constraint ${quote(check.name)}`],
       undo: [`${alter} drop constraint ${quote(check.name)}`],
     }),
   }
@@ -88,11 +88,11 @@ function otherCheck(
 /** Defaults that are neither values nor moments were set by other programs, and cannot be compared. */
 function hasOtherDefault(
   { preset, type }: ColumnSchema,
-  known: ActualColumn,
+  existing: ActualColumn,
   isOwn: boolean,
 ): boolean {
-  if (known.preset === undefined || known.preset === preset) return preset !== known.preset
-  const value = toPlainDefault(known.preset, type)
+  if (existing.preset === undefined || existing.preset === preset) return preset !== existing.preset
+  const value = toPlainDefault(existing.preset, type)
   if (value === undefined) return false
   return preset === undefined ? isOwn : toPlainDefault(preset, type) !== value
 }
@@ -119,8 +119,8 @@ function toPlainDefault(sql: string, type: string): string | undefined {
     return /^(?:nowattimezone'UTC'|now|strftime'.*,'now')$/.test(value) ? value : undefined
   if (/^(?:bigint|integer|double|numeric|real)/.test(type)) return toPlainNumber(value)
   if (!type.startsWith('timestamptz')) return value
-  const moment = Date.parse(value.replace(/([+-]\d\d)$/, '$1:00').replace(' ', 'T'))
-  return Number.isNaN(moment) ? value : new Date(moment).toISOString()
+  const timestamp = Date.parse(value.replace(/([+-]\d\d)$/, '$1:00').replace(' ', 'T'))
+  return Number.isNaN(timestamp) ? value : new Date(timestamp).toISOString()
 }
 
 /** Without needless zeros; an exponent is written out by nobody. */
@@ -132,7 +132,7 @@ function toPlainNumber(text: string): string {
 function otherDefault(
   schema: TableSchema,
   { name, preset, origin }: ColumnSchema,
-  known: ActualColumn,
+  existing: ActualColumn,
   actual: ActualTable,
   dialect: Dialect,
 ): Difference {
@@ -145,20 +145,20 @@ function otherDefault(
     table: schema.name,
     message:
       preset === undefined
-        ? `${where} has the default ${known.preset ?? ''} and should have none (${origin}).`
+        ? `${where} has the default ${existing.preset ?? ''} and should have none (${origin}).`
         : `${where} does not have the default ${preset} (${origin}).`,
     blocks: false,
     remedy: 'safe',
     ...change(schema, actual, dialect, {
       sql: [`${alter} ${write(preset)}`],
-      undo: [`${alter} ${write(known.preset)}`],
+      undo: [`${alter} ${write(existing.preset)}`],
     }),
   }
 }
 
-interface InPlace {
+interface ChangeStatements {
   readonly sql: readonly string[]
-  readonly later?: readonly string[]
+  readonly deferred?: readonly string[]
   readonly undo?: readonly string[]
 }
 
@@ -167,8 +167,8 @@ function change(
   schema: TableSchema,
   actual: ActualTable,
   dialect: Dialect,
-  inPlace: InPlace,
-): InPlace & { readonly rebuilds?: boolean; readonly upgrades: boolean } {
+  inPlace: ChangeStatements,
+): ChangeStatements & { readonly rebuilds?: boolean; readonly upgrades: boolean } {
   const { changes } = dialect
   if (changes.kind === 'in place') return { ...inPlace, upgrades: true }
   return { ...rebuildTable(schema, actual, dialect), upgrades: isOwnTable(schema, actual, true) }
@@ -192,17 +192,17 @@ export function rebuildTable(
 /**
  * Whether every column has the type that its field gives it, so that the table was made for the record.
  *
- * @param isWhole whether a column without a field makes it another program's table
+ * @param isComplete whether a column without a field makes it another program's table
  */
 export function isOwnTable(
   { columns }: TableSchema,
   actual: ActualTable,
-  isWhole: boolean,
+  isComplete: boolean,
 ): boolean {
   const byName = new Map(columns.map((column) => [column.name, column]))
   return [...actual.columns.values()].every(({ name, type, sql }) => {
     const column = byName.get(name)
-    if (column === undefined) return !isWhole
+    if (column === undefined) return !isComplete
     return sql === undefined ? toBareType(column) === type : column.type === sql
   })
 }

@@ -54,7 +54,7 @@ export interface Difference {
   /** The statements need a key that the same migration makes. */
   readonly needsNewKey?: boolean
   /** Statements that run after the others are committed. They do not block other work. */
-  readonly later?: readonly string[]
+  readonly deferred?: readonly string[]
   /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean
 }

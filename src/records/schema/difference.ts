@@ -36,14 +36,14 @@ export interface FindOptions {
 }
 
 export function findDifferences(
-  wanted: readonly TableSchema[],
+  schemas: readonly TableSchema[],
   before: Catalogue,
   dialect: Dialect,
   { isExact = false }: FindOptions = {},
 ): Difference[] {
-  const { renames, actual } = findRenames(wanted, before, dialect)
-  const missing = wanted.filter(({ name }) => !actual.has(name))
-  const pairs = wanted
+  const { renames, actual } = findRenames(schemas, before, dialect)
+  const missing = schemas.filter(({ name }) => !actual.has(name))
+  const pairs = schemas
     .filter(({ name }) => actual.has(name))
     .map((schema): Pair => {
       const table = actual.get(schema.name) as ActualTable
@@ -52,7 +52,7 @@ export function findDifferences(
   const present = pairs.map(({ schema }) => schema)
   const upgrades = findUuidUpgrades(present, actual, dialect)
   const keys = findKeyChanges(present, actual, dialect)
-  const others = [
+  const remaining = [
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
     // First what is not wanted any more, because the type of a column may depend on it.
     ...pairs.flatMap((pair) => staleParts(pair, dialect)),
@@ -62,7 +62,7 @@ export function findDifferences(
     ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
   ]
   const texts = textsThatStay(upgrades)
-  return [...renames, ...upgrades, ...others.map((one) => refuseOtherTypes(one, texts))]
+  return [...renames, ...upgrades, ...remaining.map((one) => refuseOtherTypes(one, texts))]
 }
 
 /** A table of a record, and the one of the database. */
@@ -85,13 +85,13 @@ function textsThatStay(upgrades: readonly Difference[]): ReadonlySet<string> {
 function refuseOtherTypes(difference: Difference, texts: ReadonlySet<string>): Difference {
   const { table, key } = difference
   if (key === undefined) return difference
-  const own = `${table}.${key.column}`
-  const other = `${key.table}.${key.foreignColumn}`
-  if (texts.has(own) === texts.has(other)) return difference
-  const [text, uuid] = texts.has(own) ? [own, other] : [other, own]
+  const column = `${table}.${key.column}`
+  const target = `${key.table}.${key.foreignColumn}`
+  if (texts.has(column) === texts.has(target)) return difference
+  const [text, uuid] = texts.has(column) ? [column, target] : [target, column]
   return {
     ...difference,
-    message: `${own} cannot refer to ${other}: ${text} is text, because a table without a record refers to it, and ${uuid} is a UUID.`,
+    message: `${column} cannot refer to ${target}: ${text} is text, because a table without a record refers to it, and ${uuid} is a UUID.`,
     remedy: 'by hand',
     first: `Change ${text} and what refers to it to uuid by hand, then run this again.`,
     sql: [],
@@ -111,7 +111,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       sql: [writeCreateTable(schema, dialect), ...indexes],
       undo: [
         `drop table ${quote(schema.name)}`,
-        ...schema.indexes.flatMap(({ made }) => made?.drop ?? []),
+        ...schema.indexes.flatMap(({ statements: made }) => made?.drop ?? []),
       ],
     },
   ]
@@ -165,12 +165,12 @@ function staleForeignKeys(
       // What belongs to a column without a field stays with it.
       .filter(({ column }) => schema.columns.some(({ name }) => name === column))
       .filter(({ column }) => !schema.foreignKeys.some((key) => key.column === column))
-      .map((known) => {
-        const { name, column } = toForeignKey(table, known)
+      .map((existing) => {
+        const { name, column } = toForeignKey(table, existing)
         return {
           kind: 'unknown foreign key',
           table,
-          message: `${table}.${column} refers to ${known.table} and should not${originOf(schema, [column])}.`,
+          message: `${table}.${column} refers to ${existing.table} and should not${originOf(schema, [column])}.`,
           blocks: false,
           upgrades: true,
           remedy: 'safe',
@@ -178,7 +178,7 @@ function staleForeignKeys(
             ? rebuildTable(schema, actual, dialect)
             : {
                 sql: [dropForeignKey(table, name)],
-                undo: [writeAddForeignKey(table, toForeignKey(table, known))],
+                undo: [writeAddForeignKey(table, toForeignKey(table, existing))],
               }),
         }
       })
@@ -219,11 +219,11 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
   if (actual.isForeign === true) return compareForeign(schema, actual, dialect)
   return [
     ...schema.columns.flatMap((column) => {
-      const known = actual.columns.get(column.name)
-      if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
+      const existing = actual.columns.get(column.name)
+      if (existing === undefined) return [missingColumn(schema, column, actual, dialect)]
       const types = compareType(schema, column, actual, dialect, isExact)
       const differences = [...types]
-      if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name))
+      if (existing.nullable !== column.nullable && !schema.primaryKey.includes(column.name))
         differences.push(compareNull(schema, column, actual, dialect))
       // Another type comes with its rules.
       if (types.every(({ blocks, upgrades }) => !blocks && upgrades !== true))
@@ -243,20 +243,20 @@ function compareRest({ schema, actual }: Pair, keys: KeyChanges, dialect: Dialec
 function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
   const { name: table } = schema
   return schema.indexes.flatMap((index): Difference[] => {
-    const known = actual.indexes.get(index.name)
+    const existing = actual.indexes.get(index.name)
     if (
-      known?.unique === index.unique &&
-      sameList(known.columns, index.columns) &&
-      hasSameRows(index, known)
+      existing?.unique === index.unique &&
+      sameList(existing.columns, index.columns) &&
+      hasSameRows(index, existing)
     )
       return []
-    const isNeeded = index.unique || index.made !== undefined
+    const isNeeded = index.unique || index.statements !== undefined
     return [
       {
         kind: 'missing index',
         table,
         message:
-          known === undefined
+          existing === undefined
             ? `Index ${index.name} on ${table} is missing${originOf(schema, index.over ?? index.columns)}.`
             : `Index ${index.name} on ${table} is another than the record declares${originOf(schema, index.over ?? index.columns)}.`,
         // Records work without them, but slowly.
@@ -264,17 +264,17 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
         // Existing rows may already hold equal values.
         remedy: index.unique ? 'may fail' : 'safe',
         sql: [
-          ...(known === undefined ? [] : dropKnown(table, index, known)),
+          ...(existing === undefined ? [] : dropExisting(table, index, existing)),
           ...writeIndex(table, index),
         ],
-        undo: [...writeDropIndex(index), ...(known?.create ?? [])],
+        undo: [...writeDropIndex(index), ...(existing?.create ?? [])],
       },
     ]
   })
 }
 
-function dropKnown(table: string, index: IndexSchema, known: ActualIndex): string[] {
-  if (known.isConstraint !== true) return writeDropIndex(index)
+function dropExisting(table: string, index: IndexSchema, existing: ActualIndex): string[] {
+  if (existing.isConstraint !== true) return writeDropIndex(index)
   return [`alter table ${quote(table)} drop constraint ${quote(index.name)}`]
 }
 
@@ -283,10 +283,10 @@ function dropKnown(table: string, index: IndexSchema, known: ActualIndex): strin
  * its own way.
  */
 function hasSameRows(index: IndexSchema, { where }: ActualIndex): boolean {
-  const wanted = indexCondition(index)
-  if (wanted === undefined || where === undefined) return wanted === where
+  const schemas = indexCondition(index)
+  if (schemas === undefined || where === undefined) return schemas === where
   const nulls = (sql: string): number => sql.match(/\bis null\b/gi)?.length ?? 0
-  return nulls(wanted) === nulls(where)
+  return nulls(schemas) === nulls(where)
 }
 
 /** Of a view or a foreign table only the columns can be compared: keys, rules and indexes are where its rows are. */
@@ -399,10 +399,10 @@ function compareForeignKeys(
     // A reference of a new column is created with the column itself, and one of a new key with the key.
     if (rebuilds && !actual.columns.has(key.column)) return []
     if (!rebuilds && keys.references.has(`${table}.${key.column}`)) return []
-    const known = actual.foreignKeys.find(({ column }) => column === key.column)
-    if (known !== undefined && isSameReference(key, known)) return []
+    const existing = actual.foreignKeys.find(({ column }) => column === key.column)
+    if (existing !== undefined && isSameReference(key, existing)) return []
     const add = writeAddForeignKey(table, key)
-    if (known === undefined) {
+    if (existing === undefined) {
       const inPlace = { sql: [add], undo: [dropForeignKey(table, key.name)] }
       return [
         {
@@ -413,7 +413,7 @@ function compareForeignKeys(
         },
       ]
     }
-    const before = toForeignKey(table, known)
+    const before = toForeignKey(table, existing)
     const inPlace = {
       sql: [dropForeignKey(table, before.name), add],
       undo: [dropForeignKey(table, key.name), writeAddForeignKey(table, before)],
@@ -433,11 +433,11 @@ function compareForeignKeys(
   })
 }
 
-function isSameReference(key: ForeignKeySchema, known: ActualForeignKey): boolean {
-  const action = known.onDelete === 'no action' ? 'restrict' : known.onDelete
+function isSameReference(key: ForeignKeySchema, existing: ActualForeignKey): boolean {
+  const action = existing.onDelete === 'no action' ? 'restrict' : existing.onDelete
   return (
-    known.table === key.table &&
-    known.shard?.column === key.shard?.column &&
+    existing.table === key.table &&
+    existing.shard?.column === key.shard?.column &&
     (action === undefined || action === key.onDelete)
   )
 }
@@ -454,12 +454,12 @@ function dropForeignKey(table: string, name: string): string {
 
 function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
   const { name: table } = schema
-  const wanted = new Set(schema.columns.map(({ name }) => name))
-  const unknown = [...actual.columns.values()].filter(({ name }) => !wanted.has(name))
+  const schemas = new Set(schema.columns.map(({ name }) => name))
+  const unknown = [...actual.columns.values()].filter(({ name }) => !schemas.has(name))
   return unknown.flatMap(({ name, optional }) => {
     const where = `${table}.${name} does not belong to a field`
     const alter = `alter table ${quote(table)}`
-    const left: Difference = {
+    const leftover: Difference = {
       kind: 'unknown column',
       table,
       message: `${where}.`,
@@ -467,7 +467,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
       remedy: 'by hand',
       sql: [...dropIndexesOf(name, actual, dialect), `${alter} drop column ${quote(name)}`],
     }
-    if (optional) return [left]
+    if (optional) return [leftover]
     const { changes } = dialect
     const change =
       changes.kind === 'anew'
@@ -477,7 +477,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
             undo: [changes.changeNull(table, name, false)],
           }
     const message = `${where} and must be filled.`
-    return [{ ...left, kind: 'unfilled column', message, blocks: true, ...change }, left]
+    return [{ ...leftover, kind: 'unfilled column', message, blocks: true, ...change }, leftover]
   })
 }
 

@@ -89,11 +89,11 @@ function toDifference(
 ): Difference {
   const { name: table, primaryKey } = schema
   const { primaryKey: known = [] } = actual
-  const [wanted, present] = [primaryKey, known].map((columns) => `(${columns.join(', ')})`)
+  const [expected, present] = [primaryKey, known].map((columns) => `(${columns.join(', ')})`)
   const difference = {
     kind: 'other key',
     table,
-    message: `${table} has the primary key ${present} and should have ${wanted}.`,
+    message: `${table} has the primary key ${present} and should have ${expected}.`,
     blocks: true,
     remedy: 'by hand',
   } as const

@@ -10,9 +10,9 @@ export function toLiteral(value: unknown, column: Column, dialect: Dialect): str
   const { entry } = column.field
   if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
   const property = toProperty(value, entry)
-  const kept = entry.encode === undefined ? property : entry.encode(property)
+  const encoded = entry.encode === undefined ? property : entry.encode(property)
   const encode = dialect.encoder(column)
-  const written = encode === undefined ? kept : encode(kept)
+  const written = encode === undefined ? encoded : encode(encoded)
   if (['number', 'bigint', 'boolean'].includes(typeof written)) return String(written)
   return typeof written === 'string' ? quoteText(written) : undefined
 }

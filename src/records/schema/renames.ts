@@ -17,25 +17,25 @@ import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */
 export function findRenames(
-  wanted: readonly TableSchema[],
+  schemas: readonly TableSchema[],
   actual: Catalogue,
   dialect: Dialect,
 ): { readonly renames: readonly Difference[]; readonly actual: Catalogue } {
   const tables = new Map(actual)
   const renames: Difference[] = []
-  const names = new Set(wanted.map(({ name }) => name))
-  for (const schema of wanted) {
-    const old = schema.was?.find((name) => tables.has(name) && !names.has(name))
+  const names = new Set(schemas.map(({ name }) => name))
+  for (const schema of schemas) {
+    const old = schema.oldNames?.find((name) => tables.has(name) && !names.has(name))
     if (old === undefined || tables.has(schema.name)) continue
     renames.push(renameTable(schema, old, tables, dialect))
   }
-  for (const schema of wanted) {
-    const known = tables.get(schema.name)
-    if (known === undefined) continue
+  for (const schema of schemas) {
+    const existing = tables.get(schema.name)
+    if (existing === undefined) continue
     const columns = new Set(schema.columns.map(({ name }) => name))
     for (const column of schema.columns) {
-      const table = tables.get(schema.name) ?? known
-      const old = column.was?.find((name) => table.columns.has(name) && !columns.has(name))
+      const table = tables.get(schema.name) ?? existing
+      const old = column.oldNames?.find((name) => table.columns.has(name) && !columns.has(name))
       if (old === undefined || table.columns.has(column.name)) continue
       renames.push(renameColumn(schema, column, old, tables, dialect))
     }
@@ -49,9 +49,9 @@ function renameTable(
   tables: Map<string, ActualTable>,
   dialect: Dialect,
 ): Difference {
-  const known = tables.get(old) as ActualTable
+  const existing = tables.get(old) as ActualTable
   const [from, to] = [quote(old), quote(schema.name)]
-  const parts = renameParts(schema, { ...known, name: old }, (column) => column, dialect)
+  const parts = renameParts(schema, { ...existing, name: old }, (column) => column, dialect)
   tables.delete(old)
   tables.set(schema.name, parts.table)
   for (const [name, table] of tables) {
@@ -76,7 +76,7 @@ function renameTable(
       ...parts.undo,
       ...key(schema.name, old),
       `alter table ${to} rename to ${from}`,
-      ...parts.again,
+      ...parts.recreate,
     ],
   }
 }
@@ -88,8 +88,13 @@ function renameColumn(
   tables: Map<string, ActualTable>,
   dialect: Dialect,
 ): Difference {
-  const known = tables.get(schema.name) as ActualTable
-  const parts = renameParts(schema, known, (name) => (name === old ? column.name : name), dialect)
+  const existing = tables.get(schema.name) as ActualTable
+  const parts = renameParts(
+    schema,
+    existing,
+    (name) => (name === old ? column.name : name),
+    dialect,
+  )
   tables.set(schema.name, parts.table)
   const rename = (from: string, to: string): string =>
     `alter table ${quote(schema.name)} rename column ${quote(from)} to ${quote(to)}`
@@ -100,7 +105,7 @@ function renameColumn(
     blocks: true,
     remedy: 'safe',
     sql: [rename(old, column.name), ...parts.sql],
-    undo: [...parts.undo, rename(column.name, old), ...parts.again],
+    undo: [...parts.undo, rename(column.name, old), ...parts.recreate],
   }
 }
 
@@ -110,13 +115,13 @@ interface Parts {
   readonly sql: readonly string[]
   readonly undo: readonly string[]
   /** Statements that create again what was dropped, for the table as it was. */
-  readonly again: readonly string[]
+  readonly recreate: readonly string[]
 }
 
 /** The parts that are named after the table and its columns: indexes, checks, references. */
 function renameParts(
   schema: TableSchema,
-  known: ActualTable,
+  existing: ActualTable,
   toNew: (column: string) => string,
   dialect: Dialect,
 ): Parts {
@@ -124,37 +129,41 @@ function renameParts(
   const isInPlace = dialect.changes.kind === 'in place'
   const sql: string[] = []
   const undo: string[] = []
-  const again: string[] = []
-  const turn = (what: (from: string, to: string) => string, from: string, to: string): void => {
-    sql.push(what(quote(from), quote(to)))
-    undo.unshift(what(quote(to), quote(from)))
+  const recreate: string[] = []
+  const addRename = (
+    write: (from: string, to: string) => string,
+    from: string,
+    to: string,
+  ): void => {
+    sql.push(write(quote(from), quote(to)))
+    undo.unshift(write(quote(to), quote(from)))
   }
   /** A condition or a statement with the names of today. */
   const rewrite = (text: string): string => {
     let now = text
-    for (const column of known.columns.keys())
+    for (const column of existing.columns.keys())
       if (toNew(column) !== column) now = now.replaceAll(quote(column), quote(toNew(column)))
     return now
   }
   const renamed = (create: string, to: string, from: string): string =>
     rewrite(create)
       .replace(quote(from), quote(to))
-      .replace(` on ${quote(known.name)}`, ` on ${quote(schema.name)}`)
+      .replace(` on ${quote(existing.name)}`, ` on ${quote(schema.name)}`)
   const indexes = new Map<string, ActualIndex>()
-  for (const [name, index] of known.indexes) {
+  for (const [name, index] of existing.indexes) {
     const columns = index.columns.map(toNew)
     // Indexes of foreign keys contain more columns than their names say.
     const count = columns.findIndex(
-      (_, place) =>
-        name === toIndexName(known.name, index.columns.slice(0, place + 1), index.unique),
+      (_, position) =>
+        name === toIndexName(existing.name, index.columns.slice(0, position + 1), index.unique),
     )
     const to =
       count < 0 ? name : toIndexName(schema.name, columns.slice(0, count + 1), index.unique)
-    if (to !== name && isInPlace) turn((a, b) => `alter index ${a} rename to ${b}`, name, to)
+    if (to !== name && isInPlace) addRename((a, b) => `alter index ${a} rename to ${b}`, name, to)
     if (to !== name && !isInPlace) {
       sql.push(`drop index ${quote(name)}`)
       undo.unshift(`drop index if exists ${quote(to)}`)
-      again.push(...(index.create ?? []))
+      recreate.push(...(index.create ?? []))
       continue
     }
     indexes.set(to, {
@@ -164,34 +173,34 @@ function renameParts(
     })
   }
   const checks = new Map<string, string>()
-  for (const [name, condition] of known.checks ?? []) {
+  for (const [name, condition] of existing.checks ?? []) {
     const rule = rewrite(condition)
-    const own = [...known.columns.keys()]
-      .map((column) => renameCheck(name, [known.name, column], [schema.name, toNew(column)]))
+    const newName = [...existing.columns.keys()]
+      .map((column) => renameCheck(name, [existing.name, column], [schema.name, toNew(column)]))
       .find((one) => one !== undefined)
-    if (own === undefined || own === name || !isInPlace) checks.set(name, rule)
+    if (newName === undefined || newName === name || !isInPlace) checks.set(name, rule)
     else {
-      sql.push(renameCheckIfThere(schema.name, name, own))
-      undo.unshift(renameCheckIfThere(schema.name, own, name))
-      checks.set(own, rule)
+      sql.push(renameCheckIfThere(schema.name, name, newName))
+      undo.unshift(renameCheckIfThere(schema.name, newName, name))
+      checks.set(newName, rule)
     }
   }
-  const foreignKeys = known.foreignKeys.map((key) => {
+  const foreignKeys = existing.foreignKeys.map((key) => {
     const to = toConstraintName(schema.name, toNew(key.column))
-    if (isInPlace && key.name === toConstraintName(known.name, key.column) && key.name !== to)
-      turn((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
+    if (isInPlace && key.name === toConstraintName(existing.name, key.column) && key.name !== to)
+      addRename((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
     const shard = key.shard && { ...key.shard, column: toNew(key.shard.column) }
     return { ...key, column: toNew(key.column), name: to, shard }
   })
   const columns = new Map(
-    [...known.columns.values()].map((column) => {
+    [...existing.columns.values()].map((column) => {
       const name = toNew(column.name)
       return [name, { ...column, name }]
     }),
   )
-  const primaryKey = known.primaryKey?.map(toNew)
+  const primaryKey = existing.primaryKey?.map(toNew)
   const table = { name: schema.name, columns, indexes, foreignKeys, checks, primaryKey }
-  return { table, sql, undo, again }
+  return { table, sql, undo, recreate }
 }
 
 /** A check whose rule changed is dropped by the same migration: `down` finds none to rename, nor does `up` behind it. */

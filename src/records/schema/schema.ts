@@ -45,8 +45,8 @@ function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): Index
 
 /** Nulls come last in either direction, as they do in lists. SQLite has no syntax for it. */
 function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect: Dialect) {
-  return columns.map(({ name, nullable }, place) => {
-    const { descending = false, nullsFirst = false } = orders[place] ?? {}
+  return columns.map(({ name, nullable }, index) => {
+    const { descending = false, nullsFirst = false } = orders[index] ?? {}
     const nulls =
       nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
     return `${quote(name)}${descending ? ' desc' : ''}${nulls}`
@@ -117,9 +117,11 @@ function writeTests(column: Column, dialect: Dialect): string[] {
   const { min, max, oneOf, maxLength } = column.field.rules
   const literal = (value: unknown): string | undefined => toLiteral(value, column, dialect)
   const tests: string[] = []
-  const [least, most] = [min, max].map((value) => (value === undefined ? value : literal(value)))
-  if (least !== undefined) tests.push(`{c} >= ${least}`)
-  if (most !== undefined) tests.push(`{c} <= ${most}`)
+  const [lowest, highest] = [min, max].map((value) =>
+    value === undefined ? value : literal(value),
+  )
+  if (lowest !== undefined) tests.push(`{c} >= ${lowest}`)
+  if (highest !== undefined) tests.push(`{c} <= ${highest}`)
   const values = oneOf?.map(literal)
   if (values !== undefined) tests.push(`{c} in (${values.join(', ')})`)
   if (maxLength !== undefined) tests.push(`${dialect.lengthOf(column)} <= ${maxLength}`)
@@ -156,7 +158,7 @@ function toTableSchema(
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
     name: table.name,
-    was: toOldNames(table.options.was),
+    oldNames: toOldNames(table.options.was),
     columns: table.columns.map((column) => ({
       name: column.name,
       was: toOldNames(column.field.rules.was),
@@ -219,7 +221,7 @@ function toJoinSchema(
   const origin = `${table.type.name}.${relation.name}`
   return {
     name: join.name,
-    was: oldJoinNames(table, target, join),
+    oldNames: oldJoinNames(table, target, join),
     columns: ends.map(({ column, key, end }) => ({
       name: column,
       was: toOldNames(end.options.was)
@@ -252,14 +254,14 @@ function toJoinSchema(
 }
 
 /** `was` may hold the old name of the field or class, or of the column or table. */
-function toOldNames(was: string | undefined): readonly string[] | undefined {
-  return was === undefined ? undefined : [...new Set([was, toSnakeCase(was)])]
+function toOldNames(oldName: string | undefined): readonly string[] | undefined {
+  return oldName === undefined ? undefined : [...new Set([oldName, toSnakeCase(oldName)])]
 }
 
 function toFill(column: Column, dialect: Dialect, now: number): string | undefined {
   const { rules, entry } = column.field
   const value: unknown = rules.default
   if (column.isKey || value === undefined || typeof value === 'function') return undefined
-  const moment = value === 'now' ? entry.now?.(new Date(now).toISOString()) : undefined
-  return toLiteral(moment ?? value, column, dialect)
+  const timestamp = value === 'now' ? entry.now?.(new Date(now).toISOString()) : undefined
+  return toLiteral(timestamp ?? value, column, dialect)
 }

@@ -16,9 +16,9 @@ export async function readDifferences(
   runner: Runner,
 ): Promise<Difference[]> {
   const { engine, dialect } = context
-  const wanted = toSchema(tables, dialect, context.now())
-  const names = wanted.flatMap(({ name, was = [] }) => [name, ...was])
-  return findDifferences(wanted, await engine.catalogue(runner, names), dialect)
+  const schemas = toSchema(tables, dialect, context.now())
+  const names = schemas.flatMap(({ name, oldNames = [] }) => [name, ...oldNames])
+  return findDifferences(schemas, await engine.catalogue(runner, names), dialect)
 }
 
 /**
@@ -56,11 +56,12 @@ export async function verifySchema(
 /** A rebuild of a table removes all other differences in it. */
 export function onceRebuilt(differences: readonly Difference[]): Difference[] {
   const rebuilt = new Set(differences.filter(({ rebuilds }) => rebuilds).map(({ table }) => table))
-  const seen = new Set<string>()
+  const visited = new Set<string>()
   return differences.filter(({ table, rebuilds, kind }) => {
     if (!rebuilt.has(table)) return true
-    if (!rebuilds || seen.has(table)) return kind === 'unknown column' || kind.startsWith('renamed')
-    seen.add(table)
+    if (!rebuilds || visited.has(table))
+      return kind === 'unknown column' || kind.startsWith('renamed')
+    visited.add(table)
     return true
   })
 }
@@ -71,7 +72,7 @@ function isSettled({ blocks, upgrades }: Difference): boolean {
 
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
-    for (const sql of [...difference.sql, ...(difference.later ?? [])])
+    for (const sql of [...difference.sql, ...(difference.deferred ?? [])])
       await runner.run(frameworkScript(sql), [], 'nothing')
   } catch (error) {
     if (!(error instanceof EngineError) || !hindrances.has(error.kind)) throw error

@@ -15,7 +15,7 @@ import {
   sameType,
   toBareType,
   toKnownType,
-  wasMoment,
+  wasTimestamp,
   wasUuid,
 } from './column-types.js'
 import type { Difference } from './difference-kinds.js'
@@ -28,23 +28,23 @@ export function compareType(
   dialect: Dialect,
   isExact: boolean,
 ): Difference[] {
-  const known = actual.columns.get(column.name)
-  if (known === undefined) return []
-  if (hasOtherKeyKind(schema, column, known)) return [otherKeyKind(schema, column, known)]
+  const existing = actual.columns.get(column.name)
+  if (existing === undefined) return []
+  if (hasOtherKeyKind(schema, column, existing)) return [otherKeyKind(schema, column, existing)]
   // `findUuidUpgrades` finds these.
-  if (column.increment || wasUuid(column, known)) return []
-  const lacks = lacksDigits(column, known)
-  if (lacks === 'digits') return [moreDigits(schema.name, column, known)]
-  const isSame = isExact ? toKnownType(column) === known.type : sameType(column, known)
+  if (column.increment || wasUuid(column, existing)) return []
+  const lacks = lacksDigits(column, existing)
+  if (lacks === 'digits') return [moreDigits(schema.name, column, existing)]
+  const isSame = isExact ? toKnownType(column) === existing.type : sameType(column, existing)
   if (isSame) return []
   const other = {
     kind: 'other type',
     table: schema.name,
-    message: toMessage(schema.name, column, known),
+    message: toMessage(schema.name, column, existing),
     blocks: true,
     ...changeType(schema, column, actual, dialect),
   } as const
-  return wasMoment(column, known)
+  return wasTimestamp(column, existing)
     ? [{ ...other, blocks: false, upgrades: true, remedy: 'may fail' }]
     : [{ ...other, remedy: 'by hand' }]
 }
@@ -53,21 +53,21 @@ export function compareType(
 function hasOtherKeyKind(
   { primaryKey }: TableSchema,
   column: ColumnSchema,
-  known: ActualColumn,
+  existing: ActualColumn,
 ): boolean {
-  if (!primaryKey.includes(column.name) || wasUuid(column, known)) return false
-  return isInteger(toBareType(column)) !== isInteger(known.type)
+  if (!primaryKey.includes(column.name) || wasUuid(column, existing)) return false
+  return isInteger(toBareType(column)) !== isInteger(existing.type)
 }
 
 function otherKeyKind(
   { name: table }: TableSchema,
   column: ColumnSchema,
-  known: ActualColumn,
+  existing: ActualColumn,
 ): Difference {
   return {
     kind: 'other type',
     table,
-    message: `${toMessage(table, column, known).slice(0, -1)}, but a primary key keeps its kind.`,
+    message: `${toMessage(table, column, existing).slice(0, -1)}, but a primary key keeps its kind.`,
     blocks: true,
     remedy: 'by hand',
     first: `Declare ${column.origin} as it was, or make a new record and copy the rows.`,
@@ -76,16 +76,16 @@ function otherKeyKind(
 }
 
 /** Values that have room go on being written; the database only takes more, without a look at the rows. */
-function moreDigits(table: string, column: ColumnSchema, known: ActualColumn): Difference {
+function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn): Difference {
   const alter = `alter table ${quote(table)} alter column ${quote(column.name)} type`
   return {
     kind: 'other type',
     table,
-    message: toMessage(table, column, known),
+    message: toMessage(table, column, existing),
     blocks: false,
     remedy: 'safe',
     sql: [`${alter} ${column.type}`],
-    undo: [`${alter} ${known.type}`],
+    undo: [`${alter} ${existing.type}`],
   }
 }
 
@@ -95,7 +95,7 @@ function toMessage(table: string, column: ColumnSchema, { type }: ActualColumn):
 }
 
 /** Moments become texts in the form that they had. */
-function toTextOfMoment(table: string, { name }: ColumnSchema): string {
+function toTextOfTimestamp(table: string, { name }: ColumnSchema): string {
   const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   return `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
 }
@@ -109,16 +109,16 @@ function changeType(
   const { changes } = dialect
   if (changes.kind === 'anew') return rebuildTable(schema, actual, dialect)
   const { name } = schema
-  const known = actual.columns.get(column.name) as ActualColumn
-  const { was, will } = dependentsOf(schema, column, actual)
+  const existing = actual.columns.get(column.name) as ActualColumn
+  const { current, next } = dependentsOf(schema, column, actual)
   const change = (type: string, bareType: string): string =>
     changes.changeType(name, column.name, type, bareType)
-  const back = wasMoment(column, known)
-    ? toTextOfMoment(name, column)
-    : change(known.sql ?? known.type, bare(known.type))
+  const back = wasTimestamp(column, existing)
+    ? toTextOfTimestamp(name, column)
+    : change(existing.sql ?? existing.type, bare(existing.type))
   return {
-    sql: [...was.drop, change(column.type, toBareType(column)), ...will.make],
-    undo: [...will.drop, back, ...was.make],
+    sql: [...current.drop, change(column.type, toBareType(column)), ...next.make],
+    undo: [...next.drop, back, ...current.make],
   }
 }
 
@@ -137,7 +137,7 @@ function dependentsOf(
   { name: table, indexes }: TableSchema,
   column: ColumnSchema,
   actual: ActualTable,
-): { readonly was: Dependents; readonly will: Dependents } {
+): { readonly current: Dependents; readonly next: Dependents } {
   const name = quote(column.name)
   const alter = `alter table ${quote(table)}`
   const preset = (value: string | undefined): Dependents =>
@@ -157,16 +157,16 @@ function dependentsOf(
     if (isCheckOf(one, table, column.name)) before.push(check(one, sql))
   if (column.check !== undefined) after.push(check(column.check.name, column.check.sql))
   for (const index of indexes) {
-    const known = actual.indexes.get(index.name)
+    const existing = actual.indexes.get(index.name)
     const parts = [...(index.parts ?? []), index.where ?? '']
-    if (known === undefined || !parts.some((part) => part.includes(name))) continue
+    if (existing === undefined || !parts.some((part) => part.includes(name))) continue
     const drop = writeDropIndex(index)
-    before.push({ drop, make: known.create ?? [] })
+    before.push({ drop, make: existing.create ?? [] })
     after.push({ drop, make: writeIndex(table, index) })
   }
   const join = (list: readonly Dependents[]): Dependents => ({
     drop: list.flatMap(({ drop }) => drop),
     make: list.flatMap(({ make }) => make),
   })
-  return { was: join(before), will: join(after) }
+  return { current: join(before), next: join(after) }
 }

@@ -44,14 +44,14 @@ export function findUuidUpgrades(
   const references = findReferences(upgrades, present, actual)
   const why =
     references === undefined ? ', as should a table without a record that refers to one' : ''
-  return upgrades.map((upgrade, place) => {
+  return upgrades.map((upgrade, index) => {
     const { schema, column, table } = upgrade
-    const known = table.columns.get(column.name)?.type ?? 'text'
+    const currentType = table.columns.get(column.name)?.type ?? 'text'
     const { before, after, undone } = partsOf(upgrade)
     const alter = `alter table ${quote(schema.name)} alter column ${quote(column.name)} type`
-    const earlier = known === 'text' ? 'text collate "C"' : known
-    const isFirst = place === 0
-    const isLast = place === upgrades.length - 1
+    const earlier = currentType === 'text' ? 'text collate "C"' : currentType
+    const isFirst = index === 0
+    const isLast = index === upgrades.length - 1
     const { drop, add } = references ?? { drop: [], add: [] }
     const together = (first: boolean, sql: readonly string[], last: boolean): string[] => [
       ...(first ? drop : []),
@@ -64,7 +64,7 @@ export function findUuidUpgrades(
       kind: 'other type',
       table: schema.name,
       column,
-      message: `${schema.name}.${column.name} is of type ${known} and should be uuid (${column.origin})${why}.`,
+      message: `${schema.name}.${column.name} is of type ${currentType} and should be uuid (${column.origin})${why}.`,
       // Placeholders have the columns' own types.
       blocks: false,
       ...(references === undefined
@@ -95,11 +95,11 @@ function findReferences(
     const schema = present.find(({ name }) => name === table.name)
     for (const { column, table: target, name } of table.foreignKeys) {
       if (!keys.has(target) && !changed.has(`${table.name}.${column}`)) continue
-      const wanted = schema?.foreignKeys.find(
+      const declared = schema?.foreignKeys.find(
         (one) => one.column === column && one.table === target,
       )
-      if (wanted === undefined) return undefined
-      const same = { ...wanted, name: name ?? wanted.name }
+      if (declared === undefined) return undefined
+      const same = { ...declared, name: name ?? declared.name }
       drop.push(`alter table ${quote(table.name)} drop constraint if exists ${quote(same.name)}`)
       add.push(writeAddForeignKey(table.name, same))
     }

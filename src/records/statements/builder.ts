@@ -115,11 +115,11 @@ export async function createBuilder(engine: Engine, host: BuilderHost): Promise<
 /** Runs the application's own queries on the engine. */
 class EngineDriver implements Driver {
   readonly #engine: Engine
-  readonly #home: BuilderHost
+  readonly #host: BuilderHost
 
   constructor(engine: Engine, host: BuilderHost) {
     this.#engine = engine
-    this.#home = host
+    this.#host = host
   }
 
   init(): Promise<void> {
@@ -127,7 +127,7 @@ class EngineDriver implements Driver {
   }
 
   acquireConnection(): Promise<EngineConnection> {
-    return Promise.resolve(new EngineConnection(this.#engine, this.#home))
+    return Promise.resolve(new EngineConnection(this.#engine, this.#host))
   }
 
   /**
@@ -159,18 +159,18 @@ class EngineDriver implements Driver {
 
 class EngineConnection implements DatabaseConnection {
   readonly #engine: Engine
-  readonly #home: BuilderHost
+  readonly #host: BuilderHost
   readonly #runner: Runner
   #transaction: BegunTransaction | undefined
 
   constructor(engine: Engine, host: BuilderHost) {
     this.#engine = engine
-    this.#home = host
+    this.#host = host
     this.#runner = host.runner()
   }
 
   begin(isolation: Isolation | undefined): Promise<void> {
-    return this.#home.begin(isolation).then((transaction) => {
+    return this.#host.begin(isolation).then((transaction) => {
       this.#transaction = transaction
     }, refuseUnavailable)
   }
@@ -186,7 +186,7 @@ class EngineConnection implements DatabaseConnection {
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction?.runner() ?? this.#runner
     const result = await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable)
-    if (isWrite(statement)) this.#home.wrote(statement, result)
+    if (isWrite(statement)) this.#host.wrote(statement, result)
     return toKyselyResult<R>(result)
   }
 

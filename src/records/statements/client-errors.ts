@@ -57,19 +57,19 @@ export function toClientError(
 }
 
 /** The application has declared the error for clients. It is a client error even if the program wrote the values. */
-function toDeclaredError(fault: EngineError, declared: Constraint): HttpError {
-  const isCheck = fault.kind === 'value'
+function toDeclaredError(engineError: EngineError, declared: Constraint): HttpError {
+  const isCheck = engineError.kind === 'value'
   const { column, status = isCheck ? 400 : 409 } = declared
   const isVisible = column?.field.hidden !== true
   const message =
     (isVisible ? declared.message : undefined) ?? (isCheck ? invalidValueMessage : conflictMessage)
   const path = isVisible ? (column?.property ?? '') : ''
-  const errors = [{ path, code: isCheck ? 'check' : fault.kind, message }]
+  const errors = [{ path, code: isCheck ? 'check' : engineError.kind, message }]
   const error = new HttpError(status, message, {
     ...(status === 400 && { code: 'VALIDATION' }),
     ...((path !== '' || isCheck) && { errors }),
-    reason: reasonOf(fault),
-    cause: fault,
+    reason: reasonOf(engineError),
+    cause: engineError,
   })
   return unmarked(error, () => true) as HttpError
 }
@@ -89,21 +89,21 @@ export function toReadError(error: unknown): unknown {
 }
 
 /** The error of a broken rule: another program changed the table, or two changes of a number were concurrent. */
-function toValueError(table: Table, fault: EngineError): HttpError {
-  const { columns, constraint = '' } = fault
+function toValueError(table: Table, engineError: EngineError): HttpError {
+  const { columns, constraint = '' } = engineError
   const paths = table.columns
     .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
     .filter(({ field }) => !field.hidden)
     .map(({ property }) => property)
-  return valueError(paths, fault)
+  return valueError(paths, engineError)
 }
 
-function valueError(paths: readonly string[], fault: EngineError): HttpError {
+function valueError(paths: readonly string[], engineError: EngineError): HttpError {
   const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
   return new HttpError(400, errors[0]?.message ?? invalidValueMessage, {
     code: 'VALIDATION',
     ...(errors.length > 0 && { errors }),
-    cause: fault,
+    cause: engineError,
   })
 }
 
@@ -134,18 +134,18 @@ export function toUnavailable(error: unknown): unknown {
   })
 }
 
-function toUniqueError(table: Table, fault: EngineError): HttpError {
-  const fields = uniqueColumns(table, fault)
+function toUniqueError(table: Table, engineError: EngineError): HttpError {
+  const fields = uniqueColumns(table, engineError)
     .filter((column) => !column.field.hidden && column !== table.shard)
     .map(({ property }) => property)
   const [first] = fields
-  if (first === undefined) return conflict('Such a record already exists.', fault)
+  if (first === undefined) return conflict('Such a record already exists.', engineError)
   const message =
     fields.length === 1
       ? `${first} is already taken`
       : `${fields.join(' and ')} together are already taken`
   const errors = fields.map((path) => ({ path, code: 'unique', message }))
-  return conflict(message, fault, errors)
+  return conflict(message, engineError, errors)
 }
 
 function uniqueColumns(table: Table, { columns, constraint }: EngineError): readonly Column[] {
@@ -157,20 +157,21 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineError): read
 
 function toReferenceError(
   table: Table,
-  fault: EngineError,
+  engineError: EngineError,
   broken: Relation | undefined,
 ): HttpError {
-  const relation = broken ?? relationOf(table, fault.constraint)
-  if (relation === undefined) return conflict('A record it refers to does not exist.', fault)
-  return noSuchKey(relation, fault)
+  const relation = broken ?? relationOf(table, engineError.constraint)
+  if (relation === undefined) return conflict('A record it refers to does not exist.', engineError)
+  return noSuchKey(relation, engineError)
 }
 
 /** The error for a key whose row does not exist, or is invisible to the client. */
-export function noSuchKey(relation: Relation, fault?: EngineError): HttpError {
+export function noSuchKey(relation: Relation, engineError?: EngineError): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
-  if (relation.local.field.hidden) return conflict('A record it refers to does not exist.', fault)
+  if (relation.local.field.hidden)
+    return conflict('A record it refers to does not exist.', engineError)
   const message = `${path} names no ${relation.target.type.name}`
-  return conflict(message, fault, [{ path, code: 'reference', message }])
+  return conflict(message, engineError, [{ path, code: 'reference', message }])
 }
 
 /** Finds the relation by the constraint's name. The framework's names of constraints contain their column. */
@@ -184,13 +185,13 @@ function relationOf(table: Table, constraint: string | undefined): Relation | un
 
 function toReferrerError(
   table: Table,
-  fault: EngineError,
+  engineError: EngineError,
   referrer: Referrer | undefined,
 ): HttpError {
   const path = referrer === undefined ? undefined : toPath(referrer)
   const message = `This ${table.type.name} is still referred to by ${path ?? 'other records'}.`
-  if (path === undefined) return conflict(message, fault)
-  return conflict(message, fault, [{ path, code: 'reference', message }])
+  if (path === undefined) return conflict(message, engineError)
+  return conflict(message, engineError, [{ path, code: 'reference', message }])
 }
 
 /** `Product.categoryId`, or `Product` if the field is hidden. */

@@ -211,8 +211,8 @@ class RowContext {
   }
 
   get get(): (token: Class | string | symbol) => unknown {
-    const { providers: home } = this.#row.source.context
-    return (token) => providerOf(home, token)
+    const { providers } = this.#row.source.context
+    return (token) => providerOf(providers, token)
   }
 
   get #writer(): Writer {

@@ -99,13 +99,13 @@ export function insertMany(
 /** Reads rows in chunks. An async source is read through its own iterator, so that it can be closed during a wait. */
 class PieceSource {
   readonly #rows: Rows<object>
-  readonly #most: number
+  readonly #maxPieceSize: number
   #iterator: AsyncIterator<object> | undefined
   #isClosed = false
 
   constructor(rows: Rows<object>, maxPieceSize: number) {
     this.#rows = rows
-    this.#most = maxPieceSize
+    this.#maxPieceSize = maxPieceSize
   }
 
   pieces(): AsyncIterable<object[]> | Iterable<object[]> {
@@ -122,7 +122,7 @@ class PieceSource {
   }
 
   *#readSync(rows: Iterable<object>): Generator<object[]> {
-    const pieces = new Pieces(this.#most)
+    const pieces = new Pieces(this.#maxPieceSize)
     for (const row of rows) {
       const piece = pieces.add(row)
       if (piece !== undefined) yield piece
@@ -131,7 +131,7 @@ class PieceSource {
   }
 
   async *#readAsync(rows: AsyncIterable<object>): AsyncGenerator<object[]> {
-    const pieces = new Pieces(this.#most)
+    const pieces = new Pieces(this.#maxPieceSize)
     const iterator = (this.#iterator = rows[Symbol.asyncIterator]())
     let isOver = false
     try {
@@ -161,17 +161,17 @@ class Pieces {
   #length = 0
   // The first chunk is small, so that the database starts early.
   #size = batchSize
-  readonly #most: number
+  readonly #maxPieceSize: number
 
   constructor(maxPieceSize: number) {
-    this.#most = maxPieceSize
+    this.#maxPieceSize = maxPieceSize
   }
 
   /** @returns a full chunk, if there is one */
   add(row: object): object[] | undefined {
     this.#length += roughLength(row)
     if (this.rest.push(row) < this.#size && this.#length < pieceLength) return undefined
-    this.#size = Math.min(this.#most, 2 * this.#size)
+    this.#size = Math.min(this.#maxPieceSize, 2 * this.#size)
     this.#length = 0
     const piece = this.rest
     this.rest = []

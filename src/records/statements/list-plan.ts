@@ -18,13 +18,13 @@ import { selectOrdered } from './select-rows.js'
 
 type Instance = Record<string, unknown>
 
-/** @param most as in `RelatedRows` */
+/** @param maxRows as in `RelatedRows` */
 function toRelatedParts(
   related: readonly RelatedQuery[],
   key: string,
-  most?: number,
+  maxRows?: number,
 ): RelatedParts {
-  return { key: `w${most ?? ''}${shapeOf(related)}|${key}`, related, most }
+  return { key: `w${maxRows ?? ''}${shapeOf(related)}|${key}`, related, maxRows }
 }
 
 function shapeOf(relatedQueries: readonly RelatedQuery[]): string {
@@ -34,7 +34,7 @@ function shapeOf(relatedQueries: readonly RelatedQuery[]): string {
 /** The parts for reading related rows. */
 interface RelatedReading {
   readonly context: RecordsContext
-  readonly most?: number | undefined
+  readonly maxRows?: number | undefined
   /** Receives every related row. */
   found(table: Table, record: Instance): void
 }
@@ -70,7 +70,7 @@ function toRecords(
   reading: RelatedReading,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
-  if (reading.most !== undefined && isTooMany(kind, value)) throw tooMany(relation)
+  if (reading.maxRows !== undefined && isTooMany(kind, value)) throw tooMany(relation)
   const { readRow } = reading.context.codecOf(target)
   const bytes = target.columns.flatMap(({ storage }, index) => (storage === 'bytes' ? [index] : []))
   const read = (lists: readonly Row[]): Instance => {
@@ -137,13 +137,13 @@ export function planList<T extends object>(
         rememberDerived(record, order, row.slice(first, first + derivedCount), (of) =>
           context.codecOf(of),
         )
-      for (const [place, { name }] of (counts ?? []).entries())
-        Object.assign(record, { [name]: Number(row[first + derivedCount + place]) })
+      for (const [position, { name }] of (counts ?? []).entries())
+        Object.assign(record, { [name]: Number(row[first + derivedCount + position]) })
       if (relatedOptions === undefined || relatedQueries === undefined) continue
       const found: RelatedRows['found'] = (of, one) => {
         relatedOptions.found(of, one)
       }
-      readRelated(record, row, relatedQueries, { context, found, most: relatedOptions.maxRows })
+      readRelated(record, row, relatedQueries, { context, found, maxRows: relatedOptions.maxRows })
     }
   }
   return { plan, values, setExtraValues }

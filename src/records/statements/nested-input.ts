@@ -136,17 +136,17 @@ export function readToOne(
   if (does === undefined) return undefined
   if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
   const at = pathOf(path, does)
-  const wanted = operations[does]
+  const operand = operations[does]
   const ends = { relation, path: at }
   switch (does) {
     case 'create':
-      return { ...ends, does, tree: reader.read(wanted, at) }
+      return { ...ends, does, tree: reader.read(operand, at) }
     case 'update':
-      return { ...ends, does, tree: readChanged(wanted, at, reader) }
+      return { ...ends, does, tree: readChanged(operand, at, reader) }
     case 'connect':
-      return { ...ends, does, id: reader.key(wanted) }
+      return { ...ends, does, id: reader.key(operand) }
     default:
-      if (wanted !== true) throw invalid(at, 'type', 'must be true')
+      if (operand !== true) throw invalid(at, 'type', 'must be true')
       return { ...ends, does }
   }
 }

@@ -6,7 +6,7 @@ import type { ClientWriting, Engine, Runner, OrderedRunner } from '../../engines
 import type { Transactions } from './transactions.js'
 
 /** Collects statements into the open batch, instead of sending them to the engine. */
-export class Line {
+export class PipelinedWrites {
   runner: Runner | undefined = undefined
   readonly #engine: Engine
   readonly #transactions: Pick<Transactions, 'current' | 'needsTransaction'>
@@ -20,20 +20,20 @@ export class Line {
    * @param request a client's request; nothing more is stored after its timeout
    * @returns `undefined` in a transaction, and for engines that do not support batches
    */
-  async open(request?: ClientWriting): Promise<Series | undefined> {
+  async open(request?: ClientWriting): Promise<WritePipeline | undefined> {
     if (this.#transactions.current() !== undefined) return undefined
     if (this.#transactions.needsTransaction(request)) return undefined
     const runner = await this.#engine.inOrder?.(request)
-    return runner && new Series(this, runner)
+    return runner && new WritePipeline(this, runner)
   }
 }
 
-export class Series {
-  readonly #line: Line
+export class WritePipeline {
+  readonly #line: PipelinedWrites
   readonly #runner: OrderedRunner
 
-  constructor(line: Line, runner: OrderedRunner) {
-    this.#line = line
+  constructor(owner: PipelinedWrites, runner: OrderedRunner) {
+    this.#line = owner
     this.#runner = runner
   }
 

@@ -48,7 +48,7 @@ export interface RelatedParts {
   /** Equal for queries that differ only in values. */
   readonly key: string
   readonly related: readonly RelatedSelection[]
-  readonly most?: number | undefined
+  readonly maxRows?: number | undefined
 }
 
 /** The maximum number of cached statements for a table. */
@@ -109,7 +109,7 @@ export class TablePlans {
         ...(derived?.derived ?? []),
       ],
       related: related?.related,
-      maxRelated: related?.most,
+      maxRelated: related?.maxRows,
     }))
   }
 
@@ -350,7 +350,7 @@ export class TablePlans {
    * `count` single keys.
    */
   related(relation: Relation, count: number | undefined): Plan {
-    const keys = Array.from({ length: count ?? 1 }, (_, place) => place)
+    const keys = Array.from({ length: count ?? 1 }, (_, index) => index)
     const shard = relation.shards && keys.length
     const isPacked = count === undefined
     return this.get(`r${relation.name}:${count ?? 'packed'}`, () => ({
@@ -366,11 +366,11 @@ export class TablePlans {
    * As `related`, for rows that may be linked to one row. Values: the key of that row, and the other keys as one
    * packed list.
    */
-  linkedAmong(tie: Relation): Plan {
-    const { target } = tie
-    return this.get(`a${tie.name}`, () => ({
+  linkedAmong(relation: Relation): Plan {
+    const { target } = relation
+    return this.get(`a${relation.name}`, () => ({
       query: 'relatedRows',
-      relation: tie,
+      relation,
       keys: [0],
       isPacked: false,
       rows: { where: isOneOf(target.key, 1) },

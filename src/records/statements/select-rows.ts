@@ -124,11 +124,11 @@ export function selectOrdered<T extends object>(
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
   const hasOffsetCursor = (order.rank ?? distinct) !== undefined && after !== undefined
-  const behind =
+  const cursorCondition =
     after === undefined || hasOffsetCursor
       ? undefined
       : afterCursor(after, table, order, (one) => context.codecOf(one), reader)
-  const condition = allOf(visibleCondition, behind)
+  const condition = allOf(visibleCondition, cursorCondition)
   const passed = hasOffsetCursor ? readOffsetCursor(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)
   return { selection, values, order, passed }

@@ -73,12 +73,12 @@ function boundsOf(
   far: bigint,
 ): Bounds {
   if (min === undefined) {
-    const most = max === undefined ? -far / 2n : smaller(read(max), -far / 2n)
-    return { min: most - far / 2n, max: most }
+    const highest = max === undefined ? -far / 2n : smaller(read(max), -far / 2n)
+    return { min: highest - far / 2n, max: highest }
   }
-  const least = read(min)
-  if (max !== undefined) return { min: least, max: read(max) }
-  return { min: least + far / 2n, max: least + far }
+  const lowest = read(min)
+  if (max !== undefined) return { min: lowest, max: read(max) }
+  return { min: lowest + far / 2n, max: lowest + far }
 }
 
 function smaller(one: bigint, other: bigint): bigint {
@@ -86,9 +86,9 @@ function smaller(one: bigint, other: bigint): bigint {
 }
 
 /** Both are possible. */
-function between({ min: least, max: most }: Bounds): bigint {
-  const count = most - least + 1n
-  return count <= 1n ? least : least + (BigInt(`0x${randomBytes(16).toString('hex')}`) % count)
+function between({ min: lowest, max: highest }: Bounds): bigint {
+  const count = highest - lowest + 1n
+  return count <= 1n ? lowest : lowest + (BigInt(`0x${randomBytes(16).toString('hex')}`) % count)
 }
 
 function toBigInt(bound: string | number): bigint {
@@ -99,8 +99,8 @@ function toBigInt(bound: string | number): bigint {
 function decimalOf({ field }: Column): string {
   const { precision, scale } = field.entry.digits ?? { precision: 18, scale: 2 }
   const units = (bound: string | number): bigint => {
-    const [whole = '0', fraction = ''] = String(bound).split('.')
-    return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale))
+    const [integerPart = '0', fraction = ''] = String(bound).split('.')
+    return BigInt(integerPart + fraction.padEnd(scale, '0').slice(0, scale))
   }
   const largest = 10n ** BigInt(precision) - 1n
   const { min, max } = field.rules
@@ -119,10 +119,10 @@ function timestampOf({ field, storage }: Column): string {
   const { min, max } = field.rules
   const read = (bound: string | number): bigint => BigInt(Date.parse(String(bound)))
   const [first, last] = min === undefined ? ['0001-01-02', '0999-12-31'] : [min, '9998-12-31']
-  const least = read(first)
-  const most = max === undefined ? read(last) : read(max)
+  const lowest = read(first)
+  const highest = max === undefined ? read(last) : read(max)
   const timestamp = new Date(
-    Number(between({ min: smaller(least, most), max: most })),
+    Number(between({ min: smaller(lowest, highest), max: highest })),
   ).toISOString()
   return storage === 'date' ? timestamp.slice(0, 10) : timestamp
 }

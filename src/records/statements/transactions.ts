@@ -269,7 +269,7 @@ export class Transactions implements ScopeHost {
           collision = error.collision
           continue
         }
-        const conflict = faultOf(error)
+        const conflict = engineErrorOf(error)
         if (conflict?.kind !== 'conflict') throw error
         if (!(await retries.next())) throw toUnavailable(conflict)
       }
@@ -385,8 +385,8 @@ export class Transactions implements ScopeHost {
   #reasonOf(error: unknown, runner: GuardedRunner, isolation: Isolation | undefined): unknown {
     if (error === rolledBack) return error
     if (runner.conflict !== undefined) return runner.conflict
-    const fault = faultOf(error)
-    const isCollision = fault?.kind === 'unique' || fault?.kind === 'exclusion'
+    const engineError = engineErrorOf(error)
+    const isCollision = engineError?.kind === 'unique' || engineError?.kind === 'exclusion'
     if (
       !isCollision ||
       !runner.hasRead ||
@@ -394,7 +394,7 @@ export class Transactions implements ScopeHost {
       isolation === 'read committed'
     )
       return error
-    return this.#context.dialect.hasOneWriter ? error : new Overtaken(error, fault)
+    return this.#context.dialect.hasOneWriter ? error : new Overtaken(error, engineError)
   }
 
   /**
@@ -429,7 +429,7 @@ class Overtaken extends Error {
 }
 
 /** The database's error may be the cause of an error of a repository or of the application. */
-function faultOf(error: unknown): EngineError | undefined {
+function engineErrorOf(error: unknown): EngineError | undefined {
   for (const cause of causesOf(error)) if (cause instanceof EngineError) return cause
   return undefined
 }

@@ -42,9 +42,9 @@ export function demandUndeleted(
     (earlier, relation) =>
       after(earlier, () => {
         const index = columns.indexOf(relation.local)
-        const given = index < 0 ? [] : rows.map((row) => row[index]).filter((key) => key !== null)
-        if (given.length === 0) return undefined
-        return after(missingKey(relation, source, given), (missing) => {
+        const keys = index < 0 ? [] : rows.map((row) => row[index]).filter((key) => key !== null)
+        if (keys.length === 0) return undefined
+        return after(missingKey(relation, source, keys), (missing) => {
           if (missing === undefined) return undefined
           const isSame = isUnchanged?.(relation.local, missing.key) ?? false
           return after(isSame, (same) => {
@@ -77,20 +77,20 @@ export interface WrittenRows {
 function missingKey(
   relation: Relation,
   source: Source,
-  given: readonly unknown[],
+  keys: readonly unknown[],
 ): MaybePromise<{ readonly key: unknown } | undefined> {
   const { target, shards } = relation
   const { context } = source
   // Only the shard of both is known here.
   if (target.shard !== undefined && shards === undefined) return undefined
-  const keys = new Map(given.map((key) => [textOf(key), key]))
-  const packed = context.dialect.encodeList(target.key, [...keys.values()])
+  const missing = new Map(keys.map((key) => [textOf(key), key]))
+  const packed = context.dialect.encodeList(target.key, [...missing.values()])
   const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
   const { statement } = context.plansOf(target).undeleted()
   return after(source.runner().run(statement, values, 'rows'), (rows) => {
-    for (const [key] of rows) keys.delete(textOf(key))
-    const [key] = keys.values()
-    return keys.size === 0 ? undefined : { key }
+    for (const [key] of rows) missing.delete(textOf(key))
+    const [key] = missing.values()
+    return missing.size === 0 ? undefined : { key }
   })
 }
 

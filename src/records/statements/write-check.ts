@@ -39,32 +39,35 @@ export function compileWriteChecks(table: Table, now: () => number): WriteChecks
   )
   const loose = columns.map((field) => ({ ...field, optional: true }))
   const hasHooks = hasWriteHooks(table)
-  const row = compileObjectRules(shapeOf(table, columns), { from: 'program', inputName: whole })
+  const row = compileObjectRules(shapeOf(table, columns), {
+    from: 'program',
+    inputName: recordLabel,
+  })
   return Object.freeze({
     // Hooks may set other properties on the instance, which are not stored.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop', now } : { now }),
     update: compile(table, fieldsWithoutKey, { partial: true, scope: 'field' }),
-    row: row && markingFaults(table, row),
+    row: row && markingErrors(table, row),
     draft: hasHooks ? compile(table, loose, { scope: 'field', now }) : undefined,
   })
 }
 
-const whole = 'the record'
+const recordLabel = 'the record'
 
 function compile(
   table: Table,
   fields: readonly ShapeField[],
   options: InputOptions,
 ): Check<Record<string, unknown>> {
-  const all: InputOptions = { ...options, from: 'program', inputName: whole }
+  const all: InputOptions = { ...options, from: 'program', inputName: recordLabel }
   const check = compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
-  return markingFaults(table, check)
+  return markingErrors(table, check)
 }
 
 /**
  * The same check. Its violations are marked as errors of a write, and those of hidden fields as hidden from clients.
  */
-function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
+function markingErrors<T>(table: Table, check: Check<T>): Check<T> {
   const written = writtenOf(table)
   const fail = (error: unknown): never => {
     throw markWritten(hideErrorsOfValues(table, error), written)

@@ -49,8 +49,8 @@ export function createTogether<T extends object, E>(
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
         return after(runLists(here, plan, lists), (found) => {
           const records = found.map(readerOf(table, here))
-          const place = columns.indexOf(table.key)
-          const ordered = place < 0 ? records : inOrder(table, records, written, place)
+          const position = columns.indexOf(table.key)
+          const ordered = position < 0 ? records : inOrder(table, records, written, position)
           reportChanges(table, here, 'created', ordered)
           return ordered
         })
@@ -127,8 +127,8 @@ interface Lists {
 /** Some row may refer to a soft-deleted one. */
 function mayReferToDeleted(table: Table, { columns, written }: Lists): boolean {
   return referencesToMarked(table).some(({ local }) => {
-    const place = columns.indexOf(local)
-    return place >= 0 && written.some((row) => row[place] !== null)
+    const position = columns.indexOf(local)
+    return position >= 0 && written.some((row) => row[position] !== null)
   })
 }
 
@@ -252,8 +252,8 @@ function checkRow<R>(check: Check<R>, row: object, index: number): MaybePromise<
 
 function areSame(columns: readonly Column[], otherColumns: readonly Column[]): boolean {
   if (columns.length !== otherColumns.length) return false
-  for (let place = 0; place < columns.length; place++)
-    if (columns[place] !== otherColumns[place]) return false
+  for (let position = 0; position < columns.length; position++)
+    if (columns[position] !== otherColumns[position]) return false
   return true
 }
 
@@ -325,7 +325,7 @@ function runLists(
   count?: number,
 ): MaybePromise<readonly Row[]> {
   const { lists } = here.context.dialect
-  const values: unknown[] = columns.map((_, place) => lists?.write(written, place))
+  const values: unknown[] = columns.map((_, position) => lists?.write(written, position))
   if (count !== undefined) values.push(count)
   return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
@@ -339,14 +339,14 @@ function inOrder<T extends object>(
   { key }: Table<T>,
   records: readonly T[],
   rows: Lists['written'],
-  place: number,
+  position: number,
 ): T[] {
   const name = key.property as keyof T
   const isOrdered = (record: T, index: number): boolean =>
-    String(record[name]) === String(rows[index]?.[place])
+    String(record[name]) === String(rows[index]?.[position])
   if (records.length === rows.length && records.every(isOrdered)) return records as T[]
   const byKey = new Map(records.map((record) => [String(record[name]), record]))
-  return rows.map((row) => byKey.get(String(row[place])) as T)
+  return rows.map((row) => byKey.get(String(row[position])) as T)
 }
 
 function reportChanges<T extends object>(

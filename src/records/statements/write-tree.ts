@@ -113,8 +113,8 @@ export function refuseBare({ bare }: WriteTree): void {
 }
 
 /** True if more than the row itself is written. */
-export function hasNestedWrites({ ones, manys, links: ties }: WriteTree): boolean {
-  return ones.length + manys.length + ties.length > 0
+export function hasNestedWrites({ ones, manys, links }: WriteTree): boolean {
+  return ones.length + manys.length + links.length > 0
 }
 
 /** The records whose rows are written with the tree: the record of the row, and the records of nested rows. */
@@ -132,9 +132,9 @@ export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
 }
 
 /** The number of rows and keys nested in it, at any depth. */
-export function countNested({ ones, manys, links: ties }: WriteTree): number {
+export function countNested({ ones, manys, links }: WriteTree): number {
   let count = ones.length
-  for (const { ids } of ties) count += ids.length
+  for (const { ids } of links) count += ids.length
   for (const one of ones) if ('tree' in one) count += countNested(one.tree)
   for (const many of manys) {
     count += many.connect.length + many.disconnect.length + many.delete.length

@@ -171,11 +171,11 @@ export function writeBatchedInsert(
   if (newRow === undefined || types.length === 0) return undefined
   const values = types.map((_, index) => withCallValues(`$${index + 1}`, types))
   const lockTimeoutSql = `(select set_config('lock_timeout', '${insertLockTimeout}', true) as is_set) as filigree_patience`
-  const made = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callRowsSql(types)}, ${lockTimeoutSql} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
+  const insertSql = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callRowsSql(types)}, ${lockTimeoutSql} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
   const isComplete = `(select case when count(*) = cardinality($1) then 1 else 0 end from filigree_made)`
   return {
     statement: Object.freeze({
-      sql: `with filigree_made as (${made}) select * from filigree_made where 1 / ${isComplete} = 1`,
+      sql: `with filigree_made as (${insertSql}) select * from filigree_made where 1 / ${isComplete} = 1`,
       kind: 'insert',
       tables,
       mayWait,

@@ -49,7 +49,7 @@ class Queues {
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#maxInFlight = Math.max(2, Math.floor((engine.pool?.().most ?? 1) / 3))
+    this.#maxInFlight = Math.max(2, Math.floor((engine.pool?.().maxConnections ?? 1) / 3))
   }
 
   run<W extends ResultKind>(

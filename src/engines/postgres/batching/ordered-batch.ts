@@ -21,7 +21,7 @@ import type { WriteCaller } from './write-queues.js'
 export class OrderedUpdate {
   readonly statement: Statement
   readonly #engine: Engine
-  #state: BatchedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  #state: BatchedStatement | 'unknown' | 'preparing' | 'never' = 'unknown'
 
   constructor(statement: Statement, engine: Engine) {
     this.statement = statement
@@ -32,7 +32,7 @@ export class OrderedUpdate {
   get batched(): BatchedStatement | undefined {
     if (typeof this.#state === 'object') return this.#state
     if (this.#state === 'unknown') {
-      this.#state = 'asked'
+      this.#state = 'preparing'
       void prepareBatch(this.statement, this.#engine, writeOrderedUpdates).then((batched) => {
         this.#state = batched
       })

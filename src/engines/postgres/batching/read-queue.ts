@@ -141,7 +141,7 @@ export class ReadQueue {
   /** No call has been sent since the last check. */
   #isSlow = false
   /** `same`: all calls have equal values, so that no batched statement is needed. */
-  #batched: BatchedStatement | 'unknown' | 'asked' | 'never' | 'same'
+  #batched: BatchedStatement | 'unknown' | 'preparing' | 'never' | 'same'
   readonly #onIdle: (() => void) | undefined
   #failures = 0
   readonly #onResult = (): void => {
@@ -326,7 +326,7 @@ export class ReadQueue {
   }
 
   #prepare(): void {
-    this.#batched = 'asked'
+    this.#batched = 'preparing'
     void prepareBatch(this.#statement, this.#engine, writeBatchedRead).then((batched) => {
       this.#batched = batched
     })

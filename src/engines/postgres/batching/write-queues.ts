@@ -98,7 +98,7 @@ abstract class WriteQueue {
   protected readonly engine: Engine
   protected waiting: QueuedWrite[] = []
   protected inFlight = 0
-  protected batched: BatchedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  protected batched: BatchedStatement | 'unknown' | 'preparing' | 'never' = 'unknown'
   readonly #write: WriteBatch
   /** Incremented by `check`. Later calls do not wait for calls of an earlier generation. */
   #generation = 0
@@ -200,7 +200,7 @@ abstract class WriteQueue {
   }
 
   #prepare(): void {
-    this.batched = 'asked'
+    this.batched = 'preparing'
     void prepareBatch(this.statement, this.engine, this.#write).then((batched) => {
       this.batched = batched
     })
@@ -230,14 +230,14 @@ export class InsertQueue extends WriteQueue {
   }
 
   protected override send(): void {
-    const { batched: joined } = this
+    const { batched } = this
     this.waiting = this.waiting.filter(({ isOver }) => !isOver)
     const calls = this.waiting.splice(0, maxRows)
     const [first] = calls
     if (first === undefined) return
-    if (calls.length === 1 || typeof joined !== 'object')
+    if (calls.length === 1 || typeof batched !== 'object')
       for (const call of calls) void call.runAlone(this.statement).then(this.begin())
-    else void this.#runTogether(calls, joined)
+    else void this.#runTogether(calls, batched)
   }
 
   async #runTogether(calls: readonly QueuedWrite[], batched: BatchedStatement): Promise<void> {
@@ -276,14 +276,14 @@ export class UpdateQueue extends WriteQueue {
   readonly #maxInFlight: number
   #isGathering = false
 
-  /** @param most the maximum number of running statements */
-  constructor(statement: Statement, engine: Engine, most: number) {
+  /** @param maxInFlight the maximum number of running statements */
+  constructor(statement: Statement, engine: Engine, maxInFlight: number) {
     super(
       statement,
       engine,
       statement.rows === undefined ? writeBatchedUpdate : writeBatchedRowUpdates,
     )
-    this.#maxInFlight = most
+    this.#maxInFlight = maxInFlight
   }
 
   /**
@@ -326,24 +326,24 @@ export class UpdateQueue extends WriteQueue {
   }
 
   protected override send(): void {
-    const { batched: joined } = this
-    if (!this.isWaiting || typeof joined !== 'object') return
+    const { batched } = this
+    if (!this.isWaiting || typeof batched !== 'object') return
     const calls = this.#take()
     const [first] = calls
     if (first !== undefined && calls.length === 1)
       void first.runAlone(this.statement).then(this.begin())
-    else if (first !== undefined) void this.#runTogether(calls, joined)
+    else if (first !== undefined) void this.#runTogether(calls, batched)
   }
 
   /** Takes calls for different rows, as many as fit into one statement. Further calls for the same row wait. */
   #take(): QueuedWrite[] {
-    const most = this.statement.rows === undefined ? maxRows : maxListRows
+    const maxKeys = this.statement.rows === undefined ? maxRows : maxListRows
     const keys = new Set<string>()
     const calls: QueuedWrite[] = []
     const remaining: QueuedWrite[] = []
     for (const call of this.waiting) {
       if (call.isOver) continue
-      const isFull = calls.length > 0 && keys.size + call.keys.length > most
+      const isFull = calls.length > 0 && keys.size + call.keys.length > maxKeys
       const goes = !isFull && !call.keys.some((key) => keys.has(key))
       for (const key of call.keys) keys.add(key)
       ;(goes ? calls : remaining).push(call)

@@ -116,7 +116,7 @@ class UnreachablePrimary implements Engine {
   }
 
   pool(): PoolState {
-    return this.#engine?.pool?.() ?? { most: 0, open: 0, idle: 0, waiting: 0 }
+    return this.#engine?.pool?.() ?? { maxConnections: 0, open: 0, idle: 0, waiting: 0 }
   }
 
   async close(): Promise<void> {

@@ -226,8 +226,8 @@ export class ReplicaSet {
   /** How the connections of each are used; one that was never reached has none. */
   get states(): readonly ReplicaState[] {
     return this.#parts.replicas.map(({ name, isUp, engine }) => {
-      const { most = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
-      return { name, isUp, most, open, idle, waiting }
+      const { maxConnections = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
+      return { name, isUp, maxConnections, open, idle, waiting }
     })
   }
 

@@ -9,9 +9,9 @@ import type { DatabaseOptions } from './database-options.js'
  * Creates repositories: `records(Product)`. Every application with records provides it. Without an application, use
  * `connect`.
  */
-export type Database = Pick<OpenDatabase, Shown>
+export type Database = Pick<OpenDatabase, PublicMember>
 
-type Shown =
+type PublicMember =
   | 'records'
   | 'recordsFor'
   | 'transaction'
