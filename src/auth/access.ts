@@ -5,31 +5,31 @@ import { clockTolerance } from './jose.js'
 import { signInTime } from './rotation.js'
 
 /**
- * Decides by itself who may come in: `@Secured((claims, request) => …)`. It runs after a token was accepted.
+ * A custom access check: `@Secured((claims, request) => …)`. It runs after a token was accepted.
  *
- * @param claims of the verified token; null for the operator's static key
- * @returns anything but `true` is answered with 403
+ * @param claims of the verified token; null for the static key of the operator
+ * @returns `true` to admit the caller; any other result is a 403
  */
 export type Guard = (claims: Claims | null, request: HttpRequest) => boolean | Promise<boolean>
 
-/** What is enforced on a route. */
+/** The access rule of a route. */
 export interface AccessRule {
-  /** Nobody is asked for a token. */
+  /** Whether no token is required. */
   readonly open: boolean
   /** Roles that are allowed; empty if any valid token is. */
   readonly roles: readonly string[]
-  /** Every role of `roles` is needed, not one of them. */
+  /** Whether all roles of `roles` are required instead of one. */
   readonly all: boolean
   readonly guard: Guard | undefined
-  /** Seconds since the caller has signed in (`auth_time`), at most; undefined if any time will do. */
+  /** The maximum number of seconds since the sign-in (`auth_time`); undefined for no limit. */
   readonly fresh: number | undefined
-  /** Ways of signing in, one of which the token's claim `amr` has (RFC 8176); empty if any will do. */
+  /** Sign-in methods, one of which must be in the token's claim `amr` (RFC 8176); empty for any. */
   readonly amr: readonly string[]
-  /** Another rule that has to admit as well: a record's, beside what its controller says. */
+  /** Another rule that must admit the caller too: the rule of a record, in addition to the rule of its controller. */
   readonly also?: AccessRule
 }
 
-/** For the log: what a caller lacks. */
+/** Describes for the log why a caller is rejected. */
 export function describeDenial(
   rule: AccessRule,
   claims: Claims | null,
@@ -50,10 +50,10 @@ function listed(value: unknown): string {
   return Array.isArray(value) && value.length > 0 ? value.map(String).join(', ') : 'none'
 }
 
-/** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
+/** The rule of a decorator. Only the nearest decorator applies. */
 export type DeclaredAccess = AccessRule
 
-/** Reads by default. */
+/** The default rule of reads. */
 export const openAccess: AccessRule = Object.freeze({
   open: true,
   roles: Object.freeze([]),
@@ -63,29 +63,29 @@ export const openAccess: AccessRule = Object.freeze({
   amr: Object.freeze([]),
 })
 
-/** `@NoAuth`: the same, recognised by this object, because the cookie is ignored there. */
+/** The rule of `@NoAuth`, recognized by this object, because the cookie is ignored there. */
 export const noAuthAccess: AccessRule = Object.freeze({ ...openAccess })
 
-/** `@Secured` without roles, and writes by default: any valid token. */
+/** The rule of `@Secured` without roles, and the default rule of writes: any valid token. */
 export const tokenAccess: AccessRule = Object.freeze({ ...openAccess, open: false })
 
-/** What is known about a route's access before one rule is made of it. */
+/** The declarations from which the access rule of a route is determined. */
 export interface AccessInput {
-  /** Upper case; all but `GET` and `HEAD` need a token where nothing else is said. */
+  /** Upper case. By default, all methods except `GET` and `HEAD` require a token. */
   readonly method: string
   readonly onMethod?: DeclaredAccess | undefined
   readonly onClass?: DeclaredAccess | undefined
   /** For `crud`: the rule of the record, to which the decorators can only add. */
   readonly ofRecord?: AccessRule | undefined
-  /** `@Doc({ secure: true })`; `false` says nothing. */
+  /** `@Doc({ secure: true })`; `false` has no effect. */
   readonly docSecure?: boolean | undefined
-  /** Reads need a token too. */
+  /** Whether reads require a token too. */
   readonly closed?: boolean | undefined
 }
 
 /**
- * The rule of a route: its method's decorator, else its class's, else `@Doc({ secure: true })`, else its verb's default.
- * A record's rule holds beside the decorators, and takes the place of the default.
+ * The access rule of a route: the decorator of its method, otherwise of its class, otherwise `@Doc({ secure: true })`,
+ * otherwise the default of its verb. The rule of a record applies in addition to decorators, and replaces the default.
  */
 export function accessRule(input: AccessInput): AccessRule {
   const { ofRecord, method } = input
@@ -98,7 +98,7 @@ export function accessRule(input: AccessInput): AccessRule {
   return method === 'GET' || method === 'HEAD' ? openAccess : tokenAccess
 }
 
-/** Admits those whom both rules admit. */
+/** A rule that admits callers whom both rules admit. */
 export function requireBoth(one: AccessRule, other: AccessRule): AccessRule {
   if (one.open) return other
   if (other.open || isAnyToken(other)) return one
@@ -113,12 +113,12 @@ function isAnyToken(rule: AccessRule): boolean {
   return !rule.open && !hasConditions(rule) && rule.also === undefined
 }
 
-/** True if not every valid token will do. */
+/** Whether the rule requires more than a valid token. */
 export function hasConditions({ roles, guard, fresh, amr }: AccessRule): boolean {
   return roles.length > 0 || guard !== undefined || fresh !== undefined || amr.length > 0
 }
 
-/** What its callers need besides roles, for documents: `fresh:600`, `amr:mfa`. */
+/** The requirements in addition to roles, for documents: `fresh:600`, `amr:mfa`. */
 function demandsOf({ fresh, amr }: AccessRule): string[] {
   return [
     ...(fresh === undefined ? [] : [`fresh:${fresh}`]),
@@ -126,7 +126,7 @@ function demandsOf({ fresh, amr }: AccessRule): string[] {
   ]
 }
 
-/** The same in a sentence; undefined where nothing but roles or a guard is asked. */
+/** The same as a sentence; undefined if only roles or a guard are required. */
 export function describeDemands(rule: AccessRule | undefined): string | undefined {
   if (rule === undefined || rule.open) return undefined
   const { fresh, amr, also } = rule
@@ -139,7 +139,7 @@ export function describeDemands(rule: AccessRule | undefined): string | undefine
   return `Needs ${demands.join(' and ')}.${more === undefined ? '' : ` ${more}`}`
 }
 
-/** A description with the sentence behind it, where there is one. */
+/** Appends the sentence to a description, if there is one. */
 export function withDemands(description: string, rule: AccessRule | undefined): string {
   const demands = describeDemands(rule)
   return demands === undefined ? description : `${description} ${demands}`.trimStart()
@@ -160,11 +160,7 @@ function formatCount(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/**
- * The sets of roles that let in, with what else is needed: one of them, in full.
- *
- * @returns `[[]]` where any token will do
- */
+/** The alternative sets of requirements that admit a caller. @returns `[[]]` if any token is sufficient */
 export function waysIn(rule: AccessRule): readonly (readonly string[])[] {
   const { roles, all, also } = rule
   const ways = all || roles.length === 0 ? [roles] : roles.map((role) => [role])
@@ -173,21 +169,21 @@ export function waysIn(rule: AccessRule): readonly (readonly string[])[] {
   return alternatives.flatMap((way) => waysIn(also).map((more) => [...new Set([...way, ...more])]))
 }
 
-/** True if a guard is asked, its own or one of a rule beside it. */
+/** Whether the rule, or a rule in `also`, has a guard. */
 export function hasGuard({ guard, also }: AccessRule): boolean {
   return guard !== undefined || (also !== undefined && hasGuard(also))
 }
 
-/** All roles that the rule names. */
+/** All roles of the rule. */
 export function rolesOf({ roles, also }: AccessRule): readonly string[] {
   return also === undefined ? roles : [...new Set([...roles, ...rolesOf(also)])]
 }
 
 /**
- * Answers whether the claims have what the rule asks for: roles, a recent sign-in, ways of signing in.
+ * Checks whether the claims satisfy the rule: roles, a recent sign-in, sign-in methods.
  *
- * @param claims null is the static key, which passes
- * @param request says what time it is where tests move it
+ * @param claims null for the static key, which always satisfies it
+ * @param request provides the time, which tests can change
  */
 export function satisfies(
   rule: AccessRule,
@@ -200,9 +196,9 @@ export function satisfies(
 }
 
 /**
- * Answers whether the claims have the roles of this rule alone.
+ * Checks whether the claims have the roles of this rule alone.
  *
- * @param claims their `roles` are a list of names, or one name; null is the static key, which passes every role
+ * @param claims their `roles` are a list of names, or one name; null for the static key, which has every role
  */
 export function hasRoles({ roles, all }: AccessRule, claims: Claims | null): boolean {
   if (claims === null || roles.length === 0) return true
@@ -235,8 +231,7 @@ function endOfFreshness({ fresh }: AccessRule, claims: Claims | null): number {
 }
 
 /**
- * Until when a rule that admits these claims goes on admitting them: for streams, which outlive the moment in which it was
- * asked.
+ * The time until which a rule that admits these claims still admits them, for streams.
  *
  * @returns milliseconds since 1970; `Infinity` for the static key
  */

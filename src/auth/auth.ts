@@ -112,7 +112,7 @@ export class Auth {
       revocations: this.#revocations,
       log,
       now: this.#now,
-      // What is known here now need not be believed to its end: who connects again is refused.
+      // Cached tokens must be checked again, so that a client that connects again is rejected.
       onRevoked: (names) => {
         this.#forget(({ name }) => names.has(name))
       },
@@ -167,14 +167,15 @@ export class Auth {
   }
 
   /**
-   * What was made of a token that is good for one exchange, such as a refresh token. `make` is called for its first use; who
-   * shows it again within `rotation.grace` (30 s where nothing is said) gets the same value, from every process. Behind it the
-   * token is refused, and unless `rotation` leaves out `reuse: 'end'` the sign-in ends, because somebody has a copy.
+   * Exchanges a token that is valid for one exchange, such as a refresh token. `make` is called for its first use. A
+   * repeated exchange within `rotation.grace` (30 s by default) returns the same value, in every process. After that
+   * the token is rejected, and the sign-in ends because the token may have been copied, unless `rotation` omits `reuse:
+   * 'end'`.
    *
    * @param options the token's audience
-   * @param make gets the claims; its value must be JSON, and is stored sealed with the token
-   * @returns null for a token that is bad, revoked, or was exchanged too long ago
-   * @throws what `make` throws: then the token is not used
+   * @param make receives the claims; its value must be JSON, and is stored sealed with the token
+   * @returns null for an invalid or revoked token, or one that was exchanged too long ago
+   * @throws errors of `make`; then the token is not used
    */
   async exchange<T>(
     token: string,
@@ -192,11 +193,11 @@ export class Auth {
   }
 
   /**
-   * Where somebody is signed in: what `getToken` has begun and rotation goes on with, the last used one first. Those that were
-   * revoked or have run out are gone. `auth.revoke(id)` ends one, `auth.revokeAll(sub)` all.
+   * The current sign-ins of a subject, which `getToken` starts and rotation continues, the last used one first.
+   * `auth.revoke(id)` ends one, `auth.revokeAll(sub)` all.
    *
    * @param subject the claim `sub`
-   * @throws {HttpError} 503 where the database cannot be asked
+   * @throws {HttpError} 503 if the database cannot be queried
    */
   async signIns(subject: string): Promise<SignInEntry[]> {
     if (typeof subject !== 'string' || subject === '')
@@ -205,8 +206,7 @@ export class Auth {
   }
 
   /**
-   * Notes where a token was used, at most once a minute and without being waited for. For the gate, where it has checked a
-   * token anew.
+   * Records the use of a token, at most once a minute, without waiting. For the gate, after it has verified a token.
    */
   used(claims: Claims, request: ServerRequest): void {
     void this.#signIns.record(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
@@ -221,7 +221,7 @@ export class Auth {
   async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
     refuseUnknownOptions('Auth.verify', options, verifyOptions)
     const { audience } = options
-    // In a transaction what it has revoked itself counts, which nobody else knows yet.
+    // Within a transaction, its own uncommitted revocations apply.
     const bypassesCache = audience !== undefined || this.#open() !== undefined
     const cached = bypassesCache ? undefined : this.remembered(token)
     if (cached !== undefined) return cached
@@ -232,9 +232,9 @@ export class Auth {
   }
 
   /**
-   * The same for the gate, which logs it with the request.
+   * As `verify`, for the gate, which logs the reason with the request.
    *
-   * @returns the claims, or why the token is refused
+   * @returns the claims, or the reason why the token is rejected
    */
   async check(
     token: string,
@@ -259,9 +259,9 @@ export class Auth {
   }
 
   /**
-   * The claims of a token that was verified before and still holds; `undefined` says only that `verify` has to look.
+   * The claims of a cached token; `undefined` means only that `verify` is needed.
    *
-   * @param request that uses it: noted once a minute
+   * @param request the request that uses it, which is recorded once a minute
    */
   remembered(token: string, request?: ServerRequest): Claims | undefined {
     // Every JSON object begins with `{` and so every token with `e`: the static key need not be hashed for this.
@@ -270,11 +270,11 @@ export class Auth {
   }
 
   /**
-   * Revokes all tokens with this `jti`, also those that rotation made from it.
+   * Revokes all tokens with this `jti`, including tokens that rotation made from it.
    *
-   * @param until when no such token can be alive any more, so that the entry may be dropped: a date, or seconds since
-   * 1970 like `exp`. Where tokens rotate the entry is kept for the 12 hours in which they may have. Default: kept for good.
-   * @returns false if it was revoked already: of several concurrent calls only one gets true
+   * @param until the time after which no such token can be valid, so that the entry may be deleted: a date, or seconds
+   * since 1970 like `exp`. With rotation the entry is stored for 12 hours more. Default: stored permanently.
+   * @returns false if it was revoked already; only one of several concurrent calls gets true
    */
   async revoke(jti: string, until?: Date | number): Promise<boolean> {
     if (typeof jti !== 'string' || jti === '')
@@ -324,11 +324,10 @@ export class Auth {
   }
 
   /**
-   * The token that follows one with these claims: the same claims, or what `auth.renew` makes of them, and a life of the
-   * same length from now.
+   * The next token for these claims: the same claims, or the result of `auth.renew`, with the same lifetime from now.
    *
-   * @returns `undefined` when none is due: too early, 12 h after the first sign-in, revoked, not renewed, or no key to
-   * sign with
+   * @returns `undefined` if none is due: too early, 12 hours after the first sign-in, revoked, not renewed, or no key
+   * to sign with
    */
   renew(claims: Claims): string | undefined | Promise<string | undefined> {
     if (!this.#settings.keys.canSign) return undefined
@@ -349,19 +348,22 @@ export class Auth {
     return Math.floor((this.#revocations.now?.() ?? this.#now()) / 1000)
   }
 
-  /** Milliseconds since 1970 behind which nothing is alive that rotation has made until now. */
+  /** The time after which all tokens that rotation has made until now have expired, in milliseconds since 1970. */
   #rotatedUntil(): number {
     return this.#settings.rotate === 'never' ? 0 : this.#now() + longestRotation * 1000
   }
 
   async #revoke(name: string, end: number): Promise<boolean> {
-    // A token is taken for a little longer than it says.
+    // A token is accepted slightly longer than its `exp`.
     const isNew = await queryStore(() => this.#revocations.add(name, end + clockTolerance * 1000))
     this.#forgetRevoked((trace) => trace.name === name)
     return isNew
   }
 
-  /** What was revoked is forgotten, and its streams end: at once, or with the commit of the transaction that revoked it. */
+  /**
+   * Removes revoked tokens from the cache and ends their streams: immediately, or after the commit of the transaction
+   * that revoked them.
+   */
   #forgetRevoked(isRevoked: (trace: TokenTrace) => boolean): void {
     const open = this.#open()
     if (open === undefined) this.#forget(isRevoked)

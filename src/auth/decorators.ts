@@ -31,14 +31,14 @@ export interface SecuredOptions {
   readonly amr?: string | readonly string[]
 }
 
-/** What one decorator declares, with its faults. */
+/** The declaration of one decorator, with its problem. */
 interface AccessDeclaration {
   /** As written: `@Secured`. */
   readonly decorator: '@Secured' | '@NoAuth'
   readonly rule: DeclaredAccess
   /** Completes `ItemController.show: …`; undefined where nothing is wrong. */
   readonly problem: string | undefined
-  /** The same for a handler: on a field of a record it may stand. */
+  /** A problem on handlers that is none on fields of records. */
   readonly misplaced?: string
 }
 
@@ -58,7 +58,8 @@ export interface RecordAccess {
  * method's decorator replaces its class's, roles included.
  *
  * @example `@Secured`, `@Secured('admin', 'editor')`, `@Secured({ roles: ['admin', 'audit'], all: true })`,
- * `@Secured((claims, request) => claims?.sub === request.params.id)`, `@Secured({ fresh: '10m' })`, `@Secured({ amr: 'mfa' })`
+ * `@Secured((claims, request) => claims?.sub === request.params.id)`, `@Secured({ fresh: '10m' })`, `@Secured({ amr:
+ * 'mfa' })`
  */
 export function Secured(demand: Guard | SecuredOptions): AnyDecorator
 export function Secured(...roles: string[]): AnyDecorator
@@ -90,12 +91,12 @@ export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
   return toAccessDecorator({ ...bare, problem })
 }
 
-/** Says of a handler that was made for `crud` what its record asks for; decorators of the controller add to it. */
+/** Sets the record's rule of a handler that `crud` generates. Decorators of the controller add to it. */
 export function setRecordAccess(controller: Class, member: string, access: RecordAccess): void {
   recordRules.write(controller, member, access)
 }
 
-/** What the decorators say about one handler. */
+/** The declared access of a handler. */
 export interface HandlerAccess {
   readonly onMethod?: DeclaredAccess
   readonly onClass?: DeclaredAccess
@@ -104,7 +105,7 @@ export interface HandlerAccess {
   readonly problems: readonly Problem[]
 }
 
-/** Reads the notes of a handler; a subclass has its base's where it says nothing itself. */
+/** Reads the access metadata of a handler. A subclass inherits the metadata of its base class. */
 export function readHandlerAccess(controller: Class, member: string): HandlerAccess {
   const classDeclarationList = classDeclarations.read(controller) ?? []
   const methodDeclarationList = methodDeclarations.read(controller, member) ?? []
@@ -126,12 +127,12 @@ function asHandler(declaration: AccessDeclaration): AccessDeclaration {
   return { ...declaration, problem: declaration.misplaced ?? declaration.problem }
 }
 
-/** What is wrong with the decorators on a field of a record. */
+/** The problems of the decorators on a field of a record. */
 export function memberProblems(owner: Class, member: string): readonly Problem[] {
   return findProblems(`${owner.name}.${member}`, methodDeclarations.read(owner, member) ?? [])
 }
 
-/** What `@Secured` or `@NoAuth` says on a class that is no controller, such as a record. */
+/** The access declared by `@Secured` or `@NoAuth` on a class that is not a controller, such as a record. */
 export function classAccess(owner: Class): {
   readonly rule: DeclaredAccess | undefined
   readonly problems: readonly Problem[]

@@ -1,6 +1,6 @@
 /**
- * Lets a request in, or answers 401 or 403. It reads only the head, so a refused client sends no body.
- * Source: specification, Authentication 2, 3, 5 and 7; decisions, Access to routes.
+ * Admits a request, or rejects it with 401 or 403. It reads only the head, so a rejected client sends no body. Source:
+ * specification, Authentication 2, 3, 5 and 7; decisions, Access to routes.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
@@ -26,52 +26,54 @@ import type { TokenSource } from './token-source.js'
 
 export interface Gate {
   /**
-   * Sets `request.auth` and `request.user`, or refuses. Synchronous for the static key and for a token seen before.
+   * Sets `request.auth` and `request.user`, or rejects the request. Synchronous for the static key and for a cached
+   * token.
    *
-   * @throws {HttpError} 401 without a good token, always the same; 403 without the role, when the guard says no, or for
-   * a write that a cookie would let in and that no page of ours sent; 503 where revocations cannot be asked
+   * @throws {HttpError} 401 without a valid token, always equal; 403 without the role, if the guard rejects, or for a
+   * cross-site write with a cookie; 503 if revocations cannot be queried
    */
   admit(request: ServerRequest, rule: AccessRule): void | Promise<void>
   /**
-   * For open routes whose answer depends on the caller: checks the token if one comes, and does nothing otherwise.
+   * For open routes whose response depends on the caller: verifies the token if there is one.
    *
-   * @param rule the route's: under `@NoAuth` the cookie says nothing
-   * @throws {HttpError} as `admit`, 401 for a token that is bad
+   * @param rule the rule of the route: with `@NoAuth` the cookie is ignored
+   * @throws {HttpError} as `admit`, 401 for an invalid token
    */
   recognise(request: ServerRequest, rule?: AccessRule): void | Promise<void>
   /**
-   * Who calls, and nothing else: the request and its answer stay as they are, a bad token is none. Synchronous for the
-   * static key and for a token seen before. Rejects if the database does not say whether the token is good.
+   * Returns the caller without changing the request or its response. An invalid token counts as none. Synchronous for
+   * the static key and for a cached token. Rejects if the database cannot tell whether the token is valid.
    */
   identify(request: ServerRequest): MaybePromise<RequestAuth | undefined>
-  /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
+  /** @throws {HttpError} 403 for a cross-site write that is authenticated by a cookie; `admit` includes this check */
   refuseForeignWrite(request: ServerRequest): void
-  /**
-   * Whether a caller who is known already would be admitted; guards are asked with this request. Says no instead of throwing.
-   */
+  /** Whether a known caller would be admitted, including guards with this request. Never throws. */
   wouldAdmit(
     request: ServerRequest,
     rule: AccessRule,
     auth: RequestAuth,
   ): boolean | Promise<boolean>
   /**
-   * Sends the fresh token if one is due: in the cookie if the token came by cookie, else in `FreshToken`. For secured
-   * routes, after the handler, errors included.
+   * Sends the fresh token if one is due: in the cookie if the token came by cookie, otherwise in `FreshToken`. For
+   * secured routes, after the handler, including errors.
    */
   rotate(request: ServerRequest): void | Promise<void>
-  /** With `formToken`: this write brings no other token, so its body has to be read, within the limits, before `admit`. */
+  /**
+   * With `formToken`: whether this write has no other token, so that its body must be read, within the limits, before
+   * `admit`.
+   */
   needsBody(request: ServerRequest): boolean
 }
 
 export interface GateOptions {
-  /** The static key; blank and undefined let nobody in. */
+  /** The static key; blank or undefined if there is none. */
   readonly apiKey: string | undefined
   readonly auth: Auth
-  /** A write without Authorization may show its token as the body's `formToken`. */
+  /** Whether a write without Authorization may have its token in the body's `formToken`. */
   readonly formToken: boolean
-  /** A token may come in the cookie, and goes there. Default false. */
+  /** Whether tokens are accepted from and sent in the cookie. Default false. */
   readonly cookie?: boolean
-  /** Where else a request may have its token. Default: `Authorization: Bearer …` alone. */
+  /** Another source of tokens. Default: `Authorization: Bearer …` alone. */
   readonly source?: TokenSource
   readonly log: Log
 }
@@ -108,7 +110,7 @@ export function createGate(options: GateOptions): Gate {
       )
   }
 
-  /** Where `Authorization` is there it alone counts. */
+  /** If there is an `Authorization` header, only it counts. */
   const findToken = (request: ServerRequest, byCookie: boolean): string => {
     request.dependsOn |= byCookie ? dependencies : onToken
     const sent = sentToken(request)
@@ -196,14 +198,14 @@ export function createGate(options: GateOptions): Gate {
   }
 }
 
-/** Tells of it where somebody listens. */
+/** Publishes the check if the channel has subscribers. */
 function withEvents(request: ServerRequest, run: () => void | Promise<void>): void | Promise<void> {
   return gateEvents.hasSubscribers
     ? gateEvents.around({ request, ms: 0, error: undefined }, run)
     : run()
 }
 
-/** A write may have ended the token that let it in, as a sign-out does: then the browser forgets it. */
+/** A write may have revoked its own token, as a sign-out does. Then the cookie is removed. */
 async function followWrite(
   auth: Auth,
   request: ServerRequest,
@@ -226,7 +228,7 @@ function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): voi
   return runGuards(rule, claims, request)
 }
 
-/** The guards of a rule and of those beside it, one after the other. */
+/** Runs the guards of a rule and of the rules in `also`, one after the other. */
 function runGuards(
   { guard, also }: AccessRule,
   claims: Claims | null,
@@ -239,7 +241,7 @@ function runGuards(
     : pending.then(() => runGuards(also, claims, request))
 }
 
-/** Only `true` lets in, whatever an untyped guard returns. */
+/** Only `true` admits the caller, whatever an untyped guard returns. */
 function requireTrue(result: unknown): void | Promise<void> {
   if (result === true) return undefined
   if (!isThenable(result))
@@ -247,7 +249,7 @@ function requireTrue(result: unknown): void | Promise<void> {
   return Promise.resolve(result).then(requireTrue)
 }
 
-/** Compares digests, so that neither the key's length nor its beginning shows in the time it takes. */
+/** Compares digests, so that the time reveals neither the length nor the beginning of the key. */
 function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) => boolean {
   const key = apiKey?.trim() ?? ''
   if (key === '') return () => false
@@ -291,7 +293,7 @@ function escapeForm(text: string): string {
   return text.replace(/[^\w-]/g, String.raw`\$&`)
 }
 
-/** @returns a function that returns undefined where the request has neither a token nor `Authorization` */
+/** @returns a function that returns undefined if the request has neither a token nor `Authorization` */
 function createTokenReader(
   readHeader: (header: string) => string,
   read: TokenSource['read'],
@@ -307,7 +309,7 @@ function createTokenReader(
   }
 }
 
-/** @returns the token, or an empty text where the scheme is another; nearly everybody writes it in the first way */
+/** @returns the token, or an empty text for another scheme. The first form is the most common one */
 function readBearer(header: string): string {
   if (header.startsWith('Bearer ') && header.charCodeAt(7) !== 0x20) return header.slice(7)
   return bearerForm.exec(header)?.[1] ?? ''

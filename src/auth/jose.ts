@@ -1,6 +1,6 @@
 /**
- * The only file that knows jose: makes and checks tokens (RFC 7515, 7519). jose is loaded with the first token,
- * so that a server that sees none does not wait for it.
+ * Signs and verifies tokens (RFC 7515, 7519) with jose, which is loaded with the first token, so that it does not delay
+ * a server without tokens.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Claims } from '../http/request.js'
@@ -9,7 +9,7 @@ import type { PublicKey } from './pem.js'
 /** Seconds that the clocks of two machines may differ by. */
 export const clockTolerance = 5
 
-/** What a token must say besides being signed. */
+/** The required claims of a token. */
 export interface TokenChecks {
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined

@@ -17,17 +17,13 @@ import {
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
-/**
- * The pair that a developer's machine makes once and keeps: `.filigree/private-key.pem`, mode 0600, in a folder that git
- * passes over. Several processes may start at once; the first that finishes wins and the others take its key.
- */
-
 const generate = promisify(generateKeyPair)
 
 /**
- * Reads the pair's private key, or makes it.
+ * Reads the private key of the development pair in `.filigree/private-key.pem`, or creates it with mode 0600 in a
+ * folder that git ignores. If several processes start at the same time, they use the key of the first one.
  *
- * @throws {Error} when the folder cannot be written to, or holds something else
+ * @throws {Error} if the folder cannot be written to, or the file is not a key
  */
 export async function openKeyFolder(folder: string, log: Log): Promise<PrivateKey> {
   const file = join(folder, pairFile)
@@ -73,7 +69,7 @@ async function publish(folder: string, file: string, pem: string): Promise<boole
   }
 }
 
-/** Some file systems have no hard links; there the file is made exclusively, though not in one step. */
+/** Some file systems have no hard links. There the file is created exclusively, but not in one step. */
 async function writeWhereLinksFail(file: string, pem: string, cause: unknown): Promise<boolean> {
   if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].some((code) => hasCode(cause, code)))
     throw cause
@@ -103,11 +99,11 @@ function hasCode(error: unknown, code: string): boolean {
 
 /** Keys by PEM text, or by the path of a file with it. */
 export interface KeyOptions {
-  /** Tokens are made with it. In place of `APP_PRIVATE_KEY`. */
+  /** The key that signs tokens. Replaces `APP_PRIVATE_KEY`. */
   readonly private?: string
   /**
-   * Tokens are checked with any of them, so that those of an older key stay good until they expire. By `kid` where the
-   * issuer names its keys: `{ '2026-11': pem }`. In place of `APP_PUBLIC_KEY`.
+   * The keys that verify tokens, so that tokens of an older key stay valid until they expire. By `kid` if the issuer
+   * names its keys: `{ '2026-11': pem }`. Replaces `APP_PUBLIC_KEY`.
    */
   readonly public?: string | readonly string[] | Readonly<Record<string, string>>
   /** Where the pair for development is made once. Default `.filigree` in the working directory. */
@@ -146,7 +142,7 @@ const names: Readonly<Record<keyof KeyOptions, true>> = {
   public: true,
 }
 
-/** @param problems gets what is wrong, codes `UNKNOWN_OPTION` and `AUTH_KEYS` */
+/** @param problems receives problems with the codes `UNKNOWN_OPTION` and `AUTH_KEYS` */
 export function readKeyOrigin(
   { jwks, keys }: KeyInput,
   environment: KeyEnvironment,

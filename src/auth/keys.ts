@@ -6,22 +6,24 @@ import { checkStrength, thumbprint, type PublicKey, toPublicKey, type PrivateKey
 import { signatureAlgorithms, type SignatureAlgorithm } from './token-header.js'
 import { openKeyFolder, type KeyOrigin } from './key-origin.js'
 
-/**
- * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, Tokens. The address is configured by the application; addresses in tokens are never
- * used.
- */
-
 /** Milliseconds between two requests to the issuer, whatever tokens ask for. */
 const cooldown = 30_000
-/** The same while no key is known yet: the issuer may be starting. */
+/** The same while no key has been fetched yet: the issuer may be starting. */
 const firstCooldown = 5_000
-/** Milliseconds after which a set is asked for again though every `kid` was known: keys are withdrawn by leaving them out. */
+/**
+ * Milliseconds after which a set is fetched again although every `kid` was known, because keys are withdrawn by
+ * omitting them.
+ */
 const keySetLife = 600_000
 const fetchTimeout = 5_000
 const maxKeys = 100
 
 interface KeySet {
-  /** Keys that may have signed a token with this header; asks the issuer where the `kid` is unknown. Never throws. */
+  /**
+   * The keys that may have signed a token with this `kid`. Fetches the key set for an unknown `kid`. Never throws.
+   * Source: RFC 7517; decisions, Tokens. The application configures the address, and addresses in tokens are never
+   * used.
+   */
   find(kid: string | undefined): Promise<readonly PublicKey[]>
 }
 
@@ -59,7 +61,7 @@ function createKeySet({ url, log, now, maxBytes: mostBytes, onChange }: KeySetOp
       names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
       if (before !== '' && before !== names) onChange()
     } catch (error) {
-      // The keys known so far stay: an issuer that is down for a minute must not lock everybody out.
+      // Fetched keys stay valid, so that a short outage of the issuer does not lock out all callers.
       log.error({ err: error, url }, 'the key set cannot be read')
     } finally {
       pendingRequest = undefined
@@ -101,7 +103,7 @@ async function fetchKeys(url: string, maxBytes: number, warn: Warn): Promise<rea
   return keys
 }
 
-/** Nobody knows how much an address sends that was taken over. */
+/** Limits the size, because a compromised address may send any amount. */
 async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -159,17 +161,13 @@ function isAllowed(name: SignatureAlgorithm, alg: unknown): boolean {
 }
 
 export interface Keys {
-  /**
-   * The key that tokens are made with.
-   *
-   * @throws {Error} where tokens are only checked
-   */
+  /** The key that signs tokens. @throws {Error} if tokens are only verified */
   signing(): Promise<PrivateKey>
-  /** Tokens can be made, as far as is known before trying. */
+  /** Whether tokens can be signed, as far as is known. */
   readonly canSign: boolean
   /** Keys that may have signed a token whose header names this `kid`. */
   checking(kid: string | undefined): readonly PublicKey[] | Promise<readonly PublicKey[]>
-  /** Milliseconds that a checked token may be believed before its key has to be looked up again. */
+  /** Milliseconds for which a verified token may be cached before its key must be looked up again. */
   readonly trustFor: number
   /** Runs `forget` when keys were replaced or withdrawn. */
   onChange(forget: () => void): void
@@ -184,7 +182,7 @@ export interface KeysOptions {
   readonly maxBytes?: number
 }
 
-/** A `kid` that an issuer may have chosen for a key that was given to us without a name. */
+/** The form of a `kid` that an issuer may use for a key without a configured name. */
 const plainName = /^[\w.:~=+-]{1,200}$/
 
 export function createKeys(options: KeysOptions): Keys {

@@ -1,4 +1,4 @@
-/** What an application may say about tokens and keys, checked once at bootstrap. Source: decisions, Access to routes. */
+/** The options for tokens and keys, checked once at bootstrap. Source: decisions, Access to routes. */
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -10,14 +10,17 @@ import { findTokenLocations, type ReadToken, type TokenSource } from './token-so
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
 export type Rotation = 'half-life' | 'always' | 'never'
 
-/** What becomes of a token once rotation has replaced it. */
+/** The treatment of a token after rotation has replaced it. */
 export interface RotationOptions {
   /**
-   * For how long it still counts, and is answered with the same successor, in whatever process: seconds, or text such as
-   * `30s`. Behind it the answer is 401.
+   * How long it stays valid, with the same successor in every response of every process: seconds, or text such as
+   * `30s`. After that it is 401.
    */
   readonly grace: number | string
-  /** `'end'`: who uses it later ends the whole sign-in, because somebody may have a copy. Default: the token alone is refused. */
+  /**
+   * `'end'`: a later use ends the complete sign-in, because the token may have been copied. Default: only the token is
+   * rejected.
+   */
   readonly reuse?: 'end'
 }
 
@@ -32,34 +35,35 @@ export interface RotationRule {
 export interface AuthOptions {
   /** Closes GET routes and queries too, for all but `@NoAuth`. Default false: reads are open. */
   readonly closed?: boolean
-  /** Takes the token of a write from the body's `formToken` where no Authorization came. Default false. */
+  /** Accept the token of a write in the body's `formToken` if there is no Authorization. Default false. */
   readonly formToken?: boolean
   /**
-   * Takes the token also from a cookie and hands it out there too: for browsers that can send no header. A write by
-   * cookie must come from a page of ours. Default false.
+   * Accept tokens from a cookie and send them in it too, for browsers without headers. A write with the cookie must
+   * come from a page of this application. Default false.
    */
   readonly cookie?: boolean
   /** A scheme of tokens in `Authorization` besides `Bearer`: `'Token'` for `Authorization: Token …`. Default none. */
   readonly scheme?: string
   /**
-   * Reads the token of a request: `(request) => request.headers['x-token']`. Where it returns nothing, `Authorization` counts.
-   * It must not read a cookie: use `cookie`. Default none.
+   * Reads the token of a request: `(request) => request.headers['x-token']`. Where it returns nothing, `Authorization`
+   * counts. It must not read a cookie: use `cookie`. Default none.
    */
   readonly read?: ReadToken
   /** Default `'half-life'`. */
   readonly rotate?: Rotation
-  /** What becomes of a token that was replaced. Default: it is good until its `exp`. */
+  /** The treatment of replaced tokens. Default: valid until `exp`. */
   readonly rotation?: RotationOptions
   /**
-   * Asked at each rotation, so that roles are current and a blocked user stops there: the claims of the fresh token, or
-   * null, which ends the old one with the next request. Where it throws no fresh token is sent. Default: all claims stay.
+   * Called at each rotation, to update roles and stop blocked users: returns the claims of the fresh token, or null,
+   * which revokes the old one from the next request on. If it throws, no fresh token is sent. Default: all claims are
+   * copied.
    */
   readonly renew?: Renew
   /** Written into tokens as `iss`, and required of them. Default none: not checked. */
   readonly issuer?: string
   /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: tokens with `aud` are refused. */
   readonly audience?: string | readonly string[]
-  /** A token's life where `getToken` says nothing: seconds, or text such as `15m`. Default `1h`. */
+  /** The default lifetime of tokens: seconds, or text such as `15m`. Default `1h`. */
   readonly expiresIn?: number | string
   /**
    * Address of an issuer's key set (RFC 7517), e.g. Keycloak's or Auth0's. Tokens are then checked here, made there.
@@ -117,8 +121,8 @@ const names: Readonly<Record<keyof AuthOptions, true>> = {
 }
 
 /**
- * @param problems gets what is wrong, codes `UNKNOWN_OPTION`, `INVALID_OPTION`, `INVALID_ENVIRONMENT` and
- * `AUTH_KEYS`; the result then stands in until the report
+ * @param problems receives problems with the codes `UNKNOWN_OPTION`, `INVALID_OPTION`, `INVALID_ENVIRONMENT` and
+ * `AUTH_KEYS`; the result is then a placeholder until the report
  */
 export function resolveAuthOptions(
   options: AuthOptions | undefined,

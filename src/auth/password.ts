@@ -9,7 +9,7 @@ interface Cost {
   readonly p: number
 }
 
-/** 16 MiB and about a quarter of a second: one of the settings that OWASP holds for equal. */
+/** 16 MiB and about a quarter of a second: one of OWASP's equivalent settings. */
 const cost: Cost = Object.freeze({ ln: 14, r: 8, p: 5 })
 const saltBytes = 16
 const hashBytes = 32
@@ -18,8 +18,8 @@ const hashBytes = 32
 const maxCost: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
 
 /**
- * PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. The hash has 32 bytes, or 64 where another
- * program made it: one that was cut is none.
+ * PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. The hash has 32 bytes, or 64 from
+ * another program. A truncated hash is invalid.
  */
 const form =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43}|[A-Za-z0-9+/]{86})$/
@@ -28,11 +28,11 @@ const form =
 const dummyHash = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
 
 /**
- * Makes the text to keep in place of a password, off the main thread. Its parameters are in it, so that they may become
- * dearer while older texts stay good.
+ * Hashes a password off the main thread, for storing it. The hash contains its parameters, so that they can be raised
+ * while older hashes stay valid.
  *
- * @returns `$scrypt$ln=14,r=8,p=5$…`, 88 characters; another one each time
- * @throws {TypeError} when the password is no text, or empty
+ * @returns `$scrypt$ln=14,r=8,p=5$…`, 88 characters, different each time
+ * @throws {TypeError} if the password is empty or not a text
  */
 export async function hashPassword(password: string): Promise<string> {
   if (typeof password !== 'string' || password === '') {
@@ -45,10 +45,10 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Answers whether the password is the one that was kept, off the main thread and in time that tells nothing.
+ * Checks a password against a stored hash, off the main thread and in constant time.
  *
- * @param storedHash what `hashPassword` gave; any other text, null and undefined are false, and take as long as a wrong password,
- * so that nobody learns who has an account
+ * @param storedHash the result of `hashPassword`; any other text, null and undefined return false and take as long as a
+ * wrong password, so that they do not reveal whether an account exists
  */
 export async function verifyPassword(
   password: string,

@@ -1,4 +1,4 @@
-/** Reads RSA keys from PEM text or from the file that holds it (RFC 7468). Synchronous: bootstrap checks keys with it. */
+/** Reads RSA keys from PEM text or from a file (RFC 7468). Synchronous, because bootstrap checks keys with it. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { defaultAlgorithms, type SignatureAlgorithm } from './token-header.js'
@@ -10,7 +10,7 @@ export interface PublicKey {
   readonly key: KeyObject
   /** Algorithms of the tokens that this key may check. */
   readonly algorithms: readonly SignatureAlgorithm[]
-  /** The name is the key's thumbprint, so that an issuer who does not know it may have given it another. */
+  /** Whether the name is the key's thumbprint, so that an issuer may use another one. */
   readonly unnamed: boolean
 }
 
@@ -20,7 +20,7 @@ export interface PrivateKey {
   readonly key: KeyObject
 }
 
-/** What is wrong with a key, completing `APP_PUBLIC_KEY …`. It never holds a part of the key. */
+/** The problem of a key, as the end of `APP_PUBLIC_KEY …`. It never contains a part of the key. */
 export class KeyError extends Error {}
 
 /** Shorter RSA keys are refused (RFC 7518 §3.3). */
@@ -84,7 +84,7 @@ function readPem(source: string): string {
   try {
     return readFileSync(source.trim(), 'utf8')
   } catch (cause) {
-    // The text itself stays out of the message: it may be a key that lost its first line.
+    // The message omits the text, which may be a key without its first line.
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
     throw new KeyError(`is neither PEM text nor the path of a readable file (${reason})`, { cause })
   }

@@ -1,4 +1,4 @@
-/** Makes the token that follows another, and asks the application first. Source: decisions, Tokens. */
+/** Creates the next token of a sign-in, after calling the application's `renew`. Source: decisions, Tokens. */
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
@@ -21,11 +21,11 @@ export interface RenewalOptions {
   readonly log: Log
   readonly sign: (claims: Claims) => Promise<string>
   readonly isRevoked: (claims: Claims) => MaybePromise<boolean>
-  /** Calls back the token with these claims. */
+  /** Revokes the token with these claims. */
   readonly end: (claims: Claims) => Promise<unknown>
-  /** With `rotation`: what the token was replaced by. */
+  /** With `rotation`: returns the stored successor of a token. */
   readonly replacements?: (claims: Claims) => MaybePromise<Replaced | undefined>
-  /** Keeps what it is replaced by. @returns what stands */
+  /** Stores a successor. @returns the successor that was stored first */
   readonly replace?: (claims: Claims, text: string) => MaybePromise<Replaced>
 }
 
@@ -45,20 +45,20 @@ export function createRenewal(options: RenewalOptions): Renewal {
 }
 
 /**
- * With `rotation`: a token has one successor, whoever asks for it and however often. The first that is kept stands; its text
- * is the claims, of which every process makes the same token, because RS256 signs alike.
+ * With `rotation`: a token has one successor, in all processes and requests. The first stored one wins. It is stored as
+ * claims, from which every process creates the same token, because RS256 is deterministic.
  */
 function createOneSuccessor(
   options: RenewalOptions & Required<Pick<RenewalOptions, 'replacements' | 'replace'>>,
 ): Renewal {
   const { rotate, sign, isRevoked, end, replacements, replace } = options
-  /** Under way in this process, or made: by the token's claims as text, and by the claims object. */
+  /** Running and finished renewals in this process, by the token's claims as text and as object. */
   const running = new Map<string, Promise<string | undefined>>()
   const signedTokens = new WeakMap<Claims, { readonly text: string; readonly token: string }>()
 
   const signed = async (claims: Claims, next: Replaced): Promise<string | undefined> => {
     const { text } = next
-    // It was exchanged: what was made of it is what follows.
+    // It was exchanged, so the result of the exchange is its successor.
     if (!isRotated(next)) return undefined
     const existing = signedTokens.get(claims)
     if (existing?.text === text) return existing.token
@@ -78,7 +78,7 @@ function createOneSuccessor(
     if (await isRevoked(claims)) return undefined
     const existing = await replacements(claims)
     if (existing !== undefined) return signed(claims, existing)
-    // A token of this very second would be its own successor.
+    // A token issued in this second would be its own successor.
     const nextClaims =
       isDue(claims, rotate, now) && claims.iat !== now
         ? renewedClaims(claims, rotate, now)
@@ -133,7 +133,7 @@ function createFreeRenewal(options: RenewalOptions): Renewal {
   }
 }
 
-/** @returns `undefined` where the application failed, which is logged */
+/** @returns `undefined` if the application failed, which is logged */
 async function askApplication(
   { renew, log }: RenewalOptions,
   claims: Claims,
@@ -169,7 +169,7 @@ function haveSameContent(one: Claims, other: Claims): boolean {
   return toText(one) === toText(other)
 }
 
-/** Without the times, which are those of the moment. */
+/** The claims without times, which depend on the current time. */
 function toText(claims: Claims): string {
   return JSON.stringify({ ...claims, iat: 0, exp: 0 })
 }

@@ -9,8 +9,6 @@ import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import { firstSignIn } from './rotation.js'
 
-/** Ends the streams of a token once the token is revoked. Source: decisions, Tokens. */
-
 /** Milliseconds between two checks for revocations by other processes. */
 const checkInterval = 2000
 
@@ -19,14 +17,14 @@ interface WatchedTokensOptions {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Told which of those that are watched were found to be called back, elsewhere or before; calls `endRevoked`. */
+  /** Receives the watched tokens that were revoked by other processes; calls `endRevoked`. */
   readonly onRevoked: (names: ReadonlySet<string>) => void
 }
 
 export class WatchedTokens {
   readonly #options: WatchedTokensOptions
   readonly #watched = new Map<TokenTrace, () => void>()
-  /** Opened since the last look: their token may have been revoked between the gate and now. */
+  /** Opened since the last check: their token may have been revoked after the gate. */
   readonly #newlyWatched: TokenTrace[] = []
   #timer: NodeJS.Timeout | undefined
   #isChecking = false
@@ -53,7 +51,7 @@ export class WatchedTokens {
     }
   }
 
-  /** Ends those that are revoked, in this process as soon as they are. */
+  /** Ends the streams of revoked tokens. */
   endRevoked(isRevoked: (trace: TokenTrace) => boolean): void {
     for (const trace of this.#watched.keys()) if (isRevoked(trace)) this.#end(trace)
   }
@@ -78,7 +76,7 @@ export class WatchedTokens {
       if (revoked.size > 0) found(new Set([...revoked].map(({ name }) => name)))
       this.#isFailing = false
     } catch (error) {
-      // Nothing can be revoked in a database that does not answer; what was revoked meanwhile is found when it does.
+      // No token can be revoked while the database is unavailable. Later revocations are found when it responds.
       if (!this.#isFailing)
         log.warn({ err: error }, 'revoked tokens cannot be looked up for streams')
       this.#isFailing = true
@@ -97,11 +95,11 @@ export class WatchedTokens {
 
 /** How a token can be revoked: alone, or with all tokens of its subject. */
 export interface TokenTrace {
-  /** Its `jti`, which rotation keeps; of a token without one its content. */
+  /** Its `jti`, which rotation copies; otherwise a digest of its content. */
   readonly name: string
   /** Undefined for a token without `sub`. */
   readonly subject: string | undefined
-  /** When its row of tokens began, in whole seconds since 1970: rotation does not move it. */
+  /** The time of the sign-in in whole seconds since 1970. Rotation does not change it. */
   readonly signedIn: number
 }
 
@@ -120,9 +118,9 @@ export interface Revocations {
   has(trace: TokenTrace, now: number): MaybePromise<boolean>
   /** Returns the revoked ones among many tokens, in one query. */
   among(traces: readonly TokenTrace[], now: number): MaybePromise<ReadonlySet<TokenTrace>>
-  /** The transaction that what is asked now is part of; absent where there are none. */
+  /** The current transaction. Undefined for stores without transactions. */
   openTransaction?(): OpenTransaction | undefined
-  /** Milliseconds since 1970 by the clock that all share who revoke here; absent where that is the application's. */
+  /** Milliseconds since 1970 by the clock that all processes share. Undefined for the application's clock. */
   now?(): number
   /** Milliseconds for which `false` from `has` may be cached, because other processes may revoke. Default: forever. */
   readonly trustFor?: number

@@ -1,17 +1,15 @@
-/**
- * Decides when a token is followed by a fresh one, and makes its claims. Source: decisions, Tokens.
- */
+/** Decides when a token is renewed, and computes the claims of the next one. Source: decisions, Tokens. */
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 
-/** Seconds after the first sign-in at which rotation ends: then somebody has to sign in again. */
+/** Seconds after the first sign-in at which rotation ends, so that the user must sign in again. */
 export const longestRotation = 12 * 3600
 
 /**
- * Answers whether a response should bring a fresh token.
+ * Whether a response should contain a fresh token.
  *
  * @param now seconds since 1970
- * @param freshAt for `'always'`: a token made in this second is fresh enough
+ * @param freshAt for `'always'`: a token issued in this second is fresh enough
  */
 export function isDue(claims: Claims, rotate: Rotation, now: number, freshAt?: number): boolean {
   const { iat, exp } = claims
@@ -21,10 +19,10 @@ export function isDue(claims: Claims, rotate: Rotation, now: number, freshAt?: n
 }
 
 /**
- * The claims of the following token: all kept, `jti` too, so that one revocation ends the whole row; a life of the same
- * length from now, though never past the 12 hours.
+ * The claims of the next token: all are copied, including `jti`, so that one revocation ends all tokens of the sign-in.
+ * Its lifetime has the same length from now, but ends at the 12 hours.
  *
- * @returns `undefined` when it would live shorter than the one it follows, or, unless every response brings one, no longer
+ * @returns `undefined` if it would expire before the current one, or, unless every response renews, not later
  */
 export function renewedClaims(claims: Claims, rotate: Rotation, now: number): Claims | undefined {
   const { iat, exp } = claims
@@ -40,17 +38,18 @@ export function endOfRotation(claims: Claims): number {
   return Math.max(claims.exp ?? 0, firstSignIn(claims) + longestRotation)
 }
 
-/** Seconds by which the clock of the process that made a token may be behind the one that all processes share. */
+/** Seconds by which the clock of the issuing process may lag behind the shared clock. */
 const maxClockLag = 24 * 3600
 
-/** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. In seconds since 1970. */
+/** The time of the first sign-in: `auth_time` of tokens of this application, otherwise `iat`. In seconds since 1970. */
 export function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
   return typeof signedIn === 'number' && signedIn <= iat + maxClockLag ? signedIn : iat
 }
 
 /**
- * The claim `auth_time`, in seconds since 1970; undefined where there is none, or one of the future, such as milliseconds:
- * with it a sign-in would never get old. A token without was made elsewhere, by who knows what: its `iat` is no sign-in.
+ * The claim `auth_time` in seconds since 1970; undefined if it is missing or in the future (such as milliseconds),
+ * because such a sign-in would never become old. A token without it was issued elsewhere, and its `iat` is not a
+ * sign-in.
  */
 export function signInTime({ auth_time: signedIn, iat, exp }: Claims): number | undefined {
   const latest = (iat ?? exp ?? Infinity) + maxClockLag

@@ -1,6 +1,6 @@
 /**
- * Text that only the holder of a token can read: AES-256-GCM with a key derived from the token (HKDF, RFC 5869), so that
- * tokens may be stored for those who have lost the answer that brought them.
+ * Text that only the holder of a token can decrypt: AES-256-GCM with a key derived from the token (HKDF, RFC 5869), so
+ * that the server can store tokens for clients that have lost a response.
  */
 
 import {
@@ -12,9 +12,9 @@ import {
 } from 'node:crypto'
 
 /**
- * Makes a secret for one purpose of a private key. Source: RFC 5869 (HKDF).
+ * Derives a secret for one purpose from a private key. Source: RFC 5869 (HKDF).
  *
- * @returns 32 bytes, the same for the same key and purpose
+ * @returns 32 bytes, equal for the same key and purpose
  */
 export function deriveSecret(key: KeyObject, purpose: string): Buffer {
   const from = key.export({ type: 'pkcs8', format: 'der' })
@@ -31,7 +31,7 @@ export function seal(text: string, token: string): string {
   return Buffer.concat([start, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** @throws {Error} where it was sealed with another token, or is none */
+/** @throws {Error} if it was sealed with another token, or is invalid */
 export function unseal(sealed: string, token: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   const decipher = createDecipheriv('aes-256-gcm', keyOf(token), bytes.subarray(0, startBytes))

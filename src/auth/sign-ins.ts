@@ -1,6 +1,6 @@
 /**
- * Sign-ins as data: since when, last use, from where. A sign-in is named by the `jti` that rotation keeps; what was revoked
- * is left out where they are read. Source: decisions, Tokens.
+ * The current sign-ins of users: their start, last use, and origin. A sign-in is identified by the `jti` of its tokens.
+ * Revoked ones are filtered when they are read. Source: decisions, Tokens.
  */
 
 import type { Log } from '../core/log.js'
@@ -9,8 +9,6 @@ import { clockTolerance } from './jose.js'
 import { queryStore, toTrace, type Revocations, type TokenTrace } from './revocations.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
-
-/** Where people are signed in: notes it, and tells it without what was revoked. Source: decisions, Tokens. */
 
 interface SignInRegistryOptions {
   readonly store: SignIns
@@ -30,7 +28,7 @@ export class SignInRegistry {
     this.#options = options
   }
 
-  /** Never fails: who signs in is not refused because nobody can note it. */
+  /** Never fails, because a sign-in must not depend on recording it. */
   async record(claims: Claims, origin: Origin = { agent: null, address: null }): Promise<void> {
     const { store, revocations, log, sharedTime } = this.#options
     const { name, subject, signedIn } = toTrace(claims)
@@ -47,10 +45,7 @@ export class SignInRegistry {
     }
   }
 
-  /**
-   * @param subject as it is stored
-   * @throws {HttpError} 503 where the database cannot be asked
-   */
+  /** @param subject as it is stored @throws {HttpError} 503 if the database cannot be queried */
   async list(subject: string): Promise<SignInEntry[]> {
     const { store, revocations, now, sharedTime } = this.#options
     const uses = await queryStore(() => store.list(subject, sharedTime()))
@@ -77,9 +72,9 @@ export class SignInRegistry {
   }
 }
 
-/** Somebody's sign-in on one device. Times are by the database's clock where there is one. */
+/** A sign-in of a user on one device. Times are by the database's clock, if there is one. */
 export interface SignInEntry {
-  /** For `auth.revoke`, which ends it. The token's `jti`. */
+  /** The token's `jti`. `auth.revoke(id)` ends the sign-in. */
   readonly id: string
   readonly since: Date
   /** The last use, to a minute. */
@@ -90,36 +85,36 @@ export interface SignInEntry {
   readonly address: string | null
 }
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Origin {
   readonly agent: string | null
   readonly address: string | null
 }
 
-/** A sign-in that began, went on or was used. Times are milliseconds since 1970. */
+/** A started, renewed or used sign-in. Times are milliseconds since 1970. */
 export interface SignInUse extends Origin {
   readonly id: string
   readonly subject: string
   readonly since: number
   readonly last: number
-  /** When its last token runs out. */
+  /** The time at which its last token expires. */
   readonly ends: number
 }
 
-/** How sign-ins are kept: in memory, or in the database. */
+/** The store of sign-ins, in memory or in the database. */
 export interface SignIns {
-  /** Adds it, or writes what is new: `last`, agent and address where `last` is a minute old, `ends` where it is later. */
+  /** Inserts it, or updates `last`, agent and address if `last` is a minute old, and `ends` if it is later. */
   record(use: SignInUse): MaybePromise<unknown>
-  /** Those of a subject that have not run out, the last used one first, a thousand at most. */
+  /** The sign-ins of a subject that have not expired, the last used one first, at most a thousand. */
   list(subject: string, now: number): MaybePromise<readonly SignInUse[]>
-  /** Forgets what is kept in memory. */
+  /** Clears the sign-ins in memory. */
   reset?(): void
 }
 
 /** Milliseconds between two writings of a sign-in. */
 export const recordInterval = 60_000
 
-/** The most sign-ins of one subject that are told. */
+/** The maximum number of returned sign-ins of one subject. */
 export const maxSignIns = 1000
 
 const maxEntries = 100_000
@@ -166,11 +161,11 @@ function toNext(existing: SignInUse, use: SignInUse): SignInUse {
   }
 }
 
-/** Knows what was noted lately, so that the store is asked once a minute for a sign-in. */
+/** Recently recorded sign-ins, so that the store is used at most once a minute for each. */
 export class RecentSignIns {
   readonly #recent = new Map<string, { readonly at: number; readonly use: SignInUse }>()
 
-  /** @param open the transaction that notes it, and may take that back */
+  /** @param open the transaction that records it, which may be rolled back */
   isNew(use: SignInUse, open: OpenTransaction | undefined): boolean {
     const { id, last: at } = use
     const previous = this.#recent.get(id)
@@ -207,7 +202,7 @@ const maxRecent = 20_000
 /** Control characters and halves of characters, which no database keeps and no page shows. */
 const unstorable = /[\p{Cc}\ud800-\udfff]/gu
 
-/** What is kept of a request's head, bounded. */
+/** The stored parts of a request's head, with limited length. */
 export function toOrigin(agent: string | undefined, address: string): Origin {
   return {
     agent: agent === undefined ? null : agent.slice(0, 255).replace(unstorable, ''),

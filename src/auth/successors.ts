@@ -11,11 +11,6 @@ import type { RotationRule } from './options.js'
 import { queryStore } from './revocations.js'
 import { seal, unseal } from './secrets.js'
 
-/**
- * Tokens that were replaced by rotation or exchanged by the application. A token has one successor, the first one
- * stored. Source: decisions, Tokens.
- */
-
 /** The default rule for `exchange`. */
 export const exchangeRule: RotationRule = { grace: 30, reuse: 'end' }
 

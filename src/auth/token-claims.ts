@@ -1,11 +1,12 @@
-/** The claims of a token that is about to be made. Source: RFC 7519 §4.1; specification, Authentication 3. */
+/**
+ * Builds the claims of new tokens, and checks the claims of existing ones. Source: RFC 7519 §4.1; specification,
+ * Authentication 3.
+ */
 
 import { randomUUID } from 'node:crypto'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import { readSeconds } from '../core/duration.js'
-
-/** What is wrong with the claims of a signed token. Source: RFC 7519 §4.1; decisions, Tokens. */
 
 const texts = ['sub', 'iss', 'jti'] as const
 
@@ -41,11 +42,11 @@ function findTimeError({ iat, exp, nbf }: Claims, now: number): string | undefin
   return isAhead ? 'iat is ahead' : undefined
 }
 
-/** What one token says beyond its payload. Where a name is missing, the payload's own claim or the application's default counts. */
+/** Options of one token. Missing options default to the payload's claims or the application's options. */
 export interface TokenOptions {
-  /** Its life: seconds, or text such as `15m`. Default the application's `auth.expiresIn`: 1 hour. */
+  /** Its lifetime: seconds, or text such as `15m`. Default `auth.expiresIn` of the application: 1 hour. */
   readonly expiresIn?: number | string
-  /** When it starts to be good, from now: seconds, or text such as `1m`. Default at once. */
+  /** The time from now until it becomes valid: seconds, or text such as `1m`. Default: immediately. */
   readonly notBefore?: number | string
   readonly audience?: string | readonly string[]
   readonly issuer?: string
@@ -60,7 +61,7 @@ export const tokenOptions: ReadonlySet<string> = new Set<keyof TokenOptions>([
   'subject',
 ])
 
-/** What the application says about all its tokens. */
+/** The application's defaults for tokens. */
 export interface TokenDefaults {
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined

@@ -1,6 +1,6 @@
 /**
- * Where a request has its token, for applications that say so by `auth: { scheme }` or `auth: { read }`.
- * `Authorization: Bearer …` is accepted besides: MCP clients, WebSockets and tests send it.
+ * Custom sources of tokens: `auth: { scheme }` or `auth: { read }`. `Authorization: Bearer …` is accepted in addition,
+ * because MCP clients, WebSockets and tests send it.
  */
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
@@ -13,7 +13,7 @@ export interface TokenSource {
   /** The scheme in `Authorization`, as it is written in responses. Default: `Bearer`. */
   readonly scheme?: string | undefined
   readonly read?: ReadToken | undefined
-  /** What `read` looks at first; undefined where that is neither a header nor a parameter of the query. */
+  /** The first location that `read` reads; undefined if it is neither a header nor a query parameter. */
   readonly location?: TokenLocation | undefined
 }
 

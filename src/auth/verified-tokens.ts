@@ -1,6 +1,6 @@
 /**
- * Verified tokens, so that a repeated one costs a hash and a look-up. Only the SHA-256 of a token is kept: somebody who
- * reads the memory cannot use it. Source: decisions, Tokens; design, Speed.
+ * A cache of verified tokens, so that a repeated one costs a hash and a lookup. Only the SHA-256 of a token is stored,
+ * so that a memory dump contains no usable tokens. Source: decisions, Tokens; design, Speed.
  */
 import { hash } from 'node:crypto'
 import type { Claims } from '../http/request.js'
@@ -10,16 +10,16 @@ interface Entry {
   readonly claims: Claims
   /** Milliseconds since 1970. */
   readonly until: number
-  /** Used since the clock's hand last passed. */
+  /** Whether it was used since the clock hand passed. */
   used: boolean
-  /** When its use is to be noted again. */
+  /** The time after which its use is recorded again. */
   nextUseAt: number
 }
 
-/** Most tokens that are remembered; then one that nobody asked for lately makes room. */
+/** The maximum number of cached tokens. Above it, tokens without recent use are removed. */
 const defaultMaxTokens = 10_000
 
-/** Milliseconds between two times that a token's use is told. */
+/** Milliseconds between two reports of a token's use. */
 const useInterval = 5000
 
 export class VerifiedTokens {
@@ -27,7 +27,7 @@ export class VerifiedTokens {
   readonly #maxTokens: number
   readonly #onUse: (claims: Claims, request: ServerRequest) => void
 
-  /** @param onUse told now and then where a token is used */
+  /** @param onUse called from time to time when a token is used */
   constructor(
     maxTokens = defaultMaxTokens,
     onUse: (claims: Claims, request: ServerRequest) => void = () => undefined,
@@ -40,10 +40,7 @@ export class VerifiedTokens {
     return this.#entries.size
   }
 
-  /**
-   * @param now milliseconds since 1970
-   * @param request that brings it, where that is a use
-   */
+  /** @param now milliseconds since 1970 @param request the request with the token, if this counts as a use */
   find(token: string, now: number, request?: ServerRequest): Claims | undefined {
     const digest = toDigest(token)
     const entry = this.#entries.get(digest)
@@ -66,7 +63,7 @@ export class VerifiedTokens {
     this.#entries.set(toDigest(token), { claims, until, used: false, nextUseAt: 0 })
   }
 
-  /** Forgets all tokens with such claims. */
+  /** Removes all tokens with such claims. */
   forget(matches: (claims: Claims) => boolean): void {
     for (const [digest, { claims }] of this.#entries) {
       if (matches(claims)) this.#entries.delete(digest)
@@ -77,7 +74,10 @@ export class VerifiedTokens {
     this.#entries.clear()
   }
 
-  /** The clock (second chance): the oldest that was not asked for goes, those that were go to the end of the queue. */
+  /**
+   * The clock algorithm (second chance): removes the oldest token without recent use, and moves recently used ones to
+   * the end.
+   */
   #makeRoom(): void {
     for (const [digest, entry] of this.#entries) {
       this.#entries.delete(digest)

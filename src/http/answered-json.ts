@@ -1,25 +1,25 @@
-/** The request whose answer is being turned into JSON, for values that show each caller something else. */
+/** The request whose response is being written as JSON, for classes whose JSON depends on the caller. */
 import type { ServerRequest } from './server-request.js'
 
 let current: ServerRequest | undefined
 let isHeeded = false
 
-/** The request whose answer is being written; undefined outside of answers. */
+/** The request whose response is being written; undefined outside of responses. */
 export function answeredRequest(): ServerRequest | undefined {
   return current
 }
 
-/** A class needs to know the request of its answer: from now on it is kept. */
+/** Called if a class needs the request of its response. From now on it is stored. */
 export function heedCallers(): void {
   isHeeded = true
 }
 
-/** Answers may depend on their caller wherever they are turned into JSON. */
+/** Whether responses may depend on their caller when they are written as JSON. */
 export function areCallersHeeded(): boolean {
   return isHeeded
 }
 
-/** Makes the JSON of an answer synchronously. If no class needs the request, nothing is kept. */
+/** Writes the JSON of a response synchronously. If no class needs the request, it is not stored. */
 export function writeFor(
   request: ServerRequest | undefined,
   write: (value: unknown) => string,

@@ -1,22 +1,24 @@
 /**
- * What caches may keep of an answer that was made for one caller: nothing, unless the handler says another rule that
- * binds it to that caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
+ * Cache headers of responses for one caller: not cacheable, unless the handler sets another rule that is bound to the
+ * caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
  */
 import type { ServerRequest } from './server-request.js'
 
-/** Bits of `ServerRequest.dependsOn`: the headers of the request that the answer depends on. */
+/** Bits of `ServerRequest.dependsOn`: the request headers that the response depends on. */
 export const onAuthorization = 1
 export const onCookie = 2
-/** The application reads the token itself: no list of headers is certain. */
+/** The application reads the token itself, so that the response may depend on any header. */
 export const onAnything = 4
 
 const named = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
 const varied = [...named, '*', '*', '*', '*'] as const
 const noStore = 'private, no-store'
-/** What shared caches heed in the place of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`. */
+/**
+ * Headers that shared caches use instead of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`.
+ */
 const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 
-/** The fast path, for an answer without cache headers and cookies. */
+/** The fast path for a response without cache headers and cookies. */
 export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (request.dependsOn === 0) return
   head.push('Vary', varied[request.dependsOn & 7] ?? '')
@@ -26,7 +28,7 @@ export function pushPrivacy(head: string[], request: ServerRequest): void {
 /** Lengths of the names that it looks for: most headers have another one. */
 const lengths = ['vary', 'set-cookie', 'cache-control'].map((name) => name.length)
 
-/** Completes a whole head, in place: `Vary`, and `Cache-Control` where the answer is for one caller alone. */
+/** Adds `Vary`, and `Cache-Control` if the response is for one caller, to a complete head. */
 export function setPrivacy(head: string[], request: ServerRequest): void {
   let personal = isForOne(request)
   let rule = -1
@@ -63,7 +65,7 @@ function isForOne(request: ServerRequest): boolean {
   return request.admitted !== undefined || request.hasVisitor
 }
 
-/** The whole answer is for this caller, and nothing in the rule says otherwise. */
+/** Whether the response is for this caller and the rule permits no shared cache. */
 function isPrivate(rule: string): boolean {
   const directives = rule.split(',').map((directive) => directive.trim().toLowerCase())
   const opens = directives.some((name) => name === 'public' || name.startsWith('s-maxage'))

@@ -1,13 +1,13 @@
-/** A text that is made once and has an ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
+/** A text that is created once and sent with an ETag, for parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import { entityTag, matchesEntityTag } from './entity-tags.js'
 import { reply, type Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
 /**
- * Answers with the text and its ETag, or with 304; `Cache-Control: no-cache` unless `.header` says otherwise.
+ * Responds with the text and its ETag, or with 304. Sends `Cache-Control: no-cache` unless `.header` sets another rule.
  *
  * @param type the `Content-Type`
- * @param write called when the text is first asked for, and again only where that failed
+ * @param write called at the first request, and again only if it failed
  */
 export function createCachedText(
   type: string,

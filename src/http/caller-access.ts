@@ -1,13 +1,13 @@
 /**
- * What was read of the caller while an answer is made: an answer that depends on its caller must not be given to
- * another. Source: decisions, Operations.
+ * Tracks whether a response depends on its caller, so that it is not cached for another caller. Source: decisions,
+ * Operations.
  */
 import type { HttpRequest } from './request.js'
 
 export interface CallerAccess {
-  /** `user` or `auth`, also by the rules of records: their `rows`, their secured fields. */
+  /** `user` or `auth` were read, also by rules of records (`rows`, secured fields). */
   readonly identity: boolean
-  /** Cookies, the session, `Authorization`, or all headers: what tells callers apart whom the gate does not know. */
+  /** Cookies, the session, `Authorization` or all headers were read, which distinguish callers without a token. */
   readonly sent: boolean
 }
 
@@ -21,11 +21,7 @@ interface TrackedRequest {
   isWatched: boolean
 }
 
-/**
- * Notes from now on what is read of the caller of a request.
- *
- * @returns a function that ends the notes and tells what was read
- */
+/** Starts tracking which parts of the caller are read. @returns a function that stops and returns the result */
 export function trackCallerAccess(request: HttpRequest): () => CallerAccess {
   const tracked = request as HttpRequest & TrackedRequest
   const before = tracked.callerReads
@@ -39,7 +35,7 @@ export function trackCallerAccess(request: HttpRequest): () => CallerAccess {
   }
 }
 
-/** What the framework reads for itself tells nobody. */
+/** Reads something for the framework itself, without tracking. */
 export function withoutTracking<T>(request: HttpRequest, read: () => T): T {
   const tracked = request as HttpRequest & TrackedRequest
   const before = tracked.callerReads
@@ -50,9 +46,9 @@ export function withoutTracking<T>(request: HttpRequest, read: () => T): T {
   }
 }
 
-/** The same headers as Node gives them: `request.incoming.headers`, `rawHeaders`. */
+/** Tracks the headers of Node: `request.incoming.headers`, `rawHeaders`. */
 function watchIncoming(request: HttpRequest & TrackedRequest): void {
-  // Made from the headers of Node, all of which are read for that.
+  // Created from all headers of Node, so create it before tracking.
   Reflect.get(request, 'headers')
   const { incoming } = request
   const { headers, rawHeaders } = incoming
@@ -73,7 +69,7 @@ function watchIncoming(request: HttpRequest & TrackedRequest): void {
 
 const credentials: ReadonlySet<string | symbol> = new Set(['authorization', 'cookie'])
 
-/** The same headers; tells when a credential is read, or all of them: also where there is none. */
+/** Wraps headers to report when a credential, or all of them, are read, even if they are missing. */
 export function watchHeaders<Headers extends object>(
   headers: Headers,
   report: () => void,

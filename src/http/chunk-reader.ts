@@ -2,15 +2,16 @@
 import { Readable } from 'node:stream'
 
 export interface ChunkReader {
-  /** The next chunk; rejects or throws when the reader fails. */
+  /** Returns the next chunk. Rejects or throws if the reader fails. */
   next(): Promise<IteratorResult<unknown>> | IteratorResult<unknown>
   /** Releases the reader: streams are destroyed, `return()` of iterators is called. Never throws. */
   cancel(): void
 }
 
 /**
- * @param body a Node stream, a web stream, an async iterable, or an iterator (a generator that was called). Maps, sets
- * and other iterables that are no iterators are data, not streams
+ * @param body a Node stream, a web stream, an async iterable, or an iterator (such as a called generator). Maps, sets
+ * and other iterables are data, not streams
+ *
  * @returns undefined for everything else; nothing is read yet
  */
 export function toChunkReader(body: Readable | ReadableStream): ChunkReader
@@ -38,7 +39,7 @@ export function toItemReader(items: object): ChunkReader | undefined {
 type AnyIterator = AsyncIterator<unknown> | Iterator<unknown>
 
 function fromReadable(stream: Readable): ChunkReader {
-  // An error that comes when nobody reads any more must not end the process.
+  // An error after the last read must not end the process.
   stream.on('error', () => undefined)
   const iterator = stream[Symbol.asyncIterator]()
   return {
@@ -49,7 +50,7 @@ function fromReadable(stream: Readable): ChunkReader {
   }
 }
 
-/** By its reader, because the iterator of a web stream cannot be left while it waits for a chunk. */
+/** Uses its reader, because the iterator of a web stream cannot be cancelled while it waits for a chunk. */
 function fromWebStream(stream: ReadableStream<unknown>): ChunkReader {
   const reader = stream.getReader()
   return {
@@ -60,7 +61,7 @@ function fromWebStream(stream: ReadableStream<unknown>): ChunkReader {
   }
 }
 
-/** An async generator that waits for something runs its `finally` after that: `return()` cannot interrupt it. */
+/** An async generator that waits runs its `finally` only afterwards: `return()` cannot interrupt it. */
 function fromIterator(iterator: AnyIterator): ChunkReader {
   return {
     next: () => iterator.next(),
@@ -68,7 +69,7 @@ function fromIterator(iterator: AnyIterator): ChunkReader {
       try {
         Promise.resolve(iterator.return?.()).catch(() => undefined)
       } catch {
-        // Nobody is left to be told.
+        // There is no reader any more to report it to.
       }
     },
   }

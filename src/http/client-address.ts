@@ -1,8 +1,8 @@
-/** The client's address, and what trusted proxies say about it. Source: decisions, Requests; RFC 7239. */
+/** The client's address, also from headers of trusted proxies. Source: decisions, Requests; RFC 7239. */
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** @returns IPv4 in its own form, though it came by an IPv6 socket */
+/** @returns an IPv4 address in its own form, also if it was mapped to IPv6 */
 export function clientAddress(address = ''): string {
   return address.startsWith(':') ? address.replace(/^::ffff:(?=[\d.]+$)/i, '') : address
 }
@@ -49,8 +49,10 @@ function unquote(text: string): string {
 }
 
 /**
- * @param entry as proxies write it: `203.0.113.8`, `203.0.113.8:61598`, `2001:db8::1`, `[2001:db8::1]:443`, quoted or not
- * @returns the address without port; undefined where it is none
+ * @param entry as proxies write it: `203.0.113.8`, `203.0.113.8:61598`, `2001:db8::1`, `[2001:db8::1]:443`, quoted or
+ * not
+ *
+ * @returns the address without the port; undefined if it is invalid
  */
 export function readAddress(entry: string): string | undefined {
   if (isIP(entry) !== 0) return entry

@@ -9,21 +9,21 @@ import type { Connections } from './connections.js'
 export interface ClosingTimes {
   /** Milliseconds for which open connections are still answered. */
   readonly linger: number
-  /** Milliseconds until what is still in flight is cut. */
+  /** Milliseconds until requests in flight are aborted. */
   readonly drain: number
   /** New connections are accepted and answered meanwhile. False if other workers accept them. */
   readonly takesNew: boolean
 }
 
-/** Between two looks at the connections, in milliseconds. */
+/** Milliseconds between two checks of the connections. */
 const checkInterval = 20
 
-/** Longest wait for a moment without new connections, in milliseconds. */
+/** The maximum wait for a time without new connections, in milliseconds. */
 const maxQuietWait = 250
 
 /**
- * Requests of the last moment before the listener closes. Who is answered may connect again at once, and connections that
- * the system has accepted when the listener closes are reset. So these are answered once it is closed.
+ * Requests that arrive just before the listener closes. Their clients may connect again immediately, and the system
+ * resets connections that it accepts while the listener closes. So these requests are served after it is closed.
  */
 export class FinalRequests {
   #waiting: (() => void)[] | undefined
@@ -69,7 +69,10 @@ export function closeServer(
       finalRequests.end()
     }
     let arrived = -1
-    /** Once nobody has connected from one look to the next, those included whom this turn of the loop brings. */
+    /**
+     * Closes the listener after a check interval without new connections, including those of this turn of the event
+     * loop.
+     */
     const stopInSilence = (isOverdue: boolean): void => {
       const before = arrived
       arrived = connections.arrived
@@ -102,8 +105,8 @@ export function closeServer(
 }
 
 /**
- * Not by `close` of an HTTP server, which closes idle connections in the same breath; but on Bun, whose HTTP server is no
- * server of `node:net`.
+ * Does not use `close` of the HTTP server, which also closes idle connections, except on Bun, whose HTTP server is not
+ * a `net.Server`.
  */
 function stopListening(server: Server, closed: () => void): void {
   const isOfNet: boolean = server instanceof NetServer
@@ -115,7 +118,7 @@ function stopListening(server: Server, closed: () => void): void {
 class Silence {
   readonly #since = new WeakMap<Socket, { readonly bytes: number; readonly at: number }>()
 
-  /** @returns milliseconds, counted from the first time that somebody asks */
+  /** @returns milliseconds since the first call for this connection */
   of(socket: Socket): number {
     const now = performance.now()
     const entry = this.#since.get(socket)

@@ -12,22 +12,22 @@ import type { Upgraded } from './upgrade.js'
 export interface ConnectionBounds {
   readonly connections: number
   readonly connectionsByAddress: number
-  /** Milliseconds within which a client has to read something of its answer. */
+  /** Milliseconds within which a client must read some bytes of its response. */
   readonly stall: number
   /** Of one connection. */
   readonly requests: number
 }
 
-/** How much of its waiting bytes a connection has sent. */
+/** The progress of a connection's waiting bytes. */
 interface Progress {
-  /** Bytes that the connection was given and has passed on. */
+  /** Bytes that were passed to the system. */
   readonly passed: number
-  /** Bytes that the system has not taken yet. */
+  /** Bytes that wait for the system. */
   readonly queued: number
   readonly at: number
 }
 
-/** The longest time between two looks at the connections, in milliseconds. */
+/** The maximum time between two checks of the connections, in milliseconds. */
 const maxCheckInterval = 5_000
 
 export class Connections implements Iterable<Socket> {
@@ -41,7 +41,7 @@ export class Connections implements Iterable<Socket> {
   /** Node's own count begins anew with each parser that reads from a connection. */
   readonly #requests = new WeakMap<Socket, { count: number }>()
   #refuses = false
-  /** How many there have been. */
+  /** The total number of connections. */
   arrived = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -58,7 +58,10 @@ export class Connections implements Iterable<Socket> {
     return this.#open.values()
   }
 
-  /** Registers a connection; one too many is refused with its first request. One that is known stays as it is. */
+  /**
+   * Registers a connection. If there are too many, its first request is rejected. A registered connection stays as it
+   * is.
+   */
   add(socket: Socket): void {
     if (this.#open.has(socket)) return
     const { connections, connectionsByAddress } = this.#bounds
@@ -83,21 +86,20 @@ export class Connections implements Iterable<Socket> {
     this.#upgraded.set(socket, upgraded)
   }
 
-  /** Lets the next request be the last of this connection. */
+  /** Makes the next request the last one of this connection. */
   endAfterNext(socket: Socket): void {
     this.#requests.set(socket, { count: Infinity })
   }
 
-  /** Counts a request. @returns true where it is the last that this connection may ask */
+  /** Counts a request. @returns true if it is the last one that the connection may send */
   isLast(socket: Socket): boolean {
     const requests = this.#requests.get(socket)
     return requests !== undefined && ++requests.count >= this.#bounds.requests
   }
 
   /**
-   * True while a request of this connection is being answered, or what it speaks instead is at work. Node has the answer at
-   * hand from the end of the head on; a head that is not finished yet, and a connection that never sent a byte, count for
-   * nothing.
+   * Whether a request of this connection is in progress, or its upgraded protocol is busy. A request is in progress
+   * from the end of its head. An incomplete head, and a connection without any byte, do not count.
    */
   isBusy(socket: Socket): boolean {
     const { _httpMessage: message } = socket as { _httpMessage?: object | null }
@@ -106,7 +108,7 @@ export class Connections implements Iterable<Socket> {
     )
   }
 
-  /** @returns what requests of this connection are answered with; nearly always nothing */
+  /** @returns the error for requests of this connection, usually none */
   refusalFor(socket: Socket): HttpError | undefined {
     return this.#refuses ? this.#refused.get(socket)?.() : undefined
   }
@@ -116,7 +118,7 @@ export class Connections implements Iterable<Socket> {
     this.#refused.set(socket, reason)
   }
 
-  /** One clock for all: a timer for each connection would be set anew with every request. */
+  /** One shared clock, because a timer for each connection would be reset with every request. */
   #watch(): NodeJS.Timeout {
     const every = Math.max(10, Math.min(maxCheckInterval, this.#bounds.stall / 4))
     const timer = setInterval(() => {

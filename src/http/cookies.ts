@@ -1,17 +1,17 @@
-/** Cookies, read and written; the one place that knows the `cookie` package. Source: RFC 6265 §4.1 and §5.4. */
+/** Reads and writes cookies, with the package `cookie`. Source: RFC 6265 §4.1 and §5.4. */
 import { parseCookie, stringifySetCookie } from 'cookie'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 
 export interface CookieOptions {
   /** Life in seconds; 0 deletes. Default: until the browser closes. */
   maxAge?: number
-  /** End of life. `maxAge` wins where both are given. */
+  /** The time of expiry. `maxAge` takes precedence. */
   expires?: Date
-  /** Where it is sent back. Default `/`. */
+  /** The path of requests with the cookie. Default `/`. */
   path?: string
-  /** Sent to the sub-domains of this host too. Default: this host alone. */
+  /** Send it to subdomains of this host too. Default: this host alone. */
   domain?: string
-  /** Kept from scripts. Default true. */
+  /** Hide it from scripts. Default true. */
   httpOnly?: boolean
   /** Sent over https only. Default false; `sameSite: 'none'` needs it. */
   secure?: boolean
@@ -35,16 +35,16 @@ export function readCookies(header: string): Record<string, string> {
 }
 
 /**
- * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not hold to
- * the rules for it.
+ * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not
+ * hold to the rules for it.
  */
 const blanks = /^[ \t]+|[ \t]+$/g
 
 /**
- * For cookies that let somebody in, or name what is theirs: another host below the same domain can plant a second one.
+ * Reads a cookie with a credential. Another host below the same domain can plant a second one.
  *
  * @param header the `Cookie` header
- * @returns its value as it came; undefined where there is none, or two that differ, of which nobody knows who set which
+ * @returns its raw value; undefined if there is none, or if there are two different ones, whose origin is unknown
  */
 export function readSoleCookie(header: string, name: string): string | undefined {
   const start = `${name}=`

@@ -8,20 +8,20 @@ import type { ServerRequest } from './server-request.js'
 
 export interface CorsOptions {
   /**
-   * Who may read responses: everybody, or the origins listed (`https://shop.example`), which are then answered one by
-   * one with `Vary: Origin`. Default `*`.
+   * The origins that may read responses: all, or the listed ones (`https://shop.example`), which get individual
+   * responses with `Vary: Origin`. Default `*`.
    */
   origins?: '*' | readonly string[]
   /**
-   * Browsers may send cookies with requests of the listed origins, and pages of these origins may sign in by cookie. Needs
-   * a list of origins. Default false.
+   * Browsers may send cookies with requests of the listed origins, and pages of these origins may sign in by cookie.
+   * Needs a list of origins. Default false.
    */
   credentials?: boolean
   /** How long a browser may keep a pre-flight's answer, in seconds. Default 86_400, a day. */
   maxAge?: number
-  /** Response headers that scripts may read, beside `FreshToken`. Default none. */
+  /** Response headers that scripts may read in addition to `FreshToken`. Default none. */
   exposedHeaders?: readonly string[]
-  /** Request headers that scripts may send, beside the five of the specification. Default none. */
+  /** Request headers that scripts may send in addition to the five of the specification. Default none. */
   allowedHeaders?: readonly string[]
 }
 
@@ -37,11 +37,14 @@ export interface CorsHeaders {
 export interface Cors {
   /** False: responses have no CORS headers, and there are no pre-flights. */
   readonly isOn: boolean
-  /** The headers of every answer where the request makes no difference, so that they can be prepared; else undefined. */
+  /**
+   * The headers of every response, if they do not depend on the request, so that they can be prepared; otherwise
+   * undefined.
+   */
   readonly fixed: readonly string[] | undefined
-  /** The headers of the answer to this request. */
+  /** The headers of the response to this request. */
   headersFor(request: ServerRequest): readonly string[]
-  /** The headers of the answer to this pre-flight; `headersFor` is in them. */
+  /** The headers of the response to this preflight request, including `headersFor`. */
   preflightHeaders(request: ServerRequest): readonly string[]
   /** Names the framework's own headers that this response has, so that scripts may read them. Changes the list. */
   expose(head: string[]): void
@@ -176,7 +179,7 @@ function createOpenCors(
   })
 }
 
-/** An origin that is not listed gets no `Access-Control-Allow-Origin`, at which its browser keeps the answer. */
+/** Origins that are not listed get no `Access-Control-Allow-Origin`, so that their browser hides the response. */
 function createListedCors(
   origins: readonly string[],
   options: CorsOptions,
@@ -221,7 +224,7 @@ const optionNames: Readonly<Record<keyof CorsOptions, true>> = {
   allowedHeaders: true,
 }
 
-/** What is wrong with `bootstrap`'s `cors`. @returns `INVALID_CORS` problems, none when it can be used */
+/** Checks `bootstrap`'s `cors`. @returns `INVALID_CORS` problems */
 export function findCorsProblems(options: CorsOptions | false): Problem[] {
   const problems: Problem[] = []
   if (options === false) return problems
@@ -254,7 +257,7 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
   return problems
 }
 
-/** What is wrong with the `cors` of a module. */
+/** Checks the `cors` of a module. */
 export function findHeaderProblems(where: string, headers: CorsHeaders): Problem[] {
   const problems: Problem[] = []
   const add = (message: string, remedy: string) =>
@@ -286,7 +289,10 @@ function isOrigin(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s*]+$/i.test(text) && URL.canParse(text)
 }
 
-/** As browsers write it: lower case, without the scheme's own port. Of schemes like `app:` a URL knows no origin. */
+/**
+ * The origin as browsers write it: lower case, without the scheme's default port. URLs of schemes such as `app:` have
+ * no origin.
+ */
 function toOrigin(text: string): string {
   const { origin } = new URL(text)
   return origin === 'null' ? text.toLowerCase() : origin

@@ -3,7 +3,7 @@ import { writeScheduler } from './sliced-json.js'
 import { endInPieces, largeAnswer } from './unread-responses.js'
 import type { Outgoing } from './node-messages.js'
 
-/** Where an answer goes, and what has gone there. */
+/** A response that is being sent, and the bytes sent so far. */
 export interface Sending {
   readonly outgoing: Outgoing
   readonly route?: object | undefined
@@ -12,8 +12,8 @@ export interface Sending {
 }
 
 /**
- * `end(text)` hands the kernel two pieces, the second of them empty, by a gathering write; that costs a small answer a
- * seventh of its processor time. Corked, head and text leave as one string, and `end` finds nothing more to send.
+ * Ends a response with its body. `end(text)` would pass two pieces to the kernel, the second one empty, which costs a
+ * small response a seventh of its processor time. Corked, head and text leave as one string.
  *
  * @param bytes the length of `content` in bytes
  */
@@ -26,7 +26,7 @@ export function endWith(sending: Sending, content: string | Uint8Array, bytes: n
   const { outgoing } = sending
   sending.sentBytes = bytes
   const { socket } = outgoing
-  // No socket: a stand-in, a client that went, or an answer that waits for those before it on its connection.
+  // No socket: a fake response, a disconnected client, or a response that waits for earlier ones on its connection.
   if (typeof content !== 'string' || socket === undefined || socket === null) {
     outgoing.end(content)
     return

@@ -3,14 +3,14 @@
  * `request.signal`. Source: docs/configuration.md, "Shutdown".
  */
 
-/** @param all false for answers that have begun alone, true for handlers that are still at work too */
+/** @param all false for responses that have begun only, true also for handlers that are still running */
 export type End = (all: boolean) => void
 
 export class Ending {
   readonly #ends = new Set<End>()
   #has: 'begun' | 'come' | undefined
 
-  /** Calls the function when the application closes, or at once if it is closing already. */
+  /** Calls the function when the application closes, or immediately if it is closing already. */
   add(end: End): void {
     this.#ends.add(end)
     if (this.#has !== undefined) end(this.#has === 'come')
@@ -27,7 +27,7 @@ export class Ending {
    */
   begin(after: number): void {
     this.#has = 'begun'
-    // Subscriptions say `complete` by themselves, and that is written in this turn.
+    // Subscriptions send `complete` themselves, in this turn.
     setImmediate(() => {
       this.#call(false)
     })

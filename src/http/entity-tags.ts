@@ -1,12 +1,12 @@
 /** ETags and the conditions that name them. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import crypto from 'node:crypto'
 
-/** A strong ETag: the same for the same bytes, another for others. */
+/** A strong ETag: equal only for equal bytes. */
 export function entityTag(content: string | Uint8Array): string {
   return `"${digest(content).slice(0, 27)}"`
 }
 
-/** At once where the runtime can, which takes a third of the time. */
+/** Uses the one-shot function of the runtime if available, which takes a third of the time. */
 const digest: (content: string | Uint8Array) => string =
   typeof crypto.hash === 'function'
     ? (content) => crypto.hash('sha256', content, 'base64url')
@@ -17,7 +17,7 @@ const list = /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:,[
 /**
  * Whether the client already has this version, by the weak comparison.
  *
- * @param condition `If-None-Match`; one that is malformed is none
+ * @param condition `If-None-Match`; a malformed one is ignored
  * @param tag weak or strong
  */
 export function matchesEntityTag(condition: string | undefined, tag: string): boolean {

@@ -7,7 +7,7 @@ import type { ClassReference } from '../metadata/class-metadata.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { HttpRequest } from './request.js'
 
-/** One field of an input that breaks a rule. */
+/** A field of an input that violates a rule. */
 export interface ClientFieldError {
   /** Dotted, from the root of the body or query: `lines.0.qty`. */
   readonly path: string
@@ -18,7 +18,7 @@ export interface ClientFieldError {
   readonly value: unknown
 }
 
-/** An error as a client may see it: the cause of a 500 is not in it. */
+/** An error as a client may see it, without the cause of a 500. */
 export interface ClientError {
   readonly status: number
   /** Stable, such as `NOT_FOUND`. */
@@ -59,7 +59,7 @@ export function toClientError({ status, code, message, errors = [] }: HttpError)
   return { status, code, message, fields }
 }
 
-/** @throws {TypeError} when the form returns something else than a status of an error and JSON */
+/** @throws {TypeError} if the form does not return an error status and JSON */
 export function applyForm(
   form: ErrorForm,
   error: HttpError,

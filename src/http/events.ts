@@ -8,12 +8,13 @@ import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 import type { Heartbeat } from './stream-body.js'
 
-/** Whether a client asks for a stream of events rather than for one answer: `Accept: text/event-stream`. */
-
 const media = /(?:^|,)\s*text\/event-stream\s*(?:;([^,]*))?/i
 const weightless = /;?\s*q=0(?:\.0*)?\s*$/i
 
-/** True for GET alone, and where it is named: what takes anything takes JSON. */
+/**
+ * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
+ * requests that list the type, because `*/*` means JSON.
+ */
 export function acceptsEventStream({
   method,
   incoming,
@@ -38,7 +39,7 @@ export type EventItem =
       readonly retry?: number
     }
 
-/** An event as it is sent, for those who send the same to many. */
+/** An event as it is sent, for sending the same event to many clients. */
 export class WrittenEvent {
   readonly bytes: Buffer
 
@@ -51,17 +52,17 @@ export function toWrittenEvent(item: EventItem): WrittenEvent {
   return new WrittenEvent(toEventText(item))
 }
 
-/** A comment, which clients pass over. */
+/** A comment, which clients ignore. */
 export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 15_000 })
 
 /** The body of an `events` reply. */
 export class EventStream {
   readonly reader: ChunkReader
-  /** More may come at any time: the end of the application ends it. A list ends by itself. */
+  /** Whether it never ends by itself, so that the end of the application ends it. */
   readonly isEndless: boolean
-  /** Whose answer it is, once it is sent. */
+  /** The request, after the response has begun. */
   request: ServerRequest | undefined
-  /** It tells by itself that its caller's token is revoked, and ends then. Default false. */
+  /** Whether the stream itself ends when the caller's token is revoked. Default false. */
   readonly endsItself: boolean
 
   constructor(items: object, endsItself = false) {
@@ -88,11 +89,11 @@ const itemNames: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
 const noItems = 'events: the items come from no iterable. Give a generator, a list or a stream.'
 
 /**
- * Sends events as they come: `text/event-stream`, with a comment every 15 seconds so that the connection is kept. When
- * the client goes away, `return()` of the iterator is called.
+ * Sends events when they are available: `text/event-stream`, with a comment every 15 seconds to keep the connection
+ * open. When the client disconnects, `return()` of the iterator is called.
  *
  * @param items an async iterable, an iterable or a stream of events
- * @throws {TypeError} when they come from no iterable; an item that is no event ends the stream and is logged
+ * @throws {TypeError} if the items are not iterable; an invalid event ends the stream and is logged
  */
 export function events(
   items: AsyncIterable<EventItem> | Iterable<EventItem> | ReadableStream<EventItem>,
@@ -103,7 +104,7 @@ export function events(
     .header('Cache-Control', 'no-cache')
 }
 
-/** The same for those who tell by themselves that a token is revoked. */
+/** As `events`, for streams that end themselves when a token is revoked. */
 export function ownEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream> {
   return new Reply(new EventStream(items, true))
     .type('text/event-stream')
@@ -112,10 +113,10 @@ export function ownEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream
 }
 
 /**
- * Writes one event: `event: price\nid: 7\ndata: {"eur":3}\n\n`. Each line of the data gets a `data:` of its own.
+ * Writes one event: `event: price\nid: 7\ndata: {"eur":3}\n\n`. Each line of the data becomes a `data:` line.
  *
- * @throws {TypeError} when it is no event, has other names, or a field would break the format: a line break in `event` or `id`, NUL in
- * `id`, a `retry` that is no whole number
+ * @throws {TypeError} if it is not an event, has unknown names, or a field would break the format: a line break in
+ * `event` or `id`, NUL in `id`, a `retry` that is not an integer
  */
 export function toEventText(item: unknown): string {
   if (typeof item === 'string') return `${toDataLines(item)}\n`
@@ -163,7 +164,7 @@ function toMilliseconds(retry: number): number {
 }
 
 function toJson(data: unknown): string {
-  // The types promise text; functions and symbols give none.
+  // Although the type says text, functions and symbols have none.
   const text = JSON.stringify(data) as string | undefined
   if (text === undefined) throw new TypeError('events: data has no JSON. Give text or plain data.')
   return text

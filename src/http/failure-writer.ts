@@ -17,8 +17,6 @@ import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isBodyless, toHead } from './response-head.js'
 
-/** Turns an error into the client's response. Source: decisions, Responses; RFC 9457. */
-
 interface ErrorAnswer {
   readonly status: number
   /** Names and values in turn, `Content-Type` first. */
@@ -80,12 +78,6 @@ function qualityOf(accept: string, mediaType: string): number | undefined {
   return undefined
 }
 
-/**
- * Responds before the request's body was read. Closing a connection with unread bytes resets it, and a reset can
- * discard the response. Therefore the complete response is sent first, then part of the body is drained, then the
- * connection ends. Source: RFC 9112 §9.6.
- */
-
 /** Maximum bytes of an unread body that Node may discard, so that the connection can be reused. */
 const smallBody = 64 * 1024
 
@@ -105,7 +97,9 @@ export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
 }
 
 /**
- * Sends a complete response, drains the body for a while and then ends the response.
+ * Responds before the request's body was read. Closing a connection with unread bytes resets it, and a reset can
+ * discard the response. Therefore it sends the complete response first, then drains a part of the body, and then ends
+ * the connection. Source: RFC 9112 §9.6.
  *
  * @param headers with `Content-Length`, which tells the client that the response is complete, and `Connection: close`
  */

@@ -1,4 +1,4 @@
-/** Stand-ins for Node's request and response, for requests that come by no socket. */
+/** Fake versions of Node's request and response, for requests without a socket. */
 import { Readable, Writable } from 'node:stream'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming, Outgoing } from './node-messages.js'
@@ -11,7 +11,7 @@ export interface FakeRequest {
   readonly headers: Iterable<readonly [string, string]>
   readonly body: Readable | Uint8Array | undefined
   readonly remoteAddress?: string
-  /** It came over https. Default false. */
+  /** Whether it was sent over https. Default false. */
   readonly encrypted?: boolean
 }
 
@@ -51,7 +51,7 @@ export interface OutgoingHead {
   readonly headers: readonly string[]
 }
 
-/** A response that keeps what is written to it: the head as data, the body as a stream of its own. */
+/** A response that stores what is written to it: the head as data, the body as a stream. */
 export class FakeResponse extends Writable implements Outgoing {
   headersSent = false
   statusCode = 200
@@ -72,7 +72,8 @@ export class FakeResponse extends Writable implements Outgoing {
     this.head.catch(() => undefined)
     this.body = new Readable({
       read: () => {
-        // Taken out before it is called: it may write the next chunk at once, which then waits for the next reading.
+        // Removed before it is called, because it may write the next chunk immediately, which then waits for the next
+        // read.
         const resume = this.#resume
         this.#resume = undefined
         resume?.()

@@ -1,6 +1,6 @@
 /**
- * Files out of a folder, and nothing out of it. What looks like a way out is refused, not tidied. Source: specification,
- * "File serving"; RFC 9110 §13 (conditions) and §14 (ranges).
+ * Sends files of a folder. Paths that could lead out of it are rejected, not normalized. Source: specification, "File
+ * serving"; RFC 9110 §13 (conditions) and §14 (ranges).
  */
 import { lstat, realpath } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
@@ -19,7 +19,7 @@ export interface FileOptions {
    * attachment` and `Content-Security-Policy: sandbox`. Use it only for files that no client uploaded. Default false.
    */
   inline?: boolean
-  /** Browsers save the file under this name, in any characters. Default: they show it where they can. */
+  /** Makes browsers save the file under this name, in any characters. Default: they display it if they can. */
   download?: string
 }
 
@@ -50,7 +50,7 @@ const harmless = Object.freeze([
   "sandbox; default-src 'none'",
 ])
 
-/** Headers that keep a browser from executing a file of this type. */
+/** Headers that prevent browsers from executing a file of this type. */
 export function headersAgainstExecution(
   { inline }: FileBody,
   mediaType: string,
@@ -59,13 +59,13 @@ export function headersAgainstExecution(
 }
 
 /**
- * Answers with a file: its media type, ETag, Last-Modified, ranges and 304; with
- * `Cache-Control: no-cache` unless `.header` says otherwise. 404 `{ error }` for what is not there, and for `..`,
- * backslashes, NUL, percent-encoded ones of these, names that begin with a dot, folders, and symlinks out of the root.
- * Browsers save files that they would execute, unless `inline` is true.
+ * Responds with a file: with its media type, ETag, Last-Modified, ranges and 304, and with `Cache-Control: no-cache`
+ * unless `.header` sets another rule. 404 `{ error }` for missing files, and for `..`, backslashes, NUL,
+ * percent-encoded forms of these, names that begin with a dot, folders, and symlinks out of the root. Browsers save
+ * files that they would execute, unless `inline` is true.
  *
- * @param path below the root, decoded, with `/` between its parts
- * @throws {TypeError} when an option is unknown
+ * @param path the decoded path below the root, with `/` between its parts
+ * @throws {TypeError} if an option is unknown
  */
 export function file(path: string, options: FileOptions): Reply<FileBody> {
   refuseUnknownOptions('file', options, optionNames)
@@ -73,14 +73,14 @@ export function file(path: string, options: FileOptions): Reply<FileBody> {
   return options.download === undefined ? answer : answer.download(options.download)
 }
 
-/** A file, ready to be sent. */
+/** An open file with the head of its response. */
 export interface OpenFile {
   /** 200, 206 or 304. */
   readonly status: number
   /** Names and values in turn; neither `Content-Type` nor `Content-Length` is among them. */
   readonly headers: readonly string[]
   readonly type: string
-  /** Bytes of this answer; undefined for 304. */
+  /** The length of the response in bytes; undefined for 304. */
   readonly length: number | undefined
   readonly stream: Readable
 }
@@ -89,7 +89,7 @@ export interface OpenFile {
 export async function openFile(request: ServerRequest, body: FileBody): Promise<OpenFile> {
   const found = await findFile(body)
   if (found === undefined) throw new HttpError(404)
-  // Not needed by applications that serve no files.
+  // Loaded lazily, because most applications serve no files.
   const { default: send } = await import('@fastify/send')
   const escaped = found.path.split(sep).map(encodeURIComponent).join('/')
   const sent = await send(conditionsOf(request, found.size), escaped, {
@@ -103,14 +103,15 @@ export async function openFile(request: ServerRequest, body: FileBody): Promise<
   throw toHttpError(sent.statusCode, sent.headers)
 }
 
-/** Ranges and conditions are for reading; any other method gets the whole file. */
+/** Ranges and conditions apply to reads. Any other method gets the complete file. */
 function conditionsOf({ method, incoming }: ServerRequest, size: number): Readable {
   const isRead = method === 'GET' || method === 'HEAD'
   const headers = isRead ? { ...incoming.headers } : {}
-  // Ranges are defined for GET alone (RFC 9110 §14.2). Our ETags are weak, which is not enough to go on from (§13.1.5).
+  // Ranges are defined for GET alone (RFC 9110 §14.2). The ETags are weak, which is not sufficient for `If-Range`
+  // (§13.1.5).
   if (method === 'HEAD' || headers['if-range']?.toString().includes('"') === true)
     delete headers.range
-  // Nor do they meet If-Match (§13.1.1), though the package lets them.
+  // Nor do weak ETags match If-Match (§13.1.1), although the package accepts them.
   const { 'if-match': ifMatch } = headers
   if (ifMatch !== undefined && ifMatch.trim() !== '*') headers['if-match'] = '"none"'
   // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.
@@ -129,7 +130,7 @@ interface FoundFile {
   readonly size: number
 }
 
-/** The real file, or `undefined` where there is none that may be seen. */
+/** The real file; `undefined` if it does not exist or must not be visible. */
 async function findFile({ path, root, wellKnown }: FileBody): Promise<FoundFile | undefined> {
   if (!isPlainPath(path, wellKnown)) return undefined
   try {

@@ -1,6 +1,6 @@
 /**
- * The type of a file, read from its first bytes. What the client says about a file decides only between types that its
- * bytes cannot tell apart. Source: decisions, Responses; WHATWG MIME Sniffing §5 and §7.
+ * The type of a file, detected from its first bytes. The client's type is used only to choose between types with the
+ * same bytes. Source: decisions, Responses; WHATWG MIME Sniffing §5 and §7.
  */
 
 export interface FileType {

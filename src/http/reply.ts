@@ -51,7 +51,7 @@ export class Reply<Body = unknown> {
   /** A page of another site may get the token in its cookie. */
   signsInCrossSite = false
 
-  /** @throws {RangeError} when the status is no integer from 200 to 599 */
+  /** @throws {RangeError} if the status is not an integer from 200 to 599 */
   constructor(body: Body, status?: number) {
     if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
       throw new RangeError(`reply: ${status} is no response status. Use 200 to 599.`)
@@ -107,8 +107,9 @@ export class Reply<Body = unknown> {
   }
 
   /**
-   * Hands a token to the client, which stores it and sends it from now on: the header `FreshToken`. With `auth.cookie` it
-   * goes into the cookie too. A request from another site then gets 403, so that no other site can sign a visitor in.
+   * Hands a token to the client, which stores it and sends it from now on: the header `FreshToken`. With `auth.cookie`
+   * it goes into the cookie too. A request from another site then gets 403, so that no other site can sign a visitor
+   * in.
    *
    * @param options `crossSite: true` for links in mails and redirects of providers, which come from other sites. The
    * request itself must prove that this visitor wanted to sign in: by a token that works once, or by a cookie
@@ -119,7 +120,7 @@ export class Reply<Body = unknown> {
     return this.header('FreshToken', token)
   }
 
-  /** The same reply with another body; this one stays as it is. */
+  /** Returns a copy of the reply with another body. */
   withBody<Other>(body: Other): Reply<Other> {
     const copy = new Reply(body, this.status)
     copy.headers.push(...this.headers)
@@ -143,16 +144,16 @@ export class Reply<Body = unknown> {
 /**
  * Builds a response.
  *
- * @param body an object, list, number or boolean (JSON); a string (text/plain unless `.type` is given); null; bytes, a
+ * @param body an object, list, number or boolean (JSON); a string (text/plain unless `.type` is set); null; bytes, a
  * Node or web stream, a Blob, an async iterable or an iterator of text and bytes (application/octet-stream)
- * @param status default: the route's, 200 where it says none
- * @throws {RangeError} when the status is no integer from 200 to 599
+ * @param status default: the route's status, otherwise 200
+ * @throws {RangeError} if the status is not an integer from 200 to 599
  */
 export function reply<Body = null>(body: Body = null as Body, status?: number): Reply<Body> {
   return new Reply(body, status)
 }
 
-/** Answers with a page: `text/html; charset=utf-8`. Nothing in it is escaped. */
+/** Responds with a page: `text/html; charset=utf-8`. Its text is not escaped. */
 export function html(text: string, status?: number): Reply<string> {
   return new Reply(text, status).type('text/html; charset=utf-8')
 }
@@ -162,12 +163,12 @@ export type RedirectStatus = 301 | 302 | 303 | 307 | 308
 const redirects: readonly number[] = [301, 302, 303, 307, 308]
 
 /**
- * Sends the client elsewhere.
+ * Redirects the client.
  *
- * @param url absolute, or relative to the request's; other characters than ASCII are percent-encoded. It is not checked
- * against anything: do not build it from what a client sent
- * @throws {TypeError} when the address holds CR, LF or another control character
- * @throws {RangeError} when the status is no redirect
+ * @param url absolute, or relative to the request's; characters outside ASCII are percent-encoded. The URL is not
+ * validated, so do not build it from input of a client
+ * @throws {TypeError} if the address contains CR, LF or another control character
+ * @throws {RangeError} if the status is not a redirect
  */
 export function redirect(url: string | URL, status: RedirectStatus = 302): Reply<null> {
   if (!redirects.includes(status)) {
@@ -176,7 +177,10 @@ export function redirect(url: string | URL, status: RedirectStatus = 302): Reply
   return new Reply(null, status).header('Location', toAscii(String(url)))
 }
 
-/** Percent-encodes what is not ASCII, and spaces; control characters stay, for the header's check to refuse them. */
+/**
+ * Percent-encodes spaces and characters outside ASCII. Control characters stay, so that the header's check rejects
+ * them.
+ */
 function toAscii(url: string): string {
   const wellFormed = url.replace(/[\ud800-\udfff]/gu, '\ufffd')
   return wellFormed.replace(/ |[^\p{ASCII}]/gu, encodeURIComponent)

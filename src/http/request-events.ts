@@ -2,22 +2,22 @@
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
 
-/** A request, from its head to the last byte of its answer. */
+/** A request, from its head to the last byte of its response. */
 export interface RequestEvent extends WatchedWork {
   readonly request: HttpRequest
   /** The application's `ApplicationState`: one process may have several. */
   readonly application: object
-  /** The answer's status; 499 where the client left before there was one, 0 before. */
+  /** The status of the response; 499 if the client disconnected before, 0 until there is one. */
   status: number
-  /** Bytes of the answer's body. */
+  /** Bytes of the response body. */
   bytes: number
-  /** Bytes of the request's body, as it announced them; 0 where they did not come. */
+  /** Bytes of the request body as announced; 0 if they did not arrive. */
   received: number
-  /** The client left before the answer was complete. */
+  /** Whether the client disconnected before the response was complete. */
   aborted: boolean
 }
 
-/** The gate was asked about a request. Its `error` is the refusal. */
+/** The gate has checked a request. `error` is its rejection. */
 export interface GateEvent extends WatchedWork {
   readonly request: HttpRequest
 }

@@ -2,13 +2,13 @@
 import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 import type { HttpRequest } from './request.js'
 
-/** Writes a line: what it is about, and what it says. Either may be left out. */
+/** Writes a line with fields and a message. Either may be omitted. */
 export interface WriteLine {
   (details: object, message?: string): void
   (message: string): void
 }
 
-/** A log whose lines have fields of their own. */
+/** A log whose lines have additional fields. */
 export interface ChildLog {
   readonly error: WriteLine
   readonly warn: WriteLine
@@ -18,7 +18,7 @@ export interface ChildLog {
   child(fields: object): ChildLog
 }
 
-/** A log whose lines have the request's id, and what modules add to it: the id of its trace. */
+/** A log whose lines have the request's id and fields that modules add, such as the id of its trace. */
 export class RequestLog implements ChildLog {
   readonly #log: Log
   readonly #request: HttpRequest

@@ -1,49 +1,45 @@
 /**
- * Tells observers, such as metrics and the access log, when a request begins and how it ended. Nothing is made for each
- * request: one object describes all outcomes, one after the other, and is valid only during the call.
+ * Notifies observers, such as metrics and the access log, when a request begins and ends. No object is created for a
+ * request: one object describes all outcomes in turn, and is valid only during the call.
  */
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
 
-/** What became of a request. */
+/** The outcome of a request. */
 export interface RequestOutcome {
-  /** The answer's status; 499 where the client left before there was one. */
+  /** The status of the response; 499 if the client disconnected before. */
   readonly status: number
-  /** Bytes of the answer's body. */
+  /** Bytes of the response body. */
   readonly bytes: number
-  /** Bytes of the request's body, as it announced them; 0 where they did not come. */
+  /** Bytes of the request body as announced; 0 if they did not arrive. */
   readonly received: number
-  /** Milliseconds from the head to the last byte of the answer. */
+  /** Milliseconds from the head to the last byte of the response. */
   readonly ms: number
-  /** The client left before the answer was complete. */
+  /** Whether the client disconnected before the response was complete. */
   readonly aborted: boolean
 }
 
 /** Must not throw. */
 export interface RequestObserver {
-  /** Before anything is done for it. */
+  /** Called before any processing. */
   begins?(request: HttpRequest): void
-  /**
-   * When its answer is over.
-   *
-   * @param outcome changes with the next request: take out what is needed
-   */
+  /** Called when its response has ended. @param outcome changes with the next request, so copy what you need */
   ends(request: HttpRequest, outcome: RequestOutcome): void
 }
 
-/** The status of an answer whose client had left; it is never sent. */
+/** The status for a disconnected client, which is never sent. */
 const clientLeft = 499
 
 export class RequestObservers {
   #all: readonly RequestObserver[] = []
   readonly #outcome = { status: 0, bytes: 0, received: 0, ms: 0, aborted: false }
 
-  /** True if anybody observes. */
+  /** Whether there are observers. */
   get any(): boolean {
     return this.#all.length > 0
   }
 
-  /** @returns what ends it */
+  /** @returns a function that removes the observer */
   add(observer: RequestObserver): () => void {
     this.#all = [...this.#all, observer]
     return () => {
@@ -69,7 +65,7 @@ export class RequestObservers {
   }
 }
 
-/** Reads what became of a request whose answer is closed. */
+/** Reads the outcome of a request whose response is closed. */
 export function readOutcome(
   request: ServerRequest,
   into: { status: number; bytes: number; received: number; aborted: boolean },

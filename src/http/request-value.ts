@@ -5,14 +5,14 @@ import type { HttpRequest } from './request.js'
 export interface RequestValue<T> {
   readonly name: string
   set(request: HttpRequest, value: T): void
-  /** `undefined` where nobody set it. */
+  /** `undefined` if it was not set. */
   get(request: HttpRequest): T | undefined
 }
 
 /**
- * Makes a value of requests. It is gone with the request.
+ * Creates a value of requests. It is released with the request.
  *
- * @param name for debuggers: two values of one name do not meet
+ * @param name for debuggers; values with the same name are independent
  */
 export function requestValue<T>(name: string): RequestValue<T> {
   const key = Object.freeze({ name })
@@ -29,7 +29,7 @@ export function requestValue<T>(name: string): RequestValue<T> {
       const holder = request as ValueHolder
       const stored = find(holder, key)
       if (stored === undefined) return undefined
-      // What was made of the caller is the caller's.
+      // A value that was computed from the caller makes the response depend on the caller.
       if (stored.reads !== 0) holder.callerReads = (holder.callerReads ?? 0) | stored.reads
       return stored.value as T
     },
@@ -40,7 +40,7 @@ export function requestValue<T>(name: string): RequestValue<T> {
 export interface StoredValue {
   readonly key: object
   value: unknown
-  /** What had been read of the caller when it was set. */
+  /** The caller access when it was set. */
   reads: number
   readonly other: StoredValue | undefined
 }

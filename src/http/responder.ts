@@ -1,6 +1,6 @@
 /**
- * Answers: takes what a handler returned or threw and writes it. Plain data, which nearly every answer is, goes the
- * shortest way: one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
+ * Writes responses: results and errors of handlers. Plain data, which nearly every response is, takes the fast path:
+ * one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
@@ -42,15 +42,15 @@ export interface ResponderOptions {
 }
 
 export interface Responder {
-  /** Sends what a handler returned. Synchronous for values. Never throws. */
+  /** Sends the result of a handler. Synchronous for values. Never throws. */
   send(request: ServerRequest, result: unknown, rule: ResultRule): void
-  /** Sends what was thrown. Never throws. */
+  /** Sends an error. Never throws. */
   fail(request: ServerRequest, error: unknown): void
   /** Releases a result that can no longer be sent. Never throws. */
   discard(result: unknown): void
-  /** What `send` would send, for interceptors. Never throws nor rejects. */
+  /** Returns the response of `send` for interceptors. Never throws nor rejects. */
   prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse>
-  /** What `fail` would send, for interceptors; the log is told. Never throws. */
+  /** Returns the response of `fail` for interceptors, and logs the error. Never throws. */
   prepareFailure(request: ServerRequest, error: unknown): RouteResponse
 }
 
@@ -60,17 +60,17 @@ export function createResponder(options: ResponderOptions): Responder {
 
 const jsonType = 'application/json; charset=utf-8'
 
-/** Where the value of `Content-Type` stands in the prepared head. */
+/** The index of the value of `Content-Type` in the prepared head. */
 const typeIndex = 1
 
-/** Where the value of `Content-Length` stands in the prepared head. */
+/** The index of the value of `Content-Length` in the prepared head. */
 const lengthIndex = 3
 
 class NodeResponder implements Responder {
   readonly #cors: Cors
   readonly #failures: FailureWriter
   readonly #streams: StreamRegister | undefined
-  /** The head of a JSON answer, but for its length; undefined where CORS depends on the request. */
+  /** The head of a JSON response without its length; undefined if CORS depends on the request. */
   readonly #jsonHead: string[] | undefined
 
   constructor({ cors, log, streams, errors, pages }: ResponderOptions) {
@@ -147,7 +147,7 @@ class NodeResponder implements Responder {
     })
   }
 
-  /** The shortest way out. */
+  /** The fast path. */
   #sendJson(request: ServerRequest, data: unknown, { status, etag }: ResultRule): void {
     const body = writeFor(request, toJson, data)
     const tag = etag === true && status === 200 ? tagOf(request, body) : undefined
@@ -180,7 +180,7 @@ class NodeResponder implements Responder {
     const collected = request.responseHeaders
     if (collected === undefined) pushPrivacy(head, request)
     else if (collected.length === 2 && collected[0] === requestIdHeader) {
-      // An access log alone: none of the other headers has anything to do with it.
+      // The only collected header is the request id, which needs no merging.
       head.push(requestIdHeader, collected[1] ?? '')
       pushPrivacy(head, request)
     } else {
@@ -218,7 +218,7 @@ class NodeResponder implements Responder {
     else endWith(request, body, length ?? Buffer.byteLength(body))
   }
 
-  /** Sends the answer that interceptors returned. As with errors, the request's body may not have been read. */
+  /** Sends the response that interceptors returned. As with errors, the request's body may not have been read. */
   #sendAnswer(request: ServerRequest, { status, body, parts }: PreparedAnswer): void {
     const content = body ?? ''
     if (typeof content === 'string' || content instanceof Uint8Array) {
@@ -264,7 +264,7 @@ class NodeResponder implements Responder {
   }
 }
 
-/** JSON with its ETag, or 304. A reply with an ETag of its own says itself what it is. */
+/** JSON with its ETag, or 304. A reply with its own ETag is sent unchanged. */
 function withTag(request: ServerRequest, content: Content): Content {
   const { status, own = [], type, body } = content
   if (status !== 200 || type !== jsonType || typeof body !== 'string') return content
@@ -294,7 +294,7 @@ function toStreamKind(body: object): StreamKind {
 
 interface TextHead {
   readonly status: number
-  /** Nothing that caches heed or that leads elsewhere. */
+  /** Headers of the reply, none of which affects caches or redirects. */
   readonly own: readonly string[] | undefined
   readonly type: string
   readonly length: number
@@ -302,7 +302,7 @@ interface TextHead {
 
 interface StreamHead {
   readonly status: number
-  /** Bytes; undefined where nobody knows before the end. */
+  /** Bytes; undefined if unknown before the end. */
   readonly length: number | undefined
   readonly head: () => string[]
 }

@@ -11,16 +11,16 @@ export interface Head {
   /** Headers of the reply itself, names and values in turn. */
   readonly own: readonly string[] | undefined
   readonly type: string | undefined
-  /** Bytes; undefined where nobody knows before the end. */
+  /** Bytes; undefined if unknown before the end. */
   readonly length: number | undefined
 }
 
-/** On every answer, so that browsers do not guess its type. Source: Fetch standard, §3.6. */
+/** Sent with every response, so that browsers do not guess its type. Source: Fetch standard, §3.6. */
 export const noSniff = Object.freeze(['X-Content-Type-Options', 'nosniff'] as const)
 
 /**
- * @returns a fresh list, names and values in turn: the reply's own headers, type and length, CORS, and what was
- * collected on the request, of which the reply's own ones win
+ * @returns a new list of names and values in turn: the headers of the reply, type and length, CORS, and headers
+ * collected on the request, which the reply's headers override
  */
 export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[] {
   const { status, own, type, length } = parts
@@ -39,7 +39,7 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
   return head
 }
 
-/** The same without length and CORS, for interceptors, who may change it. */
+/** As `toHead`, without length and CORS, for interceptors, which may change it. */
 export function toOwnHead(request: ServerRequest, { status, own, type }: Head): string[] {
   const head = own === undefined ? [] : [...own]
   if (type !== undefined && !isBodyless(status)) head.push('Content-Type', type)
@@ -51,7 +51,7 @@ export function toOwnHead(request: ServerRequest, { status, own, type }: Head): 
   return head
 }
 
-/** The head of what interceptors let pass: their list, length and CORS, and what was collected on the request since. */
+/** The head of a response of interceptors: their list, length and CORS, and headers collected on the request since. */
 export function toAnswerHead(
   cors: Cors,
   request: ServerRequest,
@@ -63,7 +63,7 @@ export function toAnswerHead(
   head.push(...cors.headersFor(request))
   const { responseHeaders } = request
   if (responseHeaders !== undefined) {
-    // A cached answer of another request has nothing from this one.
+    // A cached response of another request has no headers of this one.
     const collectedBefore = collected.from === responseHeaders ? collected.count : 0
     addMissing(head, responseHeaders.slice(collectedBefore))
   }
@@ -85,7 +85,7 @@ export function prefixLocation(head: string[], basePath: string): void {
   }
 }
 
-/** A token that the handler hands out goes into the cookie too, where the application has one. */
+/** Adds the fresh token of a reply to the cookie, if the application uses cookies. */
 function addTokenCookie(head: string[], request: ServerRequest): void {
   if (!request.setsTokenCookie) return
   const token = findValue(head, 'FreshToken')

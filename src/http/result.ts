@@ -1,5 +1,6 @@
 /**
- * Turns a handler's result into an answer: status, headers and a body of text, bytes or a stream. Source: decisions, Responses.
+ * Converts a handler's result to a response: status, headers and a body of text, bytes or a stream. Source: decisions,
+ * Responses.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
@@ -14,19 +15,19 @@ import type { Head } from './response-head.js'
 import { isCrossSite } from './same-origin.js'
 import type { ServerRequest } from './server-request.js'
 
-/** What the route says about its answers. */
+/** The route's rules for responses. */
 export interface ResultRule {
-  /** For what is returned without a status of its own. 200, where the route says nothing else. */
+  /** The status of results without their own. Default 200. */
   readonly status: number
-  /** The route declares what it returns: undefined or null is then 404 `{ error }` instead of 204. */
+  /** Whether the route declares its result: undefined or null is then 404 `{ error }` instead of 204. */
   readonly notFoundWhenEmpty: boolean
-  /** JSON answers of 200 have an ETag, unless they bring one; 304 for who has it. Default false. */
+  /** Whether JSON responses with status 200 get an ETag, and 304 if the client has it. Default false. */
   readonly etag?: boolean
 }
 
-/** What is sent. */
+/** The content of a response. */
 export interface Content extends Head {
-  /** Text, bytes, a blob or a stream. `''` where there is none. */
+  /** Text, bytes, a blob or a stream; `''` if there is none. */
   readonly body: string | Uint8Array | object
 }
 
@@ -35,8 +36,9 @@ const textType = 'text/plain; charset=utf-8'
 const binaryType = 'application/octet-stream'
 
 /**
- * @returns at once for all but files, which are opened, and long lists, which are written in turns
- * @throws what cannot be sent: a value without JSON, an error that was returned, 404 for nothing
+ * @returns synchronously, except for files, which are opened, and long lists, which are written in slices
+ *
+ * @throws errors for results that cannot be sent: a value without JSON, a returned error, 404 for no value
  */
 export function toContent(
   request: ServerRequest,
@@ -51,7 +53,8 @@ export function toContent(
   const status = reply?.status ?? rule.status
   const own = reply?.headers
   const type = reply?.mediaType
-  // Written out: with a spread each object has a shape of its own, which costs more than all the rest here.
+  // Written out, because objects made with a spread have different hidden classes, which costs more than everything
+  // else here.
   if (typeof body === 'string') {
     return { status, own, type: type ?? textType, length: Buffer.byteLength(body), body }
   }
@@ -123,7 +126,7 @@ function toFile(
   })
 }
 
-/** Prototypes of instances that turned out to be data: nothing but JSON. Checked inputs are such, classes of records too. */
+/** Prototypes of instances that are plain JSON data, such as checked inputs and records. */
 const dataPrototypes = new WeakSet<object>()
 
 function rememberData(body: unknown): void {
@@ -151,7 +154,8 @@ export function toJson(data: unknown): string {
       `A handler returned a ${typeof data}, which has no JSON. Return plain data.`,
     )
   }
-  // Known by its tag: to name the class would load the platform's whole fetch, a tenth of a small program's start.
+  // Recognized by its tag, because naming the class would load the platform's fetch, a tenth of the start of a small
+  // program.
   if (content === '{}' && Object.prototype.toString.call(data) === '[object Response]') {
     throw new TypeError(
       'A handler returned a web Response. Return its body, or reply(body, status).',

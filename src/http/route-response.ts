@@ -1,10 +1,10 @@
-/** An answer that is ready but not sent yet, as interceptors before the gate and before the body see it. */
+/** A response that is ready but not sent yet, for interceptors before the gate and before the body. */
 import { writeFor } from './answered-json.js'
 import { assertAnswerHeader, removeHeader, valuesOf } from './header-list.js'
 import { isPlainData, toJson } from './result.js'
 import type { ServerRequest } from './server-request.js'
 
-/** The headers of an answer. Names in any case. */
+/** The headers of a response. Names in any case. */
 export interface RouteResponseHeaders extends Iterable<readonly [name: string, value: string]> {
   /** The value; several values of one header are joined by `, `. `undefined` if there is none. */
   get(name: string): string | undefined
@@ -19,36 +19,39 @@ export interface RouteResponseHeaders extends Iterable<readonly [name: string, v
   delete(name: string): void
 }
 
-/** What `next()` gives before the gate and before the body, whether a value, an error or the gate made it. */
+/** The result of `next()` before the gate and before the body, whether a value, an error or the gate caused it. */
 export interface RouteResponse {
   readonly status: number
-  /** All but the CORS headers, which are on every answer. `Access-Control-Expose-Headers` is here where it adds to them. */
+  /**
+   * All headers except CORS headers, which every response has. Includes `Access-Control-Expose-Headers` if it adds to
+   * them.
+   */
   readonly headers: RouteResponseHeaders
-  /** Text (of data its JSON), bytes, a stream as it is, or null where there is nothing. */
+  /** Text (JSON for data), bytes, a stream, or null without a body. */
   readonly body: unknown
   /**
-   * The same answer with another body, `Content-Type` and all other headers kept.
+   * Returns a copy with another body, and with `Content-Type` and all other headers unchanged.
    *
    * @param body text, bytes, a stream, data (sent as JSON), or null
    */
   withBody(body: unknown, status?: number): RouteResponse
 }
 
-/** The parts of an answer. */
+/** The parts of a response. */
 export interface AnswerParts {
-  /** Whose answer it is. */
+  /** The request of the response. */
   readonly request?: ServerRequest | undefined
   readonly status: number
   /** Names and values in turn, without `Content-Length` and CORS. */
   readonly list: string[]
   readonly body: unknown
-  /** Bytes that a stream will give, where that is known. */
+  /** The number of bytes of a stream, if known. */
   readonly length: number | undefined
-  /** What was collected on the request and is in `list` already. */
+  /** Headers that were collected on the request and are in `list` already. */
   readonly collected: { readonly from: readonly string[] | undefined; readonly count: number }
 }
 
-/** @returns true for what `next()` gave, and what `withBody` made of it */
+/** @returns true for results of `next()` and `withBody` */
 export function isAnswer(value: unknown): value is PreparedAnswer {
   return value instanceof PreparedAnswer
 }

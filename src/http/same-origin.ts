@@ -1,7 +1,10 @@
-/** Whether a page of ours sent a request: a write that a cookie lets in must come from one. Source: decisions, CORS and cookies. */
+/**
+ * Whether a page of this application sent a request. A write that is authenticated by a cookie must come from one.
+ * Source: decisions, CORS and cookies.
+ */
 import type { ServerRequest } from './server-request.js'
 
-/** By `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4); where no browser sent it, by `Origin` to the letter. */
+/** Uses `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4), otherwise `Origin`. */
 export function isSameOrigin(request: ServerRequest): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.incoming.headers
   if (site !== undefined) return site === 'same-origin'
@@ -12,8 +15,8 @@ export function isSameOrigin(request: ServerRequest): boolean {
 }
 
 /**
- * Whether a page of another site sent a request: by `Sec-Fetch-Site`, or by an `Origin` that is not ours where no browser sent
- * the former. Source: decisions, CORS and cookies.
+ * Whether a page of another site sent a request: by `Sec-Fetch-Site`, or by an `Origin` that is not ours where no
+ * browser sent the former. Source: decisions, CORS and cookies.
  */
 export function isCrossSite(request: ServerRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.incoming.headers
@@ -22,8 +25,8 @@ export function isCrossSite(request: ServerRequest): boolean {
 }
 
 /**
- * Whether the browser left a page of another site with a write, as a form does. Only such a write may set a cookie that is
- * SameSite=Lax: browsers ignore those of other requests to another site.
+ * Whether the browser navigated from a page of another site with a write, as a form does. Only such a write may set a
+ * cookie with SameSite=Lax, because browsers ignore cookies in other requests to another site.
  */
 export function isCrossSiteForm(request: ServerRequest): boolean {
   const { method, incoming } = request

@@ -27,9 +27,10 @@ import type {
   UploadedFiles,
 } from './request.js'
 
-/** Random UUIDs for requests, many at a time: one alone is made of twenty pieces, which costs as much as its answer's head. */
-
-/** UUIDs that are made together, and letters of one. */
+/**
+ * The number of UUIDs that are generated together, and the length of one. A single UUID costs as much as the head of
+ * its response.
+ */
 const [batch, length] = [128, 36]
 
 const random = Buffer.allocUnsafeSlow(16 * batch)
@@ -66,27 +67,27 @@ function writeBatch(): string {
   return letters.toString('latin1', 0, at)
 }
 
-/** What the application decides for all its requests. */
+/** The settings of the application for all its requests. */
 export interface RequestSettings {
   /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
   readonly trustProxy: boolean | number
-  /** Where `request.log` goes. Default: nowhere. */
+  /** The log of `request.log`. Default: none. */
   readonly log?: Log
   /** Before every path: `/api`, or nothing. Default nothing. */
   readonly basePath?: string
-  /** Tokens that a handler hands out go into a cookie too. Default false. */
+  /** Whether fresh tokens of replies are set as a cookie too. Default false. */
   readonly tokenCookie?: boolean
   /** Tells whether pages of another origin may send cookies. Default: they may not. */
   readonly cors?: Pick<Cors, 'allowsCredentials'>
-  /** Scheme, name and port by which browsers come, where somebody has said it. Default: as the request looks. */
+  /** The public scheme, host and port, if configured. Default: as in the request. */
   readonly publicOrigin?: string | undefined
-  /** Milliseconds since 1970, for rules that go by the time. Default the system's clock. */
+  /** Milliseconds since 1970, for rules that depend on the time. Default: the system clock. */
   readonly now?: () => number
   /** Aborts the signals of requests when the application closes. Default: nothing does. */
   readonly ending?: Ending
 }
 
-/** Names the request in its answer, once somebody has read its id. */
+/** The response header with the request's id, sent if the id was read. */
 export const requestIdHeader = 'X-Request-Id'
 
 const noBytes = Buffer.alloc(0)
@@ -94,12 +95,12 @@ const noBytes = Buffer.alloc(0)
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
-/** A change that has begun, or waits; its end is told to `ended`. */
+/** A write that waits or runs. */
 export interface UnderWay {
   stop(): void
 }
 
-/** A form brings texts, which are converted; an upload is a form with files, and has its own time. */
+/** `form`: texts, which are converted. `upload`: a form with files, which has its own time limit. */
 export type BodyForm = 'whole' | 'form' | 'upload'
 
 /** Milliseconds since 1970 by the clock of the request's application; by the system's where there is no request. */
@@ -109,7 +110,7 @@ export function timestampOf(request: HttpRequest | undefined): number {
 
 const warned = new WeakSet<RequestSettings>()
 
-/** Once for each application: its proxy writes the same with every request. */
+/** Warns once for each application, because its proxy sends the same with every request. */
 function warnOfAddress(settings: RequestSettings, entry: string): void {
   if (warned.has(settings)) return
   warned.add(settings)
@@ -122,7 +123,7 @@ function warnOfAddress(settings: RequestSettings, entry: string): void {
 export class ServerRequest implements HttpRequest {
   /** Set by the dispatcher. */
   route: RouteInfo | undefined = undefined
-  /** Upper case; a HEAD request says `HEAD` though its GET route answers. */
+  /** Upper case. `HEAD` for a HEAD request, although a GET route serves it. */
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
@@ -130,63 +131,66 @@ export class ServerRequest implements HttpRequest {
   readonly sentPath: string
   /** Values of the path's parameters, in the order of the pattern. */
   readonly pathValues: PathValue[] = []
-  /** The parsed body, or `undefined` where there is none or the route reads none. */
+  /** The parsed body; `undefined` if there is none or the route reads none. */
   body: unknown = undefined
-  /** The body before the check that made an instance of it; `undefined` where there was none. */
+  /** The body before it was checked; `undefined` without a check. */
   sentBody: unknown = undefined
-  /** The bytes of the body, kept where the handler names `rawBody`; empty where none came. */
+  /** The bytes of the body, stored if the handler has the argument `rawBody`. */
   rawBody: Buffer = noBytes
   /** True once the body is being read, so that it is not read twice. */
   bodyRead = false
-  /** How it is read, which its media type decides once, when the reading begins. */
+  /** How it is read, determined by its media type when reading begins. */
   bodyForm: BodyForm = 'whole'
   /** Milliseconds in which the body has to arrive, while it is waited for. */
   bodyTime: number | undefined = undefined
   files: UploadedFiles = {}
-  /** The `formToken` that was taken out of the body; no credential unless the application says so. */
+  /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
   formToken: string | undefined = undefined
-  /** How the caller was let in, for the framework: nobody notes that it is read. */
+  /** The authentication of the caller, for the framework, without tracking. */
   admitted: RequestAuth | undefined = undefined
-  /** Until when its caller is let in: the token runs out, or its sign-in is not recent enough for the route. Milliseconds since 1970. */
+  /**
+   * The time until which the caller is admitted: the token expires, or the sign-in becomes too old for the route.
+   * Milliseconds since 1970.
+   */
   admittedUntil = Infinity
-  /** What was read of the caller: bits of `caller-reads.ts`. */
+  /** The tracked caller access: bits of `caller-access.ts`. */
   callerReads = 0
-  /** Somebody wants to know it: reading of the headers is noted too. */
+  /** Whether access is tracked, including headers. */
   isWatched = false
-  /** The token came in the cookie: the next one goes there too. */
+  /** Whether the token came in the cookie, so that the next one is set there too. */
   byCookie = false
-  /** The headers that the answer depends on: bits of `private-answers.ts`. */
+  /** The request headers that the response depends on: bits of `cache-privacy.ts`. */
   dependsOn = 0
   /** The request within which this one was made. */
   parentRequest: HttpRequest | undefined = undefined
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
-  /** Response headers collected on the way, names and values in turn; sent with whatever answers. */
+  /** Collected response headers, names and values in turn, which are sent with any response. */
   responseHeaders: string[] | undefined = undefined
-  /** True once something has answered: whatever comes later is dropped. */
+  /** True after a response was sent. Later ones are dropped. */
   answered = false
-  /** Its answer stays true: the handler is asked again and again. */
+  /** Whether it is a live query, whose handler runs repeatedly. */
   isLive = false
-  /** True once its answer is a stream, which may go on reading for it. */
+  /** True after a streamed response has begun, which may still read for the request. */
   streams = false
-  /** True once the request exceeded its route's time: nothing is written for it any more. */
+  /** True after the request exceeded its route's time. Nothing may be written for it any more. */
   isTimedOut = false
-  /** What the answer's 5xx is for; undefined where there is none. */
+  /** The error of a 5xx response, if there is one. */
   failure: unknown = undefined
   /** True once the steps after the handler have begun: they run only once. */
   finishing = false
-  /** Streams that interceptors have seen: those that are not sent are let go. */
+  /** Streams in results of interceptors. Those that are not sent are released. */
   flows: object[] | undefined = undefined
-  /** Runs once the response is finished or the client is gone, whichever comes first. */
+  /** Functions that run after the response was sent or the client has disconnected. */
   cleanups: (() => void)[] | undefined = undefined
-  /** What `requestValue` keeps with it. */
+  /** Values of `requestValue`. */
   values: StoredValue | undefined = undefined
-  /** By what its database reads for it. */
+  /** The runner of its database for reads. */
   reads: object | undefined = undefined
 
-  /** Node's request, or its stand-in. */
+  /** Node's request, or a fake request. */
   readonly incoming: Incoming
-  /** Node's response, or its stand-in. Handlers answer by returning; only the framework writes to it. */
+  /** Node's response, or a fake response. Handlers return their result; only the framework writes to this object. */
   readonly outgoing: Outgoing
 
   readonly #settings: RequestSettings
@@ -199,13 +203,13 @@ export class ServerRequest implements HttpRequest {
   #session: Session | undefined
   #log: ChildLog | undefined
   sentBytes = 0
-  /** When it began, by the steady clock, and who wants to know of its end; set where there are observers. */
+  /** The start time by the monotonic clock, and the observers of its end; set if there are observers. */
   startTime = 0
   observers: RequestObservers | undefined = undefined
   #isKnownVisitor = false
   #hasLooked = false
   #abort: AbortController | undefined
-  /** Changes that have begun, or wait. */
+  /** Writes that wait or run. */
   #writes: Set<UnderWay> | undefined
   #onWritten: ((isDone: boolean) => void) | undefined
   #isWritten = false
@@ -221,17 +225,17 @@ export class ServerRequest implements HttpRequest {
     this.sentPath = mark === -1 ? url : url.slice(0, mark)
   }
 
-  /** What is before every path of the application; `''` where nothing is. */
+  /** The prefix of all paths of the application; `''` if there is none. */
   get basePath(): string {
     return this.#settings.basePath ?? ''
   }
 
-  /** The path that the router decided by: `readPath`. */
+  /** The path that the router has matched: `readPath`. */
   get path(): string {
     return readPath(this.sentPath, this.route?.path)
   }
 
-  /** Nobody waits for what is still read for it. */
+  /** Whether the response was sent or the client has disconnected. */
   get isOver(): boolean {
     return (this.answered && !this.streams) || this.outgoing.destroyed
   }
@@ -254,12 +258,12 @@ export class ServerRequest implements HttpRequest {
     return this.#query
   }
 
-  /** The query as it came, whatever became of `query`. */
+  /** The query as sent, before it was checked. */
   get sentQuery(): TextValues {
     return readQuery(this.url.slice(this.sentPath.length + 1))
   }
 
-  /** Set where the route declares a class: then it is an instance of it, checked and converted. */
+  /** Set if the route declares a class, to a checked and converted instance of it. */
   set query(checked: TextValues) {
     this.#query = checked
   }
@@ -284,7 +288,7 @@ export class ServerRequest implements HttpRequest {
     }))
   }
 
-  /** Replaces a header for everybody who reads it from now on: `filigree/compress` restores the tags of conditions. */
+  /** Replaces a header for all later reads: `filigree/compress` restores the tags of conditions. */
   replaceHeader(name: 'if-match' | 'if-none-match', value: string): void {
     this.incoming.headers[name] = value
     this.#headers = undefined
@@ -308,12 +312,12 @@ export class ServerRequest implements HttpRequest {
     return clientAddress(address ?? remote)
   }
 
-  /** True over https, also behind a trusted proxy that says so. */
+  /** True over https, also behind a trusted proxy that reports it. */
   get secure(): boolean {
     return this.incoming.socket.encrypted === true || this.#forwarded('proto') === 'https'
   }
 
-  /** True where browsers come by https, so that our cookies are for it alone. */
+  /** True if browsers use https, so that cookies can be secure. */
   get cookieSecure(): boolean {
     return this.secure || this.#settings.publicOrigin?.startsWith('https:') === true
   }
@@ -322,7 +326,9 @@ export class ServerRequest implements HttpRequest {
     return this.#settings.publicOrigin
   }
 
-  /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
+  /**
+   * Identifies the request in logs: a valid incoming `X-Request-Id`, otherwise a new UUID. Sent back if it was read.
+   */
   get id(): string {
     if (this.#id === undefined) {
       const requestedId = this.incoming.headers['x-request-id']
@@ -330,7 +336,7 @@ export class ServerRequest implements HttpRequest {
         typeof requestedId === 'string' && /^[\w.:@-]{1,128}$/.test(requestedId)
           ? requestedId
           : newRequestId()
-      // Known to be a sound value.
+      // The value is valid for a header.
       ;(this.responseHeaders ??= []).push(requestIdHeader, this.#id)
     }
     return this.#id
@@ -353,18 +359,18 @@ export class ServerRequest implements HttpRequest {
     return this.#session
   }
 
-  /** The session that was opened, for those who keep it; undefined on routes that have no use for one, and before the gate. */
+  /** The opened session, for saving it; undefined on routes without a session, and before the gate. */
   get openedSession(): Session | undefined {
     return this.#session
   }
 
-  /** @param isKnownVisitor the visitor had one already: an answer that looks at it is for this visitor alone */
+  /** @param isKnownVisitor whether the session existed already, so that a response that reads it is personal */
   openSession(session: Session, isKnownVisitor: boolean): void {
     this.#session = session
     this.#isKnownVisitor = isKnownVisitor
   }
 
-  /** True once somebody has looked at the session of a visitor who has one. */
+  /** Whether an existing session was read. */
   get hasVisitor(): boolean {
     return this.#isKnownVisitor && this.#hasLooked
   }
@@ -374,26 +380,26 @@ export class ServerRequest implements HttpRequest {
     return (this.#settings.now ?? Date.now)()
   }
 
-  /** Tokens that a handler hands out go into a cookie too. */
+  /** Whether fresh tokens of replies are set as a cookie too. */
   get setsTokenCookie(): boolean {
     return this.#settings.tokenCookie === true
   }
 
-  /** CORS lets pages of its origin send cookies. */
+  /** Whether CORS permits pages of its origin to send cookies. */
   get allowsCredentials(): boolean {
     return this.#settings.cors?.allowsCredentials(this) === true
   }
 
-  /** Aborted when the client goes away before the response is complete, and when the time of the route is over. */
+  /** Aborted if the client disconnects before the response is complete, or if the route's time is over. */
   get signal(): AbortSignal {
     this.#abort ??= this.#createAbort()
     return this.#abort.signal
   }
 
   /**
-   * Adds a header to whatever answers this request, errors included. One that the answer brings itself stays.
+   * Adds a header to any response to this request, including errors. A header of the response itself takes precedence.
    *
-   * @throws {TypeError} when the name or the value cannot be sent
+   * @throws {TypeError} if the name or the value cannot be sent
    */
   addHeader(name: string, value: string): void {
     assertHeader(name, value)
@@ -401,7 +407,7 @@ export class ServerRequest implements HttpRequest {
     this.responseHeaders.push(name, value)
   }
 
-  /** The same, in place of what was added by that name; names that may repeat are added. */
+  /** As `addHeader`, but replaces a header that was added by that name, unless it may repeat. */
   setHeader(name: string, value: string): void {
     assertHeader(name, value)
     setHeader((this.responseHeaders ??= []), name, value)
@@ -417,7 +423,7 @@ export class ServerRequest implements HttpRequest {
       this.cleanups = []
       this.outgoing.once('close', () => {
         const cleanups = this.cleanups ?? []
-        // What is added from now on runs immediately.
+        // Functions that are added from now on run immediately.
         this.cleanups = undefined
         for (const run of cleanups) run()
       })
@@ -437,10 +443,10 @@ export class ServerRequest implements HttpRequest {
   }
 
   /**
-   * Its time is over: ends what it writes.
+   * Stops its writes after the time-out.
    *
-   * @param onWritten called once it is known what became of what was under way, and whether something of it was done;
-   * perhaps at once
+   * @param onWritten called when the outcome of running writes is known, possibly immediately, with whether anything
+   * was written
    */
   stop(onWritten: (isDone: boolean) => void): void {
     this.isTimedOut = true
@@ -458,7 +464,7 @@ export class ServerRequest implements HttpRequest {
 
   #createAbort(): AbortController {
     const abort = new AbortController()
-    // Somebody may ask for the signal only after its reason to abort.
+    // The signal may be read after the reason for its abort.
     if (this.isTimedOut) {
       abort.abort(timeoutRefusal())
       return abort

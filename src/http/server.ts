@@ -1,6 +1,6 @@
 /**
- * The Node server: hands each request on, answers by itself what never becomes one, and closes without losing any.
- * Source: decisions, Requests; RFC 9112.
+ * The Node server: passes on requests, responds itself to invalid ones, and closes without losing any. Source:
+ * decisions, Requests; RFC 9112.
  */
 
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -18,24 +18,22 @@ import { noSniff } from './response-head.js'
 import { overloadRefusal } from './refusals.js'
 import { readAgain, type TakeUpgrade } from './upgrade.js'
 
-/** Somebody who holds the listening socket of a process while the next one starts: `filigree dev`. */
+/** Keeps the listening socket of a process while the next one starts: `filigree dev`. */
 export interface PortKeeper {
-  /** @returns the socket that listens there already, for `server.listen`; it is the server's from then on */
+  /** @returns the socket that is listening already, for `server.listen`. The server owns it from then on */
   take(port: number, host: string): object | undefined
-  /** Told of a server that has opened a socket of its own. */
+  /** Called after a server has opened a new socket. */
   opened(port: number, host: string, server: Server): void
 }
-
-/**
- * Notices that other work keeps the event loop from answering in time. One long turn is not enough: waiting requests
- * are answered after it sooner than a client could retry. Two in a row are.
- */
 
 /** Milliseconds between two checks. */
 const maxCheckInterval = 250
 
 class Pressure {
-  /** True while the event loop lags by more than the limit. */
+  /**
+   * True while the event loop lags by more than the limit. One long turn is not enough: after it, waiting requests are
+   * served sooner than a client could retry. Two in a row are.
+   */
   isOver = false
   readonly #limit: number
   #timer: NodeJS.Timeout | undefined
@@ -105,7 +103,7 @@ export interface NodeServerOptions {
   readonly log: Log
   /** Processes every request that could be parsed. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
-  /** Answers a request that no route is asked about. Must not throw. */
+  /** Responds with an error before routing. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
   /** Takes connections that request another protocol. Default: they are served like other requests. */
   readonly upgrade?: TakeUpgrade | undefined
@@ -122,7 +120,8 @@ export interface NodeServer {
   /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects if the port is in use */
   listen(port: number, host: string, keeper?: PortKeeper): Promise<string>
   /**
-   * Answers those who are connected, and new connections, with `Connection: close` for `times.linger`, then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
+   * Serves connected clients and new connections with `Connection: close` for `times.linger`, then stops accepting,
+   * lets requests in flight end, and aborts them after `times.drain`.
    */
   close(): Promise<void>
 }
@@ -136,15 +135,15 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     requestTimeout: Math.max(times.request, times.upload) + 1000,
     keepAliveTimeout: times.keepAlive,
     connectionsCheckingInterval: Math.min(2000, times.headers),
-    // A missing Host is answered by `headFault`, with a body.
+    // A missing Host gets a response with a body below.
     requireHostHeader: false,
     noDelay: true,
   })
-  // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
+  // Node drops further headers silently, from the 1,001st on. A head with so many is rejected below.
   server.maxHeadersCount = maxHeaders
   // `Connections` counts them. Node tells clients the limit, in `Keep-Alive`.
   server.maxRequestsPerSocket = finite(bounds.requests)
-  // Beyond those that are told why: a connection costs something even then.
+  // A limit above the one that is reported with an error, because even rejected connections have a cost.
   server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
   const connections = new Connections(
     { ...bounds, stall: times.stall },
@@ -173,7 +172,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       else options.serve(incoming, outgoing)
       return
     }
-    // Who was refused shall not stay: the connection is what there is too much of.
+    // Closes the connection of a rejected client, because connections are the scarce resource.
     outgoing.shouldKeepAlive = false
     options.refuse(incoming, outgoing, refusal)
   }
@@ -204,7 +203,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const takeHead = (incoming: IncomingMessage, head: Buffer): void => {
     const { socket } = incoming
     if (incoming.rawHeaders.length >= 2 * maxHeaders) {
-      // Node has dropped some, and the one that tells where the body ends could be among them.
+      // Node has dropped headers, possibly the one with the body's length.
       answerProtocolError({ code: 'HPE_HEADER_OVERFLOW' }, socket, pipelining, options.errorHeaders)
     } else if (pipelining.isStopped(incoming)) pipelining.hold(incoming, socket, head)
     else if (incoming.method === 'CONNECT') socket.destroy()
@@ -224,7 +223,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     close: () => {
       pressure.stop()
       isClosing = true
-      // Heads that are written from now on end their connections, whenever their requests began.
+      // From now on, all responses end their connections.
       for (const socket of connections) {
         const response = currentResponse(socket)
         if (response?.headersSent === false) response.shouldKeepAlive = false
@@ -255,7 +254,7 @@ function listen(
       resolve(toUrl(server.address() as AddressInfo))
     }
     if (inheritedSocket !== undefined) server.listen(inheritedSocket, listening)
-    // Without a host Node takes every address, and IPv4 alone on a machine that has no IPv6, where `::` fails.
+    // Without a host Node listens on all addresses, and on IPv4 alone if the machine has no IPv6, where `::` fails.
     else server.listen(port, host === '::' ? undefined : host, listening)
   })
 }
@@ -266,12 +265,12 @@ function toUrl({ address, family, port }: AddressInfo): string {
   return `http://${host}:${port}`
 }
 
-/** Connections on which bytes arrived that are no HTTP request. */
+/** Connections that have sent bytes which are not an HTTP request. */
 const faulty = new WeakSet<Socket>()
 
 /**
- * Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. Requests before them get their
- * responses first.
+ * Responds to bytes that are not an HTTP request: a head that is too large, a client that is too slow, or garbage.
+ * Earlier requests get their responses first.
  */
 function answerProtocolError(
   error: Pick<NodeJS.ErrnoException, 'code'>,
@@ -287,7 +286,7 @@ function answerProtocolError(
   }
   if (faulty.has(socket)) return
   const response = currentResponse(socket)
-  // Of a request whose body is broken, part of the response may be on its way.
+  // The response to a request with a broken body may have begun.
   if (response?.req.complete === false && response.headersSent) {
     socket.destroy()
     return

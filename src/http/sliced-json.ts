@@ -1,25 +1,27 @@
 /**
- * JSON of long lists, written in turns of the event loop, so that others are answered in between: one answer after the
- * other, a piece each turn. While one is being written, handlers whose answers were large begin one a turn, since what
- * they return waits in memory. So do those behind any other large answer, which was made at once: requests that come
- * together shall hold up others for one of them, not for all. Source: docs/performance.md, "Long lists".
+ * Writes long JSON lists in slices of the event loop, so that other requests are served in between. While a list is
+ * being written, handlers with large responses start one per turn, because their results wait in memory. The same
+ * applies after any other large response that was written in one piece. Source: docs/performance.md, "Long lists".
  */
 import { writeFor } from './answered-json.js'
 import type { ServerRequest } from './server-request.js'
 
-/** Elements of a list that is written at once, and the most that are written without a look at their length. */
+/** The maximum number of elements of a list that is written in one piece, and of a slice. */
 const [shortList, maxElementsPerSlice] = [500, 250]
-/** Letters that are written at once, and in each later turn. */
+/** The number of characters of the first slice, and of each later one. */
 const [firstSliceLength, sliceLength] = [256 * 1024, 32 * 1024]
-/** Lists that are being written before more handlers begin, and before the next is written at once. */
+/**
+ * While more lists than the first number are being written, handlers wait. With more waiting lists than the second
+ * number, lists are written in one piece.
+ */
 const [maxPendingLists, maxWaitingLists] = [2, 16]
 
-/** Whether an answer may be long enough for `listInTurns`. */
+/** Whether a list is long enough for slices. */
 export function isLongList(data: unknown): data is readonly unknown[] {
   return Array.isArray(data) && data.length > shortList && !('toJSON' in data)
 }
 
-/** A list of which a part has been written. */
+/** A partly written list. */
 class ListWriter {
   readonly #request: ServerRequest
   readonly #toJson: (value: unknown) => string
@@ -41,7 +43,7 @@ class ListWriter {
     return !this.#request.outgoing.destroyed
   }
 
-  /** @returns the whole text once it is written */
+  /** @returns the complete text after the last slice */
   write(letters: number): string | undefined {
     const targetLength = this.#text.length + letters
     const { length } = this.#list
@@ -63,11 +65,11 @@ interface Waiting {
   readonly failed: (error: unknown) => void
 }
 
-/** Those of this process: they share its event loop. */
+/** Schedules the lists of this process, which share its event loop. */
 class WriteScheduler {
   readonly #waiting: Waiting[] = []
   readonly #handlers: (() => void)[] = []
-  /** What has given a large answer. */
+  /** Routes with large responses. */
   readonly #large = new WeakSet<object>()
   #isScheduled = false
 
@@ -79,14 +81,14 @@ class WriteScheduler {
     return route !== undefined && this.#large.has(route)
   }
 
-  /** A large answer was made: the next of this route is made in a later turn. */
+  /** Records a large response: the next one of this route is created in a later turn. */
   recordLarge(route: object | undefined): void {
     if (route === undefined) return
     this.#large.add(route)
     this.#schedule()
   }
 
-  /** @returns when a handler whose answers are large may begin */
+  /** @returns a promise that resolves when a handler with large responses may start */
   begin(): Promise<void> {
     return new Promise((resolve) => {
       this.#handlers.push(resolve)
@@ -95,7 +97,7 @@ class WriteScheduler {
 
   add(writing: ListWriter, route: object | undefined): string | Promise<string> {
     if (route !== undefined) this.#large.add(route)
-    // More would hold too many rows: their handlers were all under way before.
+    // More lists would hold too many rows in memory.
     if (this.#waiting.length >= maxWaitingLists) return writing.write(Infinity) ?? ''
     return new Promise((done, failed) => {
       this.#waiting.push({ writing, done, failed })
@@ -132,8 +134,10 @@ class WriteScheduler {
 export const writeScheduler = new WriteScheduler()
 
 /**
- * @param toJson of a list
- * @returns the text at once where it is short; the list is that of now, its elements are written as they are then
+ * @param toJson writes the JSON of a list
+ *
+ * @returns the text, synchronously for a short list. Elements that change during the writing are written in their state
+ * at that time
  */
 export function writeLongList(
   request: ServerRequest,

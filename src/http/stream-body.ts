@@ -1,14 +1,14 @@
-/** Writes a streamed body, no faster than the client reads it, until it ends or the client leaves. */
+/** Writes a streamed body with back-pressure, until it ends or the client disconnects. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
 import type { Sending } from './end-with.js'
 import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {
-  /** Sends the head; called once, when the first chunk is there. */
+  /** Sends the head. Called once, with the first chunk. */
   readonly writeHead: () => void
-  /** Bytes the reader must give, because `Content-Length` says so. */
+  /** The number of bytes of the body according to `Content-Length`. */
   readonly length: number | undefined
-  /** A text that shows that the connection is alive. The head is then sent at once, followed by this text. */
+  /** A text that keeps the connection open. The head is then sent immediately, followed by this text. */
   readonly heartbeat: Heartbeat | undefined
 }
 
@@ -19,11 +19,11 @@ export interface Heartbeat {
 }
 
 /**
- * Sends the reader's chunks (text or bytes), then ends the response. When the client goes away the reader is let go and
- * the promise resolves.
+ * Sends the reader's chunks (text or bytes), then ends the response. If the client disconnects, the reader is cancelled
+ * and the promise resolves.
  *
- * @returns rejects when the reader fails, gives something else than text or bytes, or does not give `length` bytes; the
- * response then is not ended, and its head not sent if it was the first chunk that failed
+ * @returns rejects if the reader fails, returns anything except text or bytes, or does not return `length` bytes; then
+ * the response is not ended, and its head is not sent if the first chunk has failed
  */
 export async function streamBody(
   sending: Sending,
@@ -43,7 +43,7 @@ export async function streamBody(
       beating = await openEarly(sending, first, options.heartbeat, options.writeHead)
     }
     await writeAll(sending, reader, await first, options)
-    // A client may leave in the very turn in which a chunk comes: `close` then tells when nobody listens any more.
+    // A client may disconnect in the turn in which a chunk arrives, before the listener of `close` exists.
     if (isClosed(outgoing)) reader.cancel()
   } catch (error) {
     reader.cancel()
@@ -90,8 +90,8 @@ function isClosed(outgoing: Outgoing): boolean {
 }
 
 /**
- * Sends the head while the reader is still thinking, so that the client knows it is connected. A reader that fails at
- * once is still in time for an error's answer.
+ * Sends the head while the reader waits, so that the client knows that it is connected. A reader that fails immediately
+ * still gets an error response.
  */
 async function openEarly(
   sending: Sending,

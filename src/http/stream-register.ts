@@ -1,6 +1,6 @@
 /**
- * The event streams and other answers without an end that are open: limits their number, and ends them when the
- * application closes, or their token is revoked or runs out.
+ * Open event streams and other endless responses: limits their number, and ends them when the application closes, or
+ * their token is revoked or expires.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import type { Expiries } from '../core/expiries.js'
@@ -11,9 +11,9 @@ import type { Claims } from './request.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface StreamRegisterOptions {
-  /** Most streams at a time. */
+  /** The maximum number of streams. */
   readonly streams: number
-  /** Most of them for one address. */
+  /** The maximum number of streams of one address. */
   readonly streamsByAddress: number
   readonly ending: Ending
   /**
@@ -22,14 +22,14 @@ export interface StreamRegisterOptions {
    * @returns ends the watch
    */
   readonly watch?: (claims: Claims, end: () => void) => () => void
-  /** Ends those without an end when their caller is not admitted any more. Default: never. */
+  /** Ends endless streams when their caller is not admitted any more. Default: never. */
   readonly expiries?: Expiries
 }
 
 export interface StreamKind {
-  /** The application's end ends it, and that of its token; of others only new ones are refused. */
+  /** Whether the end of the application and of its token ends it. For other streams, only new ones are rejected. */
   readonly isEndless: boolean
-  /** Nobody else ends it where its caller's token is revoked, or runs out. */
+  /** Whether the stream itself ends when its caller's token is revoked or expires. */
   readonly endsItself: boolean
 }
 
@@ -43,9 +43,9 @@ export class StreamRegister {
   }
 
   /**
-   * Counts a stream until it has ended, failed or been let go.
+   * Counts a stream until it has ended, failed or been cancelled.
    *
-   * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the reader is let go
+   * @throws {HttpError} 429 if its address has too many, 503 if there are too many; then the reader is cancelled
    */
   admit(
     { ip, auth, admittedUntil }: Pick<ServerRequest, 'ip' | 'auth' | 'admittedUntil'>,
@@ -70,7 +70,7 @@ export class StreamRegister {
     })
     const claims = endsItself ? undefined : auth?.claims
     const unwatch = claims ? watch?.(claims, counted.end) : undefined
-    // What ends by itself, such as a file, goes on: it was asked for in time.
+    // A response that ends by itself, such as a file, continues, because it was requested in time.
     const ends = isEndless && !endsItself
     const forget = ends ? expiries?.add(admittedUntil, counted.end) : undefined
     if (isEndless) ending.add(counted.end)
@@ -78,7 +78,7 @@ export class StreamRegister {
   }
 }
 
-/** A reader that can be ended while somebody waits for its next chunk. */
+/** A reader that can be ended during a wait for its next chunk. */
 class CountedReader implements ChunkReader {
   readonly #reader: ChunkReader
   readonly #leave: () => void

@@ -1,5 +1,5 @@
 /**
- * The cookie that carries a token for browsers that can send no header: `<img>`, EventSource, pages made by the server.
+ * The cookie with a token, for requests of browsers without headers: `<img>`, EventSource, pages made by the server.
  * Source: decisions, CORS and cookies; RFC 6265bis §4.1.3.2 (`__Host-`).
  */
 import { readSoleCookie, toSetCookie } from './cookies.js'
@@ -32,7 +32,7 @@ export function toTokenCookie(request: ServerRequest, token: string | undefined)
   return toSetCookie(nameFor(request), token ?? '', options)
 }
 
-/** Whoever made the token is trusted here: only the answer's own cookie depends on what it says. */
+/** The token is not verified here, because only the cookie's own expiry depends on it. */
 function lifeOf(token: string): { maxAge?: number } {
   try {
     const text = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')

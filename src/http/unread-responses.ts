@@ -1,6 +1,6 @@
 /**
- * Large answers go out in pieces, each when the one before has been taken, and what clients have not read of them is
- * bounded together: beyond that the slowest are ended, so that readers who stop cannot fill the memory. Source:
+ * Sends large responses in pieces, each after the previous one was accepted. The total of unread bytes is limited:
+ * above the limit the slowest responses are aborted, so that clients that stop reading cannot fill the memory. Source:
  * docs/configuration.md, "Bounds".
  */
 
@@ -10,14 +10,12 @@ import type { Writable } from 'node:stream'
 import type { Log } from '../core/log.js'
 import type { Sending } from './end-with.js'
 
-/**
- * Lets what was dropped go at once. The collector goes by what programs allocate, and comes late where much was dropped in
- * a moment: a process whose readers have stopped would keep their answers. Source: Node.js, v8.setFlagsFromString.
- */
-
 let collect: (() => void) | undefined
 
-/** Does nothing where the runtime has no way to it. */
+/**
+ * Collects garbage immediately, because the collector runs late after many buffers were dropped at the same time. Does
+ * nothing if the runtime does not support it. Source: Node.js, v8.setFlagsFromString.
+ */
 function collectGarbage(): void {
   collect ??= findCollector()
   collect()
@@ -37,26 +35,26 @@ function nothing(): void {
   return undefined
 }
 
-/** Answers of fewer bytes are written at once. */
+/** Smaller responses are written in one piece. */
 export const largeAnswer = 256 * 1024
 /** Bytes, or letters, of a piece. */
 const piece = 128 * 1024
-/** Milliseconds for which somebody who has read nothing is not ended for others. */
+/** Milliseconds for which a client may read nothing before its response is aborted in favor of others. */
 const grace = 500
-/** Times the bound: beyond it there is no grace. */
+/** Above this multiple of the limit there is no grace. */
 const maxFactor = 1.5
-/** Milliseconds between two looks, while there is too much, and between two lines of the log. */
+/** Milliseconds between two checks above the limit, and between two lines of the log. */
 const [checkInterval, logInterval] = [200, 10_000]
 
-/** Bytes of ended answers after which the memory is made free at once. */
+/** Bytes of aborted responses after which garbage is collected. */
 const maxDropped = 32 * 1024 * 1024
 
 interface Unread {
   readonly socket: Writable
   bytes: number
-  /** When something was taken last. */
+  /** The time of the last accepted bytes. */
   movedAt: number
-  /** Lets go what is left of the answer. */
+  /** Releases the rest of the response. */
   readonly drop: () => void
 }
 
@@ -72,18 +70,18 @@ export class UnreadResponses {
   #logTimer: NodeJS.Timeout | undefined
   #loggedAt = -Infinity
 
-  /** @param maxBytes bytes of all answers together */
+  /** @param maxBytes the maximum total of unread bytes */
   constructor(maxBytes: number, log: Log) {
     this.#maxBytes = maxBytes
     this.#log = log
   }
 
-  /** Answers written to this connection count. */
+  /** Counts the responses of this connection. */
   follow(socket: object): void {
     followers.set(socket, this)
   }
 
-  /** A connection was closed because nothing of its answer was taken for too long. */
+  /** A connection was closed because its client read nothing for too long. */
   stalled(): void {
     this.#stalled++
     this.#scheduleLog()
@@ -101,7 +99,7 @@ export class UnreadResponses {
     unread.bytes -= bytes
     unread.movedAt = performance.now()
     this.#bytes -= bytes
-    // To the end: those before it have waited longer.
+    // Moves it to the end: the order is by the time of waiting.
     this.#all.delete(unread)
     this.#all.add(unread)
   }
@@ -125,7 +123,7 @@ export class UnreadResponses {
     }
     if (this.#dropped >= maxDropped) {
       this.#dropped = 0
-      // Not later: the next answers may be made in this turn of the loop.
+      // Immediately, because the next responses may be created in this turn of the event loop.
       collectGarbage()
     }
     this.#timer ??= setInterval(() => {
@@ -138,7 +136,7 @@ export class UnreadResponses {
     }, checkInterval).unref()
   }
 
-  /** At once, then at most every ten seconds, with how many there were. */
+  /** Logs immediately, then at most every ten seconds, with the number of aborted responses. */
   #scheduleLog(): void {
     this.#logTimer ??= setTimeout(
       () => {
@@ -156,7 +154,7 @@ export class UnreadResponses {
 
 const followers = new WeakMap<object, UnreadResponses>()
 
-/** Sends a large answer in pieces. A connection that nobody follows gets it whole. */
+/** Sends a large response in pieces. An untracked connection gets it in one piece. */
 export function endInPieces(sending: Sending, content: string | Uint8Array, bytes: number): void {
   const { outgoing } = sending
   const { socket } = outgoing
@@ -179,7 +177,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
     drop()
     answers.remove(unread)
   })
-  // A piece of a text keeps all of it, so that who stops near the end would hold the whole.
+  // A slice of a text keeps the complete text in memory, also for a client that stops near the end.
   const holdNoMore = (): void => {
     if (isApart || queuedBytes(socket) === 0) return
     isApart = true
@@ -197,7 +195,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
       answers.took(unread, size)
       if (goesOn) continue
       outgoing.once('drain', send)
-      // Node hands it on in the next tick.
+      // Node passes it on in the next tick.
       if (!isApart) process.nextTick(holdNoMore)
       return
     }
@@ -215,7 +213,7 @@ function* piecesOf(content: string | Uint8Array): Generator<string | Uint8Array>
   }
 }
 
-/** Each with memory of its own, which is free when it was sent. */
+/** Copies each piece, so that its memory is released after it was sent. */
 function apart(
   pieces: Iterator<string | Uint8Array>,
   encoding: 'latin1' | 'utf8',
@@ -231,7 +229,7 @@ function* emptying(pieces: Uint8Array[]): Generator<Uint8Array> {
   for (let next = pieces.pop(); next !== undefined; next = pieces.pop()) yield next
 }
 
-/** Not between the halves of a letter. */
+/** Never splits a character. */
 function endOfPiece(content: string | Uint8Array, at: number): number {
   const end = Math.min(content.length, at + piece)
   if (typeof content !== 'string' || end === content.length) return end
@@ -239,7 +237,10 @@ function endOfPiece(content: string | Uint8Array, at: number): number {
   return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }
 
-/** What Node has handed on and the system has not taken: it shrinks while a large answer flows slowly. */
+/**
+ * Bytes that Node has passed on and the system has not accepted. The number decreases while a large response flows
+ * slowly.
+ */
 export function queuedBytes(socket: object): number {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0

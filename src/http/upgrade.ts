@@ -1,18 +1,18 @@
 /**
- * Requests that ask for another protocol. Who takes one gets its connection; any other is read again as the request that it
- * would be without the wish, since Node hands over all of them once somebody listens: clients that would rather speak
- * HTTP/2 (`Upgrade: h2c`) send it along with ordinary requests. Source: RFC 9110 §7.8.
+ * Requests with an `Upgrade` header. A handler may take over the connection. Any other such request is parsed again
+ * without the header, because Node passes on all of them if there is a listener, and clients that prefer HTTP/2
+ * (`Upgrade: h2c`) send it with ordinary requests. Source: RFC 9110 §7.8.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A connection that speaks another protocol. */
 export interface Upgraded {
-  /** It is at work for its client, and is not cut while the server closes. */
+  /** Whether it is busy, so that it is not aborted while the server closes. */
   readonly isBusy: boolean
 }
 
-/** @returns undefined where the request is to be answered as any other */
+/** @returns undefined if the request is an ordinary one */
 export type TakeUpgrade = (
   incoming: IncomingMessage,
   socket: Socket,
@@ -21,7 +21,7 @@ export type TakeUpgrade = (
 
 const wishes: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-/** Gives the connection back to the server, its request without the wish. */
+/** Returns the connection to the server, with the request without the `Upgrade` header. */
 export function readAgain(
   server: Server,
   incoming: IncomingMessage,
@@ -56,7 +56,7 @@ function withoutWish(key: string, value: string): string | undefined {
   return rest === '' ? undefined : rest
 }
 
-/** Node listens no more to a connection that it has handed over: neither to its errors nor for its end. */
+/** Node no longer handles errors and the end of a connection that it has passed on. */
 export function letGo(socket: Socket): void {
   const destroy = (): void => {
     socket.destroy()

@@ -1,4 +1,4 @@
-/** An uploaded file that lies in the request's temporary folder until it is moved. Source: decisions, Responses. */
+/** An uploaded file in the request's temporary folder, until it is moved. Source: decisions, Responses. */
 
 import type { Readable } from 'node:stream'
 import { randomUUID } from 'node:crypto'
@@ -18,16 +18,16 @@ export interface UploadedFile {
   readonly type: string
   /** Bytes. */
   readonly size: number
-  /** Where it lies now. */
+  /** The current path. */
   readonly path: string
   /** Reads it piece by piece. */
   stream(): Readable
   /** Reads all of it into memory. */
   bytes(): Promise<Buffer>
   /**
-   * Keeps the file.
+   * Stores the file permanently.
    *
-   * @param target a folder (existing, or ending in `/`), where the file gets a fresh name with the extension of its type
+   * @param target a folder (existing, or ending in `/`), where the file gets a new name with the extension of its type
    * (HTML, SVG and XML get `.txt`); any other target is the exact path. Missing folders are created.
    * @returns the new path
    */
@@ -37,7 +37,7 @@ export interface UploadedFile {
 export interface UploadOptions {
   /** The client's name for the file, as sent. */
   readonly name: string
-  /** What the bytes are. */
+  /** The type of the bytes. */
   readonly content: FileType
   /** Bytes. */
   readonly size: number
@@ -73,10 +73,10 @@ export class Upload implements UploadedFile {
   }
 
   /**
-   * Keeps the file: into a folder (existing, or ending in `/`) under a fresh name with the extension of its
-   * type, else to the exact path, where it replaces an existing file.
+   * Stores the file permanently: in a folder (existing, or ending in `/`) under a new name with the extension of its
+   * type, otherwise at the exact path, where it replaces an existing file.
    *
-   * @throws {Error} when the temporary file is gone, or with the system's error when the target cannot be written
+   * @throws {Error} if the temporary file no longer exists, or with the system's error if the target cannot be written
    */
   async moveTo(target: string): Promise<string> {
     const goal = (await isFolder(target)) ? join(target, randomUUID() + this.#extension) : target
@@ -99,7 +99,7 @@ async function isFolder(target: string): Promise<boolean> {
   try {
     return (await stat(target)).isDirectory()
   } catch {
-    // Not there, or not to be looked at: then the move itself tells.
+    // It does not exist or is not readable. The move itself then reports the error.
     return false
   }
 }
@@ -120,7 +120,10 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
-/** To another device: a copy beside the goal that takes its place at once, so that nobody sees half a file. */
+/**
+ * Moves a file to another device: copies it next to the target, and renames the copy, so that no incomplete file is
+ * visible.
+ */
 async function copyAcross(from: string, to: string): Promise<void> {
   const copy = join(dirname(to), `.${randomUUID()}`)
   try {

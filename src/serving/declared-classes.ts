@@ -9,13 +9,14 @@ import type { Route } from '../routing/route.js'
 export interface DeclaredClasses {
   readonly body: DeclaredType | undefined
   readonly query: DeclaredType | undefined
-  /** By status; under `anySuccess` the class of every successful answer. Empty if nothing is declared. */
+  /** By status, with the class of every successful response under `anySuccess`. Empty if nothing is declared. */
   readonly returns: ReadonlyMap<number, DeclaredType>
 }
 
 /**
  * @param where the beginning of messages
- * @param problems receives options that are not classes, classes without fields, and faults of the classes themselves
+ *
+ * @param problems receives options that are not classes, classes without fields, and problems of the classes themselves
  */
 export function declaredClasses(route: Route, where: string, problems: Problem[]): DeclaredClasses {
   const { body, query, returns } = route.options

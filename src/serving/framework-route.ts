@@ -17,13 +17,13 @@ export interface FrameworkRouteOptions {
   /** Default `GET`. */
   readonly method?: Method
   readonly invoke: Invoker
-  /** The time limit of the answer, in milliseconds. */
+  /** The time limit of the response, in milliseconds. */
   readonly timeout: number
   /** Default: none. */
   readonly before?: readonly Step[]
   /** Default: none. */
   readonly after?: readonly Step[]
-  /** If true, `null` is answered as 404. Default false. */
+  /** Whether `null` becomes 404. Default false. */
   readonly notFoundWhenEmpty?: boolean
 }
 

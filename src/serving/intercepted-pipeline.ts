@@ -1,12 +1,13 @@
 /**
  * Serves a route with interceptors before the gate or before the body. The steps are those of `dispatcher.ts`, nested:
- * `next()` gives an interceptor the answer of the steps inside it, not yet sent.
+ * `next()` gives an interceptor the response of the inner steps, not yet sent.
  *
- *   access log ─ next() ─▶ gate ─▶ limiter ─ next() ─▶ body, checks, handler, shape, session, token
- *        ◀──────── Answer ─────────────◀──────── Answer ────────────────┘
+ * ```
+ * access log ─ next() ─▶ gate ─▶ limiter ─ next() ─▶ body, checks, handler, shape, session, token
+ *        ◀────── RouteResponse ──────────◀────── RouteResponse ──────────┘
+ * ```
  *
- * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher calls
- * this; routes without such interceptors never come here.
+ * Only the dispatcher calls this, for routes whose `surrounded` is set.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from '../http/route-response.js'
@@ -23,13 +24,13 @@ import { invokeScheduled, type Line, type ServedRoute } from './served-route.js'
 export interface PipelineContext {
   readonly responder: Responder
   readonly deadlines: Deadlines
-  /** Sends the answer, unless one was sent already. */
+  /** Sends the response, unless one was sent already. */
   readonly send: (request: ServerRequest, route: ServedRoute, answer: RouteResponse) => void
-  /** Answers a time-out outside all interceptors. */
+  /** Responds to a time-out outside all interceptors. */
   readonly fail: (request: ServerRequest, error: unknown) => void
 }
 
-/** Takes a request through a surrounded route. */
+/** Runs the pipeline of a route with such interceptors. */
 export function runInterceptedPipeline(
   request: ServerRequest,
   route: ServedRoute,
@@ -41,11 +42,11 @@ export function runInterceptedPipeline(
 /** An interceptor that waits for the steps inside it. */
 interface Inside {
   readonly resolve: (answer: RouteResponse) => void
-  /** False once it was told about the time-out. */
+  /** False after it has received the time-out error. */
   open: boolean
 }
 
-/** The answer for requests that no longer wait for one. */
+/** The response for requests that no longer wait for one. */
 const nobodys: RouteResponse = new PreparedAnswer({
   status: 503,
   list: [],
@@ -78,7 +79,7 @@ class InterceptedPipeline {
     })
   }
 
-  /** Walks from a line to the answer. Never rejects. */
+  /** Runs the steps from an index to the response. Never rejects. */
   async #run(from: number, inside: Inside | undefined): Promise<RouteResponse> {
     const request = this.#request
     const isOver = (): boolean => inside?.open === false || request.answered
@@ -193,7 +194,7 @@ class InterceptedPipeline {
       })
   }
 
-  /** The innermost waiting interceptor gets the time-out error; the outer ones get a moment to pass it on. */
+  /** The innermost waiting interceptor gets the time-out error. The outer ones get a grace period to pass it on. */
   #expire(error: HttpError): void {
     const request = this.#request
     request.bodyTime = undefined

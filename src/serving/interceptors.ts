@@ -1,16 +1,16 @@
 /**
- * Turns the interceptors of a route into functions for its steps.
+ * Creates the interceptor functions of a route.
  *
- * Input: the route's planned interceptors and decorators ("stands"), from outside to inside, and the container's instances.
- * Output: three lists of lines, one for each place, which `serve-route.ts` puts between its own lines:
+ * Input: the planned interceptors and decorators of the route, the outermost first, and the instances of the container.
+ * Output: three lists, one for each position, which `serve-route.ts` inserts between its own steps:
  *
  * ```
- * those before the gate → gate → those before the body → body, session, checks → those before the handler → handler
+ * before the gate → gate → before the body → body, session, checks → before the handler → handler
  * ```
  *
- * Functions before the handler become one function around its call (`aroundHandler`), so that such a route is served
- * like all others. The outer ones see answers; `surrounded-walk.ts` serves their routes. `makeStands` is called once
- * for each route, at the start; nothing is decided again per request.
+ * Interceptors before the handler become one function around its call (`aroundHandler`), so that such a route runs in
+ * the ordinary pipeline. The outer ones get responses, and `intercepted-pipeline.ts` serves their routes. Called once
+ * for each route at the start.
  */
 import { isThenable } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -32,7 +32,7 @@ import type { Invoker } from './invoker.js'
 import { keepFlow } from './replaced-streams.js'
 import type { Line, Step } from './served-route.js'
 
-/** An interceptor (by its class) or a custom decorator, at its place around a route. */
+/** An interceptor (by its class) or a custom decorator of a route, with its position. */
 export type PlannedInterceptor =
   | {
       readonly position: InterceptorPosition
@@ -48,7 +48,7 @@ export type PlannedInterceptor =
       readonly inject: readonly (Class | string | symbol)[]
     }
 
-/** What stands around a route by its place, from outside to inside. */
+/** The interceptors of a route by position, the outermost first. */
 export type RouteInterceptors = Readonly<Record<InterceptorPosition, readonly Line[]>>
 
 /** For routes without interceptors. */
@@ -223,7 +223,7 @@ function passing(intercept: Intercept, inner: Invoker): Invoker {
       return (running = promised(value, request))
     }
     const result = intercept(request, next as Next)
-    // A result that was available at once and is passed on unchanged need not be awaited.
+    // A synchronous result that is passed on unchanged need not be awaited.
     return running !== undefined && result === running && !isThenable(value) ? value : result
   }
 }
@@ -242,7 +242,7 @@ function promised(value: unknown, request: ServerRequest): Promise<unknown> {
 }
 
 function start(inner: Invoker, request: ServerRequest): unknown {
-  // The client already got a 503: new work would be useless. Live answers are asked for again behind what was sent.
+  // The client already got a 503, so new work would be useless. Live queries run again after their first response.
   if ((request.answered && !request.isLive) || request.isTimedOut)
     return Promise.reject(new HttpError(503))
   try {

@@ -1,30 +1,33 @@
-/** The ends of a request that is made within another by the program itself: nothing is read of a body, and the answer is kept. */
+/**
+ * The request and response objects of an internal request, which the program makes within another request. Its body is
+ * not read from a stream, and its response is stored.
+ */
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { isForwarded } from './tunneled-request.js'
 
-/** What a carried request was answered with. */
+/** The response to an internal request. */
 export interface InternalResponse {
   readonly status: number
-  /** By its name in lower case; the first where it came more than once. */
+  /** Returns a header by its lower-case name, the first one if it occurs several times. */
   header(name: string): string | undefined
-  /** Text, or bytes where it was sent as such. */
+  /** The body as text, or as bytes if it was sent as bytes. */
   readonly body: string | Buffer
 }
 
-/** What a request within another is, beside what it has of the outer one. */
+/** The head of an internal request. It has everything else from the outer request. */
 export interface InternalHead {
   readonly method: string
   readonly url: string
-  /** By lower-case name, in place of the outer request's. */
+  /** Headers by lower-case name. They replace headers of the outer request. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * A request whose body was read already: with streams made for it each call would cost twice as much. Its headers are made when
- * somebody asks for them, which not every route does.
+ * A request whose body was read already. Streams would double the cost of each call. The headers are created when they
+ * are first read.
  */
 class ReadIncoming extends EventEmitter {
   readonly isCarried = true as const
@@ -59,7 +62,7 @@ class ReadIncoming extends EventEmitter {
     return this.#rawHeaders
   }
 
-  /** What may be known of the connection, and nothing to end it with. */
+  /** The readable properties of the connection, without methods that close it. */
   get socket(): Incoming['socket'] {
     if (this.#socket === undefined) {
       const { remoteAddress, encrypted = false } = this.#outer.socket
@@ -98,7 +101,7 @@ export function createInternalIncoming(outer: Incoming, head: InternalHead): Inc
   return new ReadIncoming(outer, head) as unknown as Incoming
 }
 
-/** An answer as its head and body were sent. */
+/** A response as its head and body were sent. */
 class StoredResponse implements InternalResponse {
   readonly status: number
   readonly body: string | Buffer
@@ -117,7 +120,7 @@ class StoredResponse implements InternalResponse {
 
 const now = Promise.resolve()
 
-/** Where an answer is kept: what the framework needs of a response, and nothing that waits. */
+/** Stores a response: the part of Node's response that the framework uses. */
 export class InternalOutgoing extends EventEmitter {
   headersSent = false
   statusCode = 200
@@ -140,15 +143,15 @@ export class InternalOutgoing extends EventEmitter {
     this.#maxBytes = maxBytes
   }
 
-  /** True once there is an answer, or none will come. */
+  /** True after there is a response, or if none will come. */
   get isSettled(): boolean {
     return this.#answer !== undefined || this.#error !== undefined
   }
 
   /**
-   * At once where it is there.
+   * Returns the response, synchronously if it is complete.
    *
-   * @throws {Error} where it was cut off, or is a stream or larger than the bound
+   * @throws {Error} if it was cut off, is a stream, or is larger than the limit
    */
   answer(): MaybePromise<InternalResponse> {
     if (this.#error !== undefined) throw this.#error
@@ -158,7 +161,7 @@ export class InternalOutgoing extends EventEmitter {
     })
   }
 
-  /** As the framework takes it. */
+  /** The object for the framework. */
   get outgoing(): Outgoing {
     return this as unknown as Outgoing
   }

@@ -65,7 +65,7 @@ export function compileInvoker({
   return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
 }
 
-/** Publishes each call if somebody listens. */
+/** Publishes each call if the channel has subscribers. */
 function published(invoke: InvokeWith, name: string): InvokeWith {
   return (request, own) =>
     handlerEvents.hasSubscribers

@@ -1,12 +1,16 @@
 /**
- * All live answers of a page over one connection, for the browser client: browsers open six of them to an origin.
+ * All live queries of a page over one connection, for the browser client, because browsers open at most six connections
+ * to an origin.
  *
- *   POST /filigree/live   { "asks": [{ "path": "/tickets?limit=20", "last": "life:3" }, …] }
- *   → events `live`       { "ask": 0, "event": "live", "id": "life:4", "data": {…} }
+ * ```
+ * POST /filigree/live   { "asks": [{ "path": "/tickets?limit=20", "last": "life:3" }, …] }
+ * → events `live`       { "ask": 0, "event": "live", "id": "life:4", "data": {…} }
+ * ```
  *
- * Each path, below the prefix of the application, is asked for as a request of its own, a GET that takes an event stream: its route, gate and rights are those of
- * every other. `event` and `data` are what that stream sends; `refused` tells the status where there is none, and `ended`
- * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live queries".
+ * Each path, relative to the prefix of the application, becomes an internal GET request that accepts an event stream,
+ * with the gate and the rights of its route. `event` and `data` come from that stream. `refused` has the status if
+ * there is no stream, and `ended` marks its end. Only streams of live queries are forwarded. Source: docs/client.md,
+ * "Live queries".
  */
 import { isMap } from '../core/json.js'
 import { isSameOrigin } from '../http/same-origin.js'
@@ -21,7 +25,7 @@ import { carrierOf, createTunneledRequest, isEventStream, readEvents } from './t
 
 export const liveQueriesPath = '/filigree/live'
 
-/** Takes a request through the application. */
+/** Serves a request. */
 export type Serve = (incoming: Incoming, outgoing: Outgoing) => void
 
 interface LiveQueryRequest {
@@ -29,11 +33,11 @@ interface LiveQueryRequest {
   readonly last: string | undefined
 }
 
-/** One more is refused: each is a stream of its own. */
+/** The maximum number of live queries of one request, because each is a stream. */
 const maxQueries = 100
 const longestId = 200
 
-/** @throws {HttpError} 400 where the body holds no asks */
+/** @throws {HttpError} 400 if the body has no list of queries */
 export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
   const queries = readQueries(request.body)
   const ours = request.incoming.headers.origin === undefined || isSameOrigin(request)
@@ -52,7 +56,7 @@ export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
   return events(items)
 }
 
-/** Hands on what one of them sends, until it ends. */
+/** Forwards the events of one live query until it ends. */
 async function pass(
   ask: number,
   outgoing: FakeResponse,
@@ -70,7 +74,7 @@ async function pass(
       return
     }
     for await (const { event, data, id } of readEvents(outgoing.body)) {
-      // Not read on for nobody: it is made as fast as it is read.
+      // Stops reading any other stream, because streams are produced as fast as they are read.
       if (event !== 'live' && event !== 'closed') {
         await refuse()
         return
@@ -82,7 +86,7 @@ async function pass(
       })
     }
   } catch {
-    // Cut off, as a connection is: its client asks again.
+    // The stream was cut off like a connection. The client requests it again.
   }
   await items.give({ event: 'live', data: { ask, event: 'ended' } })
 }
@@ -92,7 +96,10 @@ function retryAfter(headers: readonly string[]): number | undefined {
   return Number.isFinite(seconds) ? seconds : undefined
 }
 
-/** Many give, each waiting until what it has given is taken; one takes, until it leaves. */
+/**
+ * Merges items of several producers for one consumer. Each producer waits until its item was consumed, and the consumer
+ * reads until it disconnects.
+ */
 class Handover<T> implements AsyncIterableIterator<T> {
   readonly #pendingItems: { readonly item: T; readonly onTaken: () => void }[] = []
   readonly #onLeave: () => void
@@ -156,7 +163,7 @@ function readQueries(body: unknown): readonly LiveQueryRequest[] {
   })
 }
 
-/** As it goes into a header. */
+/** Whether the id can be sent in a header. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= longestId && /^[!-~]*$/.test(value)
 }

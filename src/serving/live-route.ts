@@ -1,7 +1,7 @@
 /**
- * Routes whose answers can stay true: lists and finds of `crud`, and handlers with `@Live`. Who asks for events gets a live
- * answer; each of its runs is the handler again, with the rule of its gate, the interceptors around it and the shape of its
- * answer. Source: decisions, Live queries.
+ * Live queries of routes: lists and finds of `crud`, and handlers with `@Live`. A request that accepts events gets a
+ * live query. Each of its runs calls the handler again, with the rule of its gate, its interceptors and the shape of
+ * its response. Source: decisions, Live queries.
  */
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
@@ -23,24 +23,24 @@ import type { PlannedRoute } from './served-route.js'
 
 export interface LiveRoute {
   readonly plan: PlannedRoute
-  /** The handler as it stands in its class. */
+  /** The method of the handler. */
   readonly handler: unknown
   readonly interceptors: RouteInterceptors
-  /** The handler, with all around it. */
+  /** The handler with its interceptors. */
   readonly invoke: Invoker
   readonly rule: ResultRule
 }
 
 let routes = 0
 
-/** @returns the same where the route has no live answers */
+/** @returns `invoke` unchanged if the route has no live queries */
 export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
   const { plan, handler, invoke } = route
   const { method, name, pattern } = plan.route
   const generated = responseRights(handler)
   const isLive = generated !== undefined || plan.info.metadata.get(Live) !== undefined
   if (method !== 'GET' || !isLive) return invoke
-  // Versions of a route may have all else in common.
+  // Versions of a route may be equal in everything else.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
   const rights = rightsOf(route, generated)
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
@@ -77,7 +77,7 @@ export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
   }
 }
 
-/** What the handler may read of its caller. */
+/** The part of the caller that the handler may read. */
 function rightsOf(
   { plan, interceptors }: LiveRoute,
   generated: RightsDepth | undefined,
@@ -118,7 +118,7 @@ function demand(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
   })
 }
 
-/** @throws {HttpError} the handler has answered with an error */
+/** @throws {HttpError} if the handler responds with an error */
 function toText({ status, type, body }: Content): string {
   if (status >= 400) throw new HttpError(status)
   if (typeof body !== 'string')

@@ -1,4 +1,4 @@
-/** Streams that an interceptor may have replaced: they are closed when the answer has been sent. */
+/** Streams that an interceptor may have replaced, which are closed after the response was sent. */
 import { canFlow } from '../http/chunk-reader.js'
 import { bodyOf, discard } from '../http/discard.js'
 import { EventStream } from '../http/events.js'
@@ -19,8 +19,8 @@ export function keepFlow(request: ServerRequest, value: unknown): void {
 }
 
 /**
- * Closes the remembered streams, except the one that was sent. Only after the answer was sent, because it may be made
- * from them: a stream that is being compressed is read until then.
+ * Closes the remembered streams, except the one that was sent. Call it after the response was sent, because the
+ * response may read from them, for example to compress one.
  */
 export function letGo(request: ServerRequest, sent: unknown): void {
   if (request.flows === undefined) return

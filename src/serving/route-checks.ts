@@ -1,4 +1,4 @@
-/** Compiles the checks of a route's declared classes: for its body, its query and its answers. */
+/** Compiles the checks of a route's declared classes: for its body, its query and its responses. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
@@ -24,7 +24,7 @@ import type { DeclaredClasses } from './declared-classes.js'
 
 /** Each is `undefined` if the route declares no class for it. */
 export interface RouteChecks {
-  /** Replaces `request.body` with the checked instance. @throws {HttpError} 400 with every fault */
+  /** Replaces `request.body` with the checked instance. @throws {HttpError} 400 with all validation errors */
   readonly body: RequestCheck | undefined
   /** The same for `request.query`, whose texts are converted by kind. */
   readonly query: RequestCheck | undefined
@@ -52,7 +52,7 @@ export interface CheckSettings {
   readonly now: () => number
 }
 
-/** @param problems receives faults of the classes, including nested ones */
+/** @param problems receives the problems of the classes, including nested ones */
 export function compileChecks(
   classes: DeclaredClasses,
   { unknownKeys, groups, status, isFilteredForCaller, now }: CheckSettings,
@@ -144,7 +144,7 @@ function compileReturnsForCaller(
   }
 }
 
-/** Gives the entry for an answer's status. */
+/** Returns the entry for a response's status. */
 function byStatus<T>(entries: ReadonlyMap<number, T>): (status: number) => T | undefined {
   return (status) =>
     entries.get(status) ?? (status >= 200 && status < 300 ? entries.get(anySuccess) : undefined)
@@ -163,7 +163,7 @@ function inResult(
   }
 }
 
-/** Faults of the class's shape are reported when the mapping is compiled. */
+/** Problems of the class's shape are reported when the mapping is compiled. */
 function securedIn(type: Class): SecuredResponse | undefined {
   try {
     return securedResponse(type)
@@ -173,7 +173,7 @@ function securedIn(type: Class): SecuredResponse | undefined {
   }
 }
 
-/** Compiling throws for faulty nested classes: their faults are added to the others. */
+/** Compiling throws for invalid nested classes. Their problems are added to the others. */
 function compileMap(type: Class, problems: Problem[]): (value: unknown) => unknown {
   try {
     return compileOutput(readCheckedShape(type, problems))

@@ -1,7 +1,7 @@
 /**
- * The routes of a running application, for modules that offer them by another protocol: what each takes and answers, who
- * may call it, and a way to call it. A call is a request within the one that asks for it: it goes the whole walk of its route, gate,
- * limits, interceptors, checks, policy, log and metrics, and is never looked up by its path.
+ * The routes of a running application, for modules that offer them by another protocol: their descriptions, their
+ * access rules, and a way to call them. A call is an internal request with the complete pipeline of its route: gate,
+ * limits, interceptors, checks, policy, log and metrics. It is not routed by its path.
  */
 import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
 import { hasGuard } from '../auth/access.js'
@@ -22,28 +22,28 @@ import {
 import type { Dispatcher } from './dispatcher.js'
 import type { PlannedRoute, ServedRoute } from './served-route.js'
 
-/** What all routes take and answer, as in the OpenAPI document. */
+/** The parameters, bodies and responses of all routes, as in the OpenAPI document. */
 export interface RouteDescriptions {
   readonly operations: ReadonlyMap<RouteInfo, OperationObject>
-  /** The components that they refer to, by name. */
+  /** The referenced components by name. */
   readonly schemas: Readonly<Record<string, SchemaObject>>
 }
 
 /** A call of a route. */
 export interface RouteCall {
-  /** By name, as text. */
+  /** Path parameters by name, as text. */
   readonly params?: Readonly<Record<string, string>> | undefined
-  /** Behind the path, without `?`. */
+  /** The query without `?`. */
   readonly query?: string | undefined
   /** Parsed JSON; undefined: none. */
   readonly body?: unknown
-  /** Headers of its own, by lower-case name; they take the place of those of the request that it is made within. */
+  /** Headers by lower-case name. They replace headers of the outer request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Called with the request before its walk. */
+  /** Called with the request before its pipeline. */
   readonly prepare?: ((request: HttpRequest) => void) | undefined
-  /** Aborts it, as the client of the request around it does who leaves. */
+  /** Aborts the call, as if the client of the outer request had disconnected. */
   readonly signal?: AbortSignal | undefined
-  /** The largest answer that is taken, in bytes. Default 8 MiB. */
+  /** The maximum size of the response in bytes. Default 8 MiB. */
   readonly maxBytes?: number
 }
 
@@ -51,7 +51,7 @@ export interface RoutesParts {
   readonly planned: readonly PlannedRoute[]
   readonly describe: () => RouteDescriptions
   readonly gate: Gate
-  /** Known once the routes are served. */
+  /** Available after the routes are served. */
   readonly serving: () => {
     readonly dispatcher: Dispatcher
     readonly served: ReadonlyMap<RouteInfo, ServedRoute>
@@ -62,11 +62,11 @@ const defaultMaxBytes = 8 * 1024 * 1024
 
 /** An application's routes: `static inject = [Routes]`. */
 export class Routes {
-  /** Those that clients reach and internal ones, in the order of declaration. */
+  /** Public and internal routes, in the order of declaration. */
   readonly all: readonly RouteInfo[]
   readonly #parts: RoutesParts
   readonly #planned: ReadonlyMap<RouteInfo, PlannedRoute>
-  /** By routes that were called. */
+  /** By route, for routes that were called. */
   readonly #callPlans = new Map<RouteInfo, CallPlan>()
 
   constructor(parts: RoutesParts) {
@@ -75,31 +75,31 @@ export class Routes {
     this.#planned = new Map(parts.planned.map((planned) => [planned.info, planned]))
   }
 
-  /** Made at each call: keep what is needed of it. */
+  /** Creates the descriptions at each call, so store the result. */
   describe(): RouteDescriptions {
     return this.#parts.describe()
   }
 
-  /** Routes of one rule admit the same callers: what may call one of them may call all. */
+  /** The access rule. Routes with the same rule admit the same callers. */
   ruleOf(route: RouteInfo): object {
     return this.#find(route).access
   }
 
-  /** True if nobody is asked for a token there. */
+  /** Whether the route requires no token. */
   isOpen(route: RouteInfo): boolean {
     return this.#find(route).access.open
   }
 
-  /** True if somebody is asked who may read what the request brings: the answer for one is not that for another. */
+  /** Whether a guard decides about access, so that the result for one request does not apply to another. */
   asksGuard(route: RouteInfo): boolean {
     return hasGuard(this.#find(route).access)
   }
 
   /**
-   * Whether a caller may come in: rules are asked, guards too, with `request`. Nothing is thrown where not.
+   * Checks the access rule of the route, including guards, without throwing.
    *
-   * @param auth undefined: nobody in particular
-   * @returns at once where no guard waits
+   * @param auth undefined for an anonymous caller
+   * @returns synchronously unless a guard returns a promise
    */
   admits(
     route: RouteInfo,
@@ -113,11 +113,11 @@ export class Routes {
   }
 
   /**
-   * Calls a route as the caller of `request`, with its headers; cookies and what is said of its own body stay behind.
+   * Calls a route as the caller of `request`, with its headers except cookies and headers about its body.
    *
-   * @returns at once where nothing of the route waits
-   * @throws {HttpError} 404 for path parameters that the route does not take, 413 for a body that is larger than it takes
-   * @throws {Error} where the answer is cut off, is no answer that ends, or is too large
+   * @returns synchronously if the pipeline of the route is
+   * @throws {HttpError} 404 for invalid path parameters, 413 for a body over the route's limit
+   * @throws {Error} if the response is cut off, endless, or too large
    */
   call(
     request: HttpRequest,
@@ -157,7 +157,7 @@ export class Routes {
     return outgoing.isSettled ? outgoing.answer() : untilAborted(request, outgoing, signal)
   }
 
-  /** What calls need of a route, once it is served. */
+  /** The data for calling a route. */
   #open(route: RouteInfo): CallPlan {
     const { route: declared, limits } = this.#find(route)
     const { pattern } = declared
@@ -183,28 +183,28 @@ export class Routes {
 interface CallPlan {
   readonly target: ServedRoute | undefined
   readonly pattern: Pattern
-  /** The place of a route without path parameters. */
+  /** The location of a route without path parameters. */
   readonly fixed: RouteLocation | undefined
   readonly keepsBytes: boolean
-  /** The largest body, in bytes. */
+  /** The maximum size of the body in bytes. */
   readonly limit: number
 }
 
 const bare = { accept: 'application/json, */*;q=0.5' }
 const withBody = { ...bare, 'content-type': 'application/json' }
 
-/** Of the message that the call came in. */
+/** The length of the outer request's body. */
 function lengthOf({ incoming }: HttpRequest): number {
   return Number(incoming.headers['content-length'] ?? Infinity)
 }
 
-/** A body within a larger message may still be one that the route takes. */
+/** The body of a call may be within the route's limit although the outer message is larger. */
 function refuseLarge(body: unknown, maxBytes: number): void {
   if (Buffer.byteLength(JSON.stringify(body)) > maxBytes)
     throw new HttpError(413, undefined, { reason: `the body is larger than ${maxBytes} bytes` })
 }
 
-/** The answer of a route that waits, unless the client leaves or cancels. */
+/** Waits for the response, unless the client disconnects or cancels. */
 function untilAborted(
   request: HttpRequest,
   outgoing: InternalOutgoing,
@@ -226,7 +226,7 @@ interface RouteLocation {
   readonly values: (string | number)[]
 }
 
-/** @returns undefined where a parameter is missing, or no value of its type */
+/** @returns undefined if a parameter is missing or invalid */
 function toLocation(
   { segments }: Pattern,
   params: Readonly<Record<string, string>>,
@@ -253,7 +253,7 @@ function textOf(params: Readonly<Record<string, string>>, name: string): string 
   return Object.hasOwn(params, name) ? (params[name] ?? '') : ''
 }
 
-/** @returns undefined for what could not stand in a path, and for no value of the type */
+/** @returns undefined if the text is not valid in a path or for the type */
 function convert(type: PathType, text: string): string | number | undefined {
   return text !== '' && isStorable(text) ? type.convert(text) : undefined
 }

@@ -36,13 +36,13 @@ export interface ServeContext {
   readonly formToken: boolean
   readonly sessions: SessionKeeper
   readonly times: Times
-  /** Where live answers are kept. */
+  /** The live queries of the application. */
   readonly live: LiveQueries
   /** Undefined in an application without records. */
   readonly database: Database | undefined
   /** True if a controller is given the database, by its constructor or by a provider that it uses. */
   readonly usesDatabase: (controller: Class) => boolean
-  /** Where promises that handlers forgot are named; undefined in production. */
+  /** Reports floating promises; undefined in production. */
   readonly promises: PromiseWatch | undefined
 }
 
@@ -131,7 +131,10 @@ function usesSession(
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 
-/** If the handler throws, rejects, replies with a status from 500 or is too late, everything it wrote is rolled back. */
+/**
+ * If the handler throws, rejects, responds with a status from 500 or exceeds its time, everything that it wrote is
+ * rolled back.
+ */
 function inTransaction(
   invoke: InvokeWith,
   { options }: Route,
@@ -144,8 +147,7 @@ function inTransaction(
   return (request, customValues) => {
     const work = async (): Promise<unknown> => {
       const result = await invoke(request, customValues)
-      // The client already got a 503: late changes must not be stored.
-      // A live answer is asked again while it streams.
+      // The client already got a 503, so late changes must not be stored. A live query runs again while it streams.
       if ((request.answered && !request.streams) || request.isTimedOut) throw new HttpError(503)
       if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
       return result
@@ -154,7 +156,7 @@ function inTransaction(
   }
 }
 
-/** Takes a transaction back whose handler has answered that it failed. */
+/** Rolls back the transaction of a handler that responds with an error. */
 class Failed extends Error {
   readonly reply: Reply
 
@@ -171,14 +173,14 @@ function replyOf(error: unknown): Reply {
 
 interface Ending {
   readonly route: Route
-  /** By the framework: it asks for its repositories at once. */
+  /** Whether the framework generated it, so that it gets its repositories synchronously. */
   readonly isGenerated: boolean
 }
 
 /**
- * After a 503 for its time a handler writes nothing more, whichever repository it uses. To attribute a write behind an
- * `await`, the handler is followed by AsyncLocalStorage, which costs a fifth of a small route. Handlers of GETs and of
- * controllers without a database are only followed once one of them has written.
+ * After a 503 because of a time-out, a handler writes nothing more, whichever repository it uses. To attribute a write
+ * after an `await`, the handler is followed by AsyncLocalStorage, which costs a fifth of a small route. Handlers of
+ * GETs and of controllers without a database are only followed after one of them has written.
  */
 function endingInTime(
   invoke: InvokeWith,
@@ -196,7 +198,7 @@ function endingInTime(
   return (request, customValues) => database[method](request, () => invoke(request, customValues))
 }
 
-/** The share of the handler's time for attempts, so that a failure can still be answered in time. */
+/** The share of the handler's time for retries, so that there is time left to respond. */
 const shareOfTime = 0.9
 
 /** The body is only read for handlers that can see it. */
@@ -222,7 +224,7 @@ function bodyPlan(planned: PlannedRoute): BodyPlan {
   const declared = checks.body !== undefined || isUpload(media)
   // A route that reads none may still find the caller's token in it.
   if (media.length === 0) return { limits, declared, keepsBytes }
-  // A form is no list: the check of the body says so.
+  // A form cannot be a list. The check of the body reports it.
   const mediaTypes = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
   const fields = classes.body === undefined ? undefined : fieldsOf(classes.body.type)
   return {
@@ -255,7 +257,7 @@ function isUpload(media: readonly string[]): boolean {
   return media.length === 1 && media[0] === uploadMedia
 }
 
-/** If the answer depends on the caller, a token is read even if none is required. */
+/** If the response depends on the caller, a token is read even if none is required. */
 function recognise(gate: Gate, access: AccessRule): Step {
   return (request) => promiseOf(gate.recognise(request, access))
 }
@@ -290,12 +292,12 @@ export function readWithin(plan: BodyPlan, times: Times): Step {
   }
 }
 
-/** Opens the visitor's session, which is empty if there is none yet. */
+/** Opens the session, which is empty if there is none yet. */
 export function openSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.open(request))
 }
 
-/** Saves what the handler has put into the session. */
+/** Saves the session if the handler has changed it. */
 export function saveSession(sessions: SessionKeeper): Step {
   return (request) => promiseOf(sessions.save(request))
 }

@@ -15,15 +15,15 @@ import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept } from '../extensions/interceptor.js'
 import type { Invoker } from './invoker.js'
 
-/** A route as it is planned at the start, from its notes, before anything is compiled. */
+/** A route as planned at the start, from its metadata, before anything is compiled. */
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
-  /** A package brought it. */
+  /** Whether a package declares it. */
   readonly ofPackage: boolean
   /** The record whose rule keeps the route closed although its controller is `@NoAuth`. */
   readonly closedBy: string | undefined
-  /** Its answer depends on the caller, even if no token is needed. */
+  /** Whether its response depends on the caller, even if no token is required. */
   readonly isPersonal: boolean
   /** The application's option, or the route's own. */
   readonly unknownKeys: 'refuse' | 'drop'
@@ -35,7 +35,7 @@ export interface PlannedRoute {
   readonly media: readonly string[]
   /** The public description of the route. */
   readonly info: RouteInfo
-  /** Headers on all its answers: names and values in turn; `undefined` if there are none. */
+  /** Headers of all responses: names and values in turn; `undefined` if there are none. */
   readonly headers: readonly string[] | undefined
   /** Its interceptors and custom decorators, from outside to inside. */
   readonly interceptors: readonly PlannedInterceptor[]
@@ -51,14 +51,14 @@ export interface PlannedRoute {
  */
 export type Step = (request: ServerRequest) => Promise<void> | undefined
 
-/** One entry of the list before the handler: a step, or an interceptor around all that follows. */
+/** One entry of the list before the handler: a step, or an interceptor around all following entries. */
 export type Line = { readonly step: Step } | { readonly intercept: Intercept }
 
 export interface ServedRoute {
   readonly pathNames: readonly string[]
-  /** The route as interceptors and handlers see it; `undefined` if no route was found. */
+  /** The description of the route for interceptors and handlers; `undefined` if no route was found. */
   readonly info: RouteInfo | undefined
-  /** Headers on all its answers, errors too: names and values in turn; `undefined` if there are none. */
+  /** Headers of all responses, including errors: names and values in turn; `undefined` if there are none. */
   readonly headers?: readonly string[] | undefined
   /** In order, before the handler. Contains only the steps that the route needs. */
   readonly before: readonly Step[]
@@ -66,7 +66,7 @@ export interface ServedRoute {
   readonly surrounded: readonly Line[] | undefined
   /** The handler, with the interceptors directly around it. */
   readonly invoke: Invoker
-  /** Makes the declared output from the handler's result; `undefined` if nothing is declared. */
+  /** Converts the handler's result to the declared output; `undefined` if nothing is declared. */
   readonly shape: ((result: unknown) => unknown) | undefined
   /** In order, after the handler, for errors too. */
   readonly after: readonly Step[]
@@ -78,7 +78,7 @@ export interface ServedRoute {
   readonly yieldsToFiles?: boolean
 }
 
-/** Runs the handler, at its turn where its answers are large and one of them is being made. */
+/** Runs the handler. If its responses are large, it waits for a slot while another large response is being written. */
 export function invokeScheduled(route: ServedRoute, request: ServerRequest): unknown {
   if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
   return writeScheduler

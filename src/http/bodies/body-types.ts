@@ -1,6 +1,6 @@
 /**
- * The types of bodies: how each is recognised and read, which routes take it, and what the document shows of it. A new one
- * is an entry here. Source: specification, Request body parsing.
+ * The types of bodies: how each is recognized and parsed, which routes accept it, and its schema in the document. Add
+ * new types here. Source: specification, Request body parsing.
  */
 
 import { readQuery, type TextValues } from '../query.js'
@@ -14,8 +14,8 @@ export function readRaw(bytes: Buffer): Buffer {
 }
 
 /**
- * Reads a form's `a=1&b=2` into an object. A repeated key becomes a list.
- * Source: WHATWG URL, application/x-www-form-urlencoded.
+ * Reads a form's `a=1&b=2` into an object. A repeated key becomes a list. Source: WHATWG URL,
+ * application/x-www-form-urlencoded.
  *
  * @returns an object without a prototype
  * @throws {HttpError} 400 on invalid UTF-8, a malformed escape, a prototype key or too many pairs
@@ -24,16 +24,16 @@ function readUrlencoded(bytes: Buffer): TextValues {
   return readQuery(readText(bytes))
 }
 
-/** Makes a value of a whole body; throws an `HttpError` of status 400 for a malformed one. */
+/** Parses a complete body. @throws {HttpError} 400 for a malformed body */
 export type BodyReader = (bytes: Buffer) => unknown
 
 interface BodyType {
   readonly media: string
   /** Whether another media type, in lower case, is read as this one. */
   readonly covers?: (essence: string) => boolean
-  /** None for multipart, which is read in parts and never kept as bytes. */
+  /** Undefined for multipart, which is parsed in parts and never stored as bytes. */
   readonly read?: BodyReader
-  /** The bodies of a declared class that may come so. Default none. */
+  /** The declared classes that may be sent in this type. Default none. */
   readonly takes?: 'fields' | 'fields and lists'
   /** The schema of any such body, for the document. Default: anything. */
   readonly schema?: { readonly type: 'object' | 'string' | 'array' }
@@ -57,5 +57,5 @@ export const bodyTypeOf: ReadonlyMap<string, BodyType> = new Map(
   bodyTypes.map((one) => [one.media, one]),
 )
 
-/** For routes that say nothing about their bodies. */
+/** For routes without options for their bodies. */
 export const anyMedia: readonly string[] = bodyTypes.map(({ media }) => media)

@@ -3,9 +3,9 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Incoming } from '../node-messages.js'
 
 export interface CollectOptions {
-  /** Most bytes that are read; more of them are 413. */
+  /** The maximum size in bytes. Larger bodies are 413. */
   readonly limit: number
-  /** The announced length in bytes, not over the limit; `undefined` where there is none. */
+  /** The announced length in bytes, within the limit; `undefined` if there is none. */
   readonly expected: number | undefined
 }
 
@@ -32,15 +32,16 @@ export function clientLeft(cause?: unknown): HttpError {
   return new HttpError(400, 'The client went away.', { code: 'CLIENT_GONE', cause })
 }
 
-/** Replaces our listeners on a body that is left unread, so that its failure is ignored. */
+/** Replaces the listeners of an unread body, so that its errors are ignored. */
 export function ignoreFailure(): void {
-  // A connection that breaks after it was refused is no news.
+  // A connection that breaks after its request was rejected is not an error.
 }
 
 /**
- * Calls `done` once. After an error the stream is paused with its rest unread, for the answerer to drain or to drop.
+ * Calls `done` once. After an error the stream is paused with its rest unread, for the responder to drain or to drop.
  *
- * A callback and no promise: the caller has one already, and each costs a turn of the microtask queue.
+ * Uses a callback instead of a promise, because the caller has one already and each costs a turn of the microtask
+ * queue.
  */
 export function collect(
   incoming: Incoming,
@@ -77,20 +78,20 @@ export function collect(
     if (first === undefined) first = chunk
     else if (rest === undefined) rest = [first, chunk]
     else rest.push(chunk)
-    // The announced length is there: waiting for the end would only cost another turn.
+    // All announced bytes are there. Waiting for the end would only cost another turn.
     if (total === expected) finish(undefined)
   }
   const onEnd = (): void => {
     finish(undefined)
   }
   const onClose = (): void => {
-    // Every request closes in the end; an error and its stack are made only for one that breaks off.
+    // Every request closes finally. An error with its stack is created only for a broken one.
     if (open) finish(clientLeft())
   }
   const onError = (cause: Error): void => {
     finish(clientLeft(cause))
   }
-  // Stay on after success: the request is let go of with them, and taking them off costs more.
+  // The listeners stay after success: they are released with the request, and removing them costs more.
   incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onError)
 }
 

@@ -1,7 +1,7 @@
 /** Takes the browser client's `formToken` out of a body, before validation and the handler see it. Source: specification, Browser client. */
 import type { ServerRequest } from '../server-request.js'
 
-/** Leaves lists, text and bytes alone. A token that is no text is taken out and counts as none. */
+/** Ignores lists, text and bytes. A token that is not a text is removed and counts as none. */
 export function takeFormToken(request: ServerRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return

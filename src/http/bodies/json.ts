@@ -1,6 +1,6 @@
 /**
- * Reads JSON of clients: UTF-8, at most 64 levels deep, no key that reaches a prototype, and no more keys and objects than
- * `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions, Requests; RFC 8259.
+ * Reads JSON of clients: UTF-8, at most 64 levels deep, no key that reaches a prototype, and no more keys and objects
+ * than `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions, Requests; RFC 8259.
  */
 import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/json.js'
@@ -8,22 +8,23 @@ import { HttpError } from '../../errors/http-error.js'
 import { maxJsonDepth } from '../limits.js'
 import { readText } from './text.js'
 
-/** Keys of one object. `JSON.parse` needs 100 ms for 90,000 different ones. */
+/** The maximum number of keys of an object. `JSON.parse` needs 100 ms for 90,000 different ones. */
 const maxKeys = 1000
 
-/** Objects and lists of a body. */
+/** The maximum number of objects and lists of a body. */
 const maxContainers = 100_000
 
 /**
  * @returns the value as `JSON.parse` makes it
- * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `JSON_TOO_COMPLEX`, `MALFORMED_JSON`, `INEXACT_NUMBER` or `PROTOTYPE_KEY`
+ * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `JSON_TOO_COMPLEX`, `MALFORMED_JSON`, `INEXACT_NUMBER` or
+ * `PROTOTYPE_KEY`
  */
 export function readJson(bytes: Buffer): unknown {
   const text = readText(bytes)
   if (mayExceed(text)) refuseExcess(bytes)
   const value = parse(text)
   if (typeof value === 'object' && value !== null && mayNamePrototype(text)) {
-    // The package declares its answer as `any`; null is its word for a forbidden key.
+    // The package declares its result as `any`. Null means a forbidden key.
     if ((scan(value, { safe: true }) as unknown) === null) {
       const message = 'The JSON body has a "__proto__" or "constructor.prototype" key.'
       throw new HttpError(400, message, { code: 'PROTOTYPE_KEY' })

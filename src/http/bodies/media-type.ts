@@ -15,7 +15,7 @@ const parameterPattern = new RegExp(
   'y',
 )
 
-/** @returns `undefined` where the text is no media type, a parameter is malformed, or one comes twice */
+/** @returns `undefined` if the text is not a media type, a parameter is malformed, or one occurs twice */
 export function readMediaType(text: string): MediaType | undefined {
   essencePattern.lastIndex = 0
   const essence = essencePattern.exec(text)?.[1]

@@ -1,7 +1,7 @@
 /**
- * Takes a multipart body apart: heads, bytes and ends of parts. It looks at most bytes never and at none more
- * than six times, whatever the body is made of, and gives a part's bytes once for each chunk.
- * Source: RFC 2046 §5.1.1; RFC 7578; decisions, Requests.
+ * Parses a multipart body: heads, bytes and ends of parts. It skips most bytes, examines none more than six times
+ * whatever the body contains, and returns the bytes of a part once for each chunk. Source: RFC 2046 §5.1.1; RFC 7578;
+ * decisions, Requests.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { malformed } from './part-header.js'
@@ -27,12 +27,16 @@ export class MultipartParser {
   readonly #steps: Uint8Array
   readonly #maxHeaderBytes: number
   #state: 'before' | 'head' | 'bytes' | 'over' = 'before'
-  /** What cannot be decided without the next chunk. The delimiter's line end may be missing in front of the first part. */
+  /**
+   * The bytes that cannot be interpreted without the next chunk. The line end of the delimiter may be missing before
+   * the first part.
+   */
   #rest: Buffer = lineEnd
 
   /**
-   * @param boundary checked: at most 200 bytes
-   * @param maxHeaderBytes bytes of a part's head, over which it is 431
+   * @param boundary valid, at most 200 bytes
+   *
+   * @param maxHeaderBytes the maximum size of a part's head, over which it is 431
    */
   constructor(boundary: string, maxHeaderBytes: number) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
@@ -40,11 +44,7 @@ export class MultipartParser {
     this.#maxHeaderBytes = maxHeaderBytes
   }
 
-  /**
-   * What the next chunk brings.
-   *
-   * @throws {HttpError} 400 `MALFORMED_MULTIPART`, 431
-   */
+  /** Parses the next chunk. @throws {HttpError} 400 `MALFORMED_MULTIPART`, 431 */
   *take(chunk: Buffer): Generator<Found, void> {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     while (this.#state !== 'over') {
@@ -68,7 +68,7 @@ export class MultipartParser {
     this.#rest = bytes
   }
 
-  /** @throws {HttpError} 400 `MALFORMED_MULTIPART` where the body ends too early */
+  /** @throws {HttpError} 400 `MALFORMED_MULTIPART` if the body ends too early */
   finish(): void {
     if (this.#state === 'over') return
     const isAfterDelimiter = startsWith(this.#rest, this.#delimiter)
@@ -86,9 +86,8 @@ export class MultipartParser {
   }
 
   /**
-   * Where the bytes of a part end: at the next delimiter, or at the last bytes that may begin one, which are fewer than
-   * a delimiter and what follows it. Horspool's search: it looks where the delimiter would end, and goes on by as many
-   * bytes as that byte allows.
+   * Finds the end of a part's bytes: the next delimiter, or the last bytes that may begin one. Uses Horspool's
+   * algorithm: it compares the last byte of the delimiter first, and skips as many bytes as the compared byte allows.
    */
   #endOfBytes(bytes: Buffer): number {
     const delimiter = this.#delimiter
@@ -103,7 +102,8 @@ export class MultipartParser {
         const start = at + 1 - length
         const matched = this.#countMatched(bytes, start)
         if (matched === length) return start
-        // None can begin in what matched: a delimiter has one carriage return, its first sign.
+        // No delimiter can begin within the matched bytes, because it contains only one carriage return, its first
+        // byte.
         step = Math.max(step, matched)
       }
       at += step
@@ -131,7 +131,7 @@ export class MultipartParser {
   }
 }
 
-/** By how many bytes a search goes on from a byte that stands where the delimiter's last one would. */
+/** The number of bytes that the search skips, by the byte at the position of the delimiter's last one. */
 function toSteps(delimiter: Buffer): Uint8Array {
   const last = delimiter.length - 1
   const steps = new Uint8Array(256).fill(delimiter.length)
@@ -151,7 +151,7 @@ function startsWith(bytes: Buffer, start: Buffer): boolean {
 const unreadable = 'The multipart body is malformed.'
 const headerLine = /^([A-Za-z-]+):[\t ]*([^\r\n]*)$/
 
-/** @throws {HttpError} 400 for lines that are no headers, for folded ones and for a name that comes twice */
+/** @throws {HttpError} 400 for lines that are not headers, for folded headers, and for a name that occurs twice */
 function readHeaders(head: string): PartHeaders {
   const headers = Object.create(null) as Record<string, string>
   if (head === '') return headers

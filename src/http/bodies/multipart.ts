@@ -24,8 +24,8 @@ import { malformed, readPartHeader, type PartHeader, decoded } from './part-head
 import { UploadFolder } from './upload-folder.js'
 
 /**
- * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
- * paused. Fails with 413 or `CLIENT_GONE`.
+ * The body as a stream with back-pressure. If destroyed, it releases the request and leaves it paused. Fails with 413
+ * or `CLIENT_GONE`.
  */
 class MultipartInput extends Readable {
   readonly #incoming: Incoming
@@ -33,7 +33,7 @@ class MultipartInput extends Readable {
   #total = 0
   #ended = false
 
-  /** @param limit most bytes of the whole body; more of them are 413 */
+  /** @param limit the maximum size of the complete body in bytes. Larger bodies are 413 */
   constructor(incoming: Incoming, limit: number) {
     super()
     this.#incoming = incoming
@@ -77,7 +77,10 @@ class MultipartInput extends Readable {
   }
 }
 
-/** @throws {HttpError} 400 where a multipart body has none, or one with other characters than RFC 2046 §5.1.1 allows */
+/**
+ * @throws {HttpError} 400 if a multipart body has no boundary, or one with characters that RFC 2046 §5.1.1 does not
+ * allow
+ */
 export function readBoundary({ parameters }: MediaType): string {
   const { boundary } = parameters
   if (boundary === undefined || !/^[0-9A-Za-z'()+_,\-./:=? ]{1,200}$/.test(boundary)) {
@@ -90,7 +93,7 @@ export function noBoundary(): HttpError {
   return malformed('The Content-Type has no valid boundary.')
 }
 
-/** @throws {HttpError} 400, 413, 431, whatever `plan.beforeFirstFile` throws; no file is left then */
+/** @throws {HttpError} 400, 413, 431, and errors of `plan.beforeFirstFile`; then no file remains */
 export async function readMultipart(
   request: ServerRequest,
   plan: BodyPlan,
@@ -103,7 +106,7 @@ export async function readMultipart(
 
 type Received = { readonly header: PartHeader; readonly upload: UploadedFile } | undefined
 
-/** One body on its way in. */
+/** The reading of one body. */
 class MultipartReading {
   readonly #request: ServerRequest
   readonly #plan: BodyPlan
@@ -150,7 +153,7 @@ class MultipartReading {
         if (pending !== undefined) await pending
         if (this.#failed) throw this.#failure
       }
-      // What comes meanwhile would pile up in front of the disk.
+      // Further bytes would accumulate in memory before the disk.
       if (this.#pace.waiting !== undefined) await this.#pace.waiting
     }
     parser.finish()
@@ -163,14 +166,14 @@ class MultipartReading {
     return undefined
   }
 
-  /** @returns undefined for a field: its bytes need no place on the disk */
+  /** @returns undefined for a field, which needs no file */
   #receiveHead(headers: PartHeaders): Promise<void> | undefined {
     const header = readPartHeader(headers)
     this.#part = new Stream()
     const part = decoded(this.#part, headers['content-transfer-encoding'])
     const field = this.#plan.fields?.get(header.name)
     if (header.fileName !== undefined && field === undefined) return this.#receiveFile(part, header)
-    // Browsers send a file input that was left alone as an empty file without a name.
+    // Browsers send an empty file input as an empty file without a name.
     const isUnset = header.fileName === ''
     this.#receiveField(part, (bytes) => {
       if (isUnset && bytes.length === 0) return
@@ -197,7 +200,7 @@ class MultipartReading {
     })
   }
 
-  /** A file that no handler takes. The check of the body's class names the field with its other errors. */
+  /** A file that no handler accepts. The check of the body's class reports the field with its other errors. */
   #refuseFile(part: Stream, { name, fileName }: PartHeader): void {
     let isEmpty = true
     part.on('data', () => (isEmpty = false))
@@ -221,7 +224,7 @@ class MultipartReading {
     const stored = folder.receive(part, { limit: this.#limits.file, input: this.#pace })
     const received = stored.then(({ path, size, start }): Received => {
       const { fileName: name = '', type } = header
-      // What a browser sends for a file input that was left alone.
+      // A browser sends this for an empty file input.
       if (name === '' && size === 0) return undefined
       const content = detectFileType(start, { type, name })
       return { header, upload: new Upload({ name, content, size, path }) }
@@ -244,7 +247,7 @@ class MultipartReading {
   }
 
   async #removeFolder(): Promise<void> {
-    // A folder that could not be made has failed the request already.
+    // If the folder could not be created, the request has failed already.
     const folder = await this.#folder?.catch(() => undefined)
     await folder?.remove()
   }
@@ -276,7 +279,7 @@ function unknownFile(name: string): HttpError {
   return new HttpError(400, message, { code: 'VALIDATION', errors })
 }
 
-/** Holds the reading up while the disk is behind. */
+/** Pauses reading while the disk is slower. */
 class Pace {
   waiting: Promise<void> | undefined
   #resume: (() => void) | undefined
@@ -291,7 +294,7 @@ class Pace {
   }
 }
 
-/** Where bytes go before the first part. */
+/** Receives bytes before the first part. */
 const nobody = new Stream()
 
 function tooMany(label: string, limit: number): HttpError {

@@ -7,14 +7,14 @@ import { HttpError } from '../../errors/http-error.js'
 import { prototypeKeys } from '../query.js'
 import { readMediaType } from './media-type.js'
 
-/** The bytes of a part as they were before its `Content-Transfer-Encoding`. Source: RFC 7578 §4.7; RFC 2045 §6. */
-
 const plain: ReadonlySet<string> = new Set(['binary', '7bit', '8bit', 'utf-8'])
 
 /**
- * @param part with events `data` and `end`
- * @param encoding what the part says; few programs send one
- * @throws {HttpError} 400 `MALFORMED_MULTIPART` for another one than base64 or none
+ * Decodes the bytes of a part by its `Content-Transfer-Encoding`. Source: RFC 7578 §4.7; RFC 2045 §6.
+ *
+ * @param part a stream with the events `data` and `end`
+ * @param encoding the encoding of the part, which few clients send
+ * @throws {HttpError} 400 `MALFORMED_MULTIPART` for an encoding other than base64 or identity
  */
 export function decoded(part: Stream, encoding = 'binary'): Stream {
   const name = encoding.trim().toLowerCase()
@@ -28,7 +28,7 @@ function fromBase64(part: Stream): Stream {
   let rest = ''
   part.on('data', (chunk: Buffer) => {
     const text = rest + chunk.toString('latin1').replace(/[\t\r\n ]/g, '')
-    // Four signs are three bytes.
+    // Four characters are three bytes.
     const complete = text.length - (text.length % 4)
     rest = text.slice(complete)
     bytes.emit('data', Buffer.from(text.slice(0, complete), 'base64'))
@@ -43,9 +43,9 @@ function fromBase64(part: Stream): Stream {
 export interface PartHeader {
   /** The field's name. */
   readonly name: string
-  /** As the client sent it; a part that has one is a file, whatever else it says. */
+  /** As the client sent it. A part with a file name is a file. */
   readonly fileName: string | undefined
-  /** The media type without parameters, `application/octet-stream` where none or a malformed one is given. */
+  /** The media type without parameters, `application/octet-stream` if it is missing or malformed. */
   readonly type: string
 }
 

@@ -16,12 +16,11 @@ const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 /**
  * Reads the body into `request.body`, `request.files` and `request.formToken`.
  *
- * A request without `Content-Length` and `Transfer-Encoding` has no body (RFC 9112 §6.3). When the promise rejects, the
- * rest of the body is left unread in the paused stream, and no uploaded file is left.
+ * A request without `Content-Length` and `Transfer-Encoding` has no body (RFC 9112 §6.3). If the promise rejects, the
+ * rest of the body is left unread in the paused stream, and no uploaded file remains.
  *
- * @returns `undefined` where there is no body to wait for
- * @throws {HttpError} never at once; the promise rejects with 400, 413, 415 or 431, and with code `CLIENT_GONE` when
- * the connection broke
+ * @returns `undefined` if there is no body to wait for
+ * @throws {HttpError} as a rejection only: 400, 413, 415 or 431, or with the code `CLIENT_GONE` if the connection broke
  */
 export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> | undefined {
   const { headers } = request.incoming
@@ -29,7 +28,7 @@ export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> 
   if (length === undefined ? headers['transfer-encoding'] === undefined : Number(length) === 0) {
     return plan.declared ? Promise.reject(bodyRequired()) : undefined
   }
-  // By far the commonest, spelled as nearly every client spells it: one promise and no parsing of the head.
+  // The fast path for the most common type in its usual spelling: one promise and no parsing of the head.
   if (
     headers['content-type'] === jsonMedia &&
     headers['content-encoding'] === undefined &&
@@ -40,13 +39,13 @@ export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> 
   return readByType(request, plan)
 }
 
-// Async, so that what it throws rejects.
+// Async, so that errors are rejections.
 async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void> {
   const { headers } = request.incoming
   refuseEncoded(headers['content-encoding'])
   const named = headers['content-type'] ?? ''
   const type = readMediaType(named)
-  // `boundary=` with nothing behind it is no media type at all, and no reason to hand the body on as bytes.
+  // An empty `boundary=` makes the media type invalid, but the body must not be returned as bytes.
   if (type === undefined && /^[\t ]*multipart\/form-data\b/i.test(named)) throw noBoundary()
   const media = mediaOf(type)
   if (!takes(plan, media)) throw unreadType(plan)
@@ -114,7 +113,7 @@ function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, byte
   takeFormToken(request)
 }
 
-/** A client that waits for `100 Continue` gets it here: the body is wanted. */
+/** A client that waits for `100 Continue` gets it here, because the body is needed. */
 function requestBody({ incoming, outgoing }: ServerRequest): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
 }

@@ -8,23 +8,23 @@ import type { Stream } from 'node:stream'
 import { detectedBytes } from '../file-types.js'
 import { clientLeft, tooLarge } from './collect.js'
 
-/** Bytes that may wait for a slow disk, for each upload that runs. */
+/** Bytes that may wait for a slow disk, for each running upload. */
 const writeAhead = 256 * 1024
 
 const noBytes = Buffer.alloc(0)
 
 export interface ReceiveOptions {
-  /** Most bytes of the file; more of them are 413. */
+  /** The maximum size of the file in bytes. Larger files are 413. */
   readonly limit: number
-  /** Is paused while the disk is behind. */
+  /** Paused while the disk is slower. */
   readonly input: { pause(): unknown; resume(): unknown }
 }
 
 export interface StoredFile {
   readonly path: string
-  /** Bytes that lie on the disk. */
+  /** The size in bytes on the disk. */
   readonly size: number
-  /** Its first bytes, by which its type is known. */
+  /** Its first bytes, which determine its type. */
   readonly start: Buffer
 }
 
@@ -37,7 +37,7 @@ export class UploadFolder {
     this.path = path
   }
 
-  /** Makes a folder that only this user may enter (0700) under the system's temporary one. */
+  /** Creates a folder with mode 0700 in the system's temporary folder. */
   static async create(): Promise<UploadFolder> {
     const path = await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-${host()}-`))
     remember(path)
@@ -68,7 +68,7 @@ export class UploadFolder {
         if (size > limit) reject(tooLarge('A file', limit))
         else if (!writer.write(chunk)) input.pause()
       })
-      // An ended writer drains without saying so; nobody else would let the input go on.
+      // An ended writer emits no `drain`, so the input must be resumed here.
       part.on('end', () => writer.end(resume))
       writer.on('drain', resume)
       writer.on('error', reject)
@@ -79,7 +79,7 @@ export class UploadFolder {
     })
   }
 
-  /** Gives up what is being written and removes the folder with everything in it. Harmless when called again. */
+  /** Aborts running writes and removes the folder with its files. May be called again. */
   remove(): Promise<void> {
     this.#removed ??= this.#remove()
     return this.#removed
@@ -105,7 +105,7 @@ export class UploadFolder {
   }
 }
 
-/** The folders there are. A process that ends in the middle of requests removes them on its way out. */
+/** The existing folders. A process that ends during requests removes them. */
 let remaining: Set<string> | undefined
 
 function remember(path: string): void {
@@ -119,7 +119,7 @@ function remember(path: string): void {
   remaining.add(path)
 }
 
-/** Where processes of several machines or containers share a folder, a process number says nothing about the other ones. */
+/** If machines or containers share a folder, a process id alone does not identify a process. */
 function host(): string {
   return hash('sha256', hostname(), 'hex').slice(0, 8)
 }
@@ -135,7 +135,7 @@ export async function removeLeftFolders(): Promise<void> {
 }
 
 function isRunning(pid: number): boolean {
-  // A container gives the same number to the process that it starts again.
+  // A restarted container may give the same id to its process.
   if (pid === process.pid) return remaining !== undefined
   try {
     process.kill(pid, 0)

@@ -1,16 +1,17 @@
 /**
- * One socket that speaks graphql-transport-ws. Each of its operations goes through the application as a POST that takes an
- * event stream: gate, limits, throttle, interceptors, log, metrics and the end are those of every request, and whatever
- * streams by server-sent events streams here too.
+ * A WebSocket with the protocol graphql-transport-ws. Each operation becomes an internal POST request that accepts an
+ * event stream, with the gate, limits, interceptors, log and metrics of every request. Everything that is available by
+ * server-sent events is available here too.
  *
- *   connection_init → the token is judged                        → connection_ack
- *   subscribe       → POST /graphql, Accept: text/event-stream   → next …, then complete or error
- *   complete        → the client of that request has left
+ * ```
+ * connection_init → the token is checked                        → connection_ack
+ * subscribe       → POST /graphql, Accept: text/event-stream    → next …, then complete or error
+ * complete        → the client of that request has disconnected
+ * ```
  *
- * The token comes in `connection_init` (`{ "authorization": "Bearer …" }`, or `{ "token": "…" }`), in the `Authorization`
- * of the handshake, or in the cookie. No token is rotated here: there is no head that could take the next one.
- *
- * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
+ * The token comes in `connection_init` (`{ "authorization": "Bearer …" }` or `{ "token": "…" }`), in the
+ * `Authorization` of the handshake, or in the cookie. Tokens are not rotated, because no response header could carry
+ * the next one. Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
 
 import { isMap, parseJson } from '../../core/json.js'
@@ -28,11 +29,6 @@ import {
   type Carrier,
 } from '../tunneled-request.js'
 import type { WebSocket } from './web-socket.js'
-
-/**
- * The messages of graphql-transport-ws: what a client's bytes say, and the texts that go back. They know nothing of sockets.
- * Source: GraphQL over WebSocket Protocol (graphql-transport-ws), Message types.
- */
 
 /** The beginning of an execution result whose operation did not run. */
 const notRun = '{"errors":'
@@ -97,7 +93,7 @@ function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 256
 }
 
-/** As a header, in either case of its first letter, or the token alone. */
+/** Reads the token: as a header with either case of its first letter, or the token alone. */
 function readAuthorization(payload: unknown): string | undefined {
   if (!isMap(payload)) return undefined
   const { headers } = payload
@@ -112,7 +108,7 @@ function toError(id: string, errors: string): string {
   return `{"id":${JSON.stringify(id)},"type":"error","payload":${errors}}`
 }
 
-/** The errors of an answer in JSON: GraphQL's own, else the framework's in their form. */
+/** The errors of a JSON response: GraphQL errors, otherwise the framework's error in that form. */
 function readErrors(text: string): string {
   const answer = parse(text)
   if (isMap(answer)) {
@@ -126,15 +122,15 @@ function readErrors(text: string): string {
 
 export const subprotocol = 'graphql-transport-ws'
 
-/** What the application is to its sockets. */
+/** The parts of the application that sockets use. */
 export interface SocketHost {
-  /** Where operations go: path and query of the handshake. */
+  /** The URL for operations: path and query of the handshake. */
   readonly url: string
-  /** Takes an operation through the application. Must not throw. */
+  /** Serves an operation. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
-  /** @throws {HttpError} where the token, if there is one, is a bad one */
+  /** @throws {HttpError} for an invalid token */
   readonly recognise: (incoming: Incoming) => Promise<void> | void
-  /** True if this body opens a subscription. */
+  /** Whether this body opens a subscription. */
   readonly isSubscription: (body: unknown) => boolean
   /** True once the application closes. */
   readonly isClosing: () => boolean
@@ -150,11 +146,11 @@ export interface SocketHost {
 interface RunningOperation {
   readonly outgoing: FakeResponse
   readonly payload: unknown
-  /** The head of its answer is there: it is a stream, or ends in this moment. */
+  /** The head of the response was sent: it is a stream, or ends immediately. */
   streams: boolean
 }
 
-/** Unread bytes beyond which nothing more is read, from its client and for it. */
+/** With more unread bytes than this, no more messages are read from the client or sent to it. */
 const maxUnreadBytes = 256 * 1024
 
 const codes = {
@@ -206,12 +202,12 @@ export class GraphqlSocket {
     }
   }
 
-  /** Its client has passed the check of its token. */
+  /** Whether the client's token was accepted. */
   get isAcknowledged(): boolean {
     return this.#state === 'acknowledged'
   }
 
-  /** Closes the socket without waiting for its client, so that nothing of an unfinished message stays in memory. */
+  /** Closes the socket without waiting for its client, so that no incomplete message stays in memory. */
   readonly refuse = (code: number, reason: string): void => {
     this.#close(code, reason)
     setImmediate(() => {
@@ -219,12 +215,12 @@ export class GraphqlSocket {
     })
   }
 
-  /** An operation runs that is no stream: its client wants to know what became of it. */
+  /** Whether an operation runs that is not a stream, whose client waits for the outcome. */
   get isBusy(): boolean {
     return [...this.#operations.values()].some(({ streams }) => !streams)
   }
 
-  /** Asks whether the client is still there. Who has not answered since the last time is gone. */
+  /** Sends a ping. Closes the socket of a client that has not replied to the previous one. */
   beat(): void {
     if (!this.#isHeard) this.#socket.terminate()
     else {
@@ -234,8 +230,8 @@ export class GraphqlSocket {
   }
 
   /**
-   * Streams are not completed but left: their clients come back, to this process or to another. What else runs may end,
-   * unless `all` has to end now.
+   * Ends streams without completing them, because their clients connect again. Other operations may finish, unless
+   * `all` is true.
    */
   readonly end = (all: boolean): void => {
     for (const [id, { streams }] of this.#operations) if (all || streams) this.#drop(id)
@@ -292,7 +288,7 @@ export class GraphqlSocket {
     this.#send('{"type":"connection_ack"}')
   }
 
-  /** Closes the socket where its token is not good, or cannot be judged. */
+  /** Closes the socket if its token is invalid or cannot be checked. */
   async #checkToken(): Promise<boolean> {
     try {
       await this.#host.recognise(
@@ -312,7 +308,7 @@ export class GraphqlSocket {
   }
 
   #subscribe(id: string, payload: unknown): void {
-    // Who is told that the server goes away asks again, elsewhere.
+    // A client that gets this code connects again, to another process.
     if (this.#state === 'ending' || this.#state === 'closed') return
     if (this.#state !== 'acknowledged') {
       this.#close(codes.unauthorized, 'Unauthorized')
@@ -350,7 +346,7 @@ export class GraphqlSocket {
         if (this.#isRunning(id, operation)) this.#send(toError(id, readErrors(text)))
       }
     } catch {
-      // The answer was cut off, as a connection is, and its cause is logged where that was done.
+      // The response was cut off like a connection. The cause was logged there.
       if (this.#isRunning(id, operation))
         await this.#explainEnd(id, operation, 'INTERNAL_SERVER_ERROR')
     }
@@ -370,16 +366,16 @@ export class GraphqlSocket {
       }
       await this.#sendWhenDrained(`{"id":${key},"type":"next","payload":${data}}`)
     }
-    // Its token counts no more, or only its sign-in is too old for what it asks.
+    // The token is no longer valid, or the sign-in is too old for this operation.
     if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation, 'FORBIDDEN')
   }
 
-  /** The end of the application ends its subscriptions, and none of them is complete. */
+  /** When the application ends, its subscriptions end without `complete`. */
   #leavesOpen({ payload }: RunningOperation): boolean {
     return this.#host.isClosing() && this.#host.isSubscription(payload)
   }
 
-  /** A stream has ended without a word: the application closes, or its token counts no more. */
+  /** A stream has ended without `complete`: the application closes, or the token is no longer valid. */
   async #explainEnd(id: string, operation: RunningOperation, code: string): Promise<void> {
     if (this.#host.isClosing() || !(await this.#checkToken())) return
     if (this.#isRunning(id, operation)) this.#fail(id, 'The stream was ended.', code)
@@ -403,7 +399,7 @@ export class GraphqlSocket {
     if (this.#state !== 'closed') this.#socket.send(text)
   }
 
-  /** Waits while its client does not read: what comes next waits where it is made. */
+  /** Waits while the client does not read. The producers of further messages wait too. */
   #sendWhenDrained(text: string): Promise<void> | undefined {
     if (this.#state === 'closed') return undefined
     if (this.#socket.bufferedAmount <= maxUnreadBytes) {
@@ -419,7 +415,7 @@ export class GraphqlSocket {
     })
   }
 
-  /** Who does not read is not listened to either. */
+  /** Stops reading messages of a client that does not read its own. */
   #holdBack(): void {
     const socket = this.#socket
     if (socket.bufferedAmount <= maxUnreadBytes || socket.isPaused || this.#state === 'closed')
@@ -432,7 +428,7 @@ export class GraphqlSocket {
     })
   }
 
-  /** Ends the socket unless its client takes in time what waits for it, however slowly it reads. */
+  /** Closes the socket unless the client reads its waiting messages in time, however slowly. */
   #endSlowReader(): NodeJS.Timeout | undefined {
     const { stall, log } = this.#host
     if (stall === Infinity) return undefined

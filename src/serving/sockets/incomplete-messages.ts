@@ -1,6 +1,6 @@
 /**
- * Bounds the messages that WebSockets are still receiving: their size, their time, and the bytes of all of them together. The
- * library keeps an unfinished message in memory without a limit in time. Source: decisions, Security limits; RFC 6455 §5.2.
+ * Limits incomplete messages of WebSockets: their size, their time, and the total size of all of them. The library
+ * stores an incomplete message without a time limit. Source: decisions, Security limits; RFC 6455 §5.2.
  */
 import type { Socket } from 'node:net'
 
@@ -39,10 +39,10 @@ export class UnfinishedMessages {
   }
 
   /**
-   * Follows the messages that a socket receives.
+   * Tracks the messages that a socket receives.
    *
-   * @param maxPayload returns the bytes that a message may have now
-   * @param close ends the socket at once
+   * @param maxPayload returns the maximum size of a message in bytes
+   * @param close closes the socket immediately
    */
   follow(socket: Socket, maxPayload: () => number, close: CloseSocket): void {
     const frames = new FrameCounter(maxPayload)
@@ -57,7 +57,7 @@ export class UnfinishedMessages {
       finish()
       close(code, reason)
     }
-    // Before the library, which keeps the chunk.
+    // Runs before the library, which stores the chunk.
     socket.prependListener('data', (chunk: Buffer) => {
       if (isClosed) return
       const { messages } = frames
@@ -179,7 +179,7 @@ class FrameCounter {
   }
 }
 
-/** @param head its first two bytes at least */
+/** @param head at least its first two bytes */
 function endOfHead(head: Buffer): number {
   const second = head[1] ?? 0
   const code = second & 0x7f

@@ -1,6 +1,6 @@
 /**
- * WebSockets at the endpoints of GraphQL: takes the handshakes that ask for one there, and leaves every other request to the
- * routes. Pages of other origins may open a socket where CORS lets them read answers, and their cookies do not count.
+ * WebSockets of GraphQL endpoints: accepts their handshakes, and leaves all other requests to the routes. Pages of
+ * other origins may open a socket if CORS permits them to read responses, but their cookies are ignored.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
