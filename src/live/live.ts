@@ -8,14 +8,12 @@ import type {
 } from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
 
-/** Documents a live route in OpenAPI: its event stream, with the schema of the data. */
-
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
 const description =
-  'The answer stays true: an event `live` with the answer, then one with what differs, whenever it does: `set` has whole rows, ' +
-  '`gone` their keys, `order` all keys where new rows do not stand at the end; what is no list of rows with `id` comes whole. ' +
-  'The event id is for `Last-Event-ID`. An event `closed` has `status` 401 or 403 where the caller may see it no more.'
+  'A live query. The event `live` has the complete result first, and then a diff whenever the result changes: `set` has new and changed rows, ' +
+  '`gone` the keys of removed rows, and `order` all keys if new rows are not at the end. A result that is not a list of rows with `id` is sent completely. ' +
+  'Send the id of the last event as `Last-Event-ID` to continue. The event `closed` has `status` 401 or 403 if the caller may not see the result any more.'
 
 /** Returns the same operation with `text/event-stream` in addition to the JSON response. */
 export function documentLive(operation: OperationObject): OperationObject {

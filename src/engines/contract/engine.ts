@@ -6,7 +6,7 @@
  *   `Runner`. A layer between records and the driver is a `Runner` around another one. It reads the properties of statements
  *   and decides when they run (queues, batches) and where (a replica, a reader thread, a separate connection), or publishes
  *   them. Only the driver parses results.
- * - `engine-layer.ts` is the base class of these layers. From the outside: `ToldEngine` (publishes statements),
+ * - `engine-layer.ts` is the base class of these layers. From the outside: `PublishingEngine` (publishes statements),
  *   `ReplicatedEngine` (replicas), `BatchingEngine` (batches), and the engine itself.
  * - An engine lives in `engines/<name>/`: the `Engine` runs statements, and its `Dialect` contains all differences in SQL and
  *   values. No other code depends on an engine's name (test/repository/engines.test.ts).
