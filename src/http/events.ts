@@ -13,7 +13,7 @@ const weightless = /;?\s*q=0(?:\.0*)?\s*$/i
 
 /**
  * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
- * requests that list the type, because `*/*` means JSON.
+ * requests that list the type, because clients that accept any type get JSON.
  */
 export function acceptsEventStream({
   method,
