@@ -13,7 +13,7 @@ import {
 } from 'filigree'
 import { mcp, Tool } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { sendRequest, toolsOf } from './ask.js'
+import { sendRequest, toolsOf } from './mcp-requests.js'
 
 @Record({ search: ['subject', 'salaryNote'] })
 class Ticket {
