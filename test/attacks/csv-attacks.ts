@@ -69,7 +69,7 @@ async function withVictim(file: string, sendRequest: (app: Application) => Promi
   try {
     const token = await app.get(Auth).getToken({ sub: '1', roles: ['admin'] })
     // The first requests of a process load and compile what they run through.
-    for (let count = 0; count < 20; count++) await ask(app)
+    for (let count = 0; count < 20; count++) await sendRequest(app)
     const attackState = { isOver: false }
     const attack = postFromThread(`${app.url}/admin/api/csv/parts?check=true`, token, file).finally(
       () => {
