@@ -29,7 +29,7 @@ export interface ResponderServerOptions {
   readonly handle: (request: ServerRequest, responder: Responder) => void
 }
 
-/** Closed at the end of its block: `await using server = await startAnswering(…)`. */
+/** Closed at the end of its block: `await using server = await startResponderServer(…)`. */
 export interface ResponderServer extends AsyncDisposable {
   readonly port: number
   readonly log: LogEntry[]

@@ -1,4 +1,4 @@
-/** The `Idempotency-Key` of a killed process can be used again soon, and that of a running process never runs twice. */
+/** The `Idempotency-Key` of a killed process can be used again soon, and the key of a running process never runs twice. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

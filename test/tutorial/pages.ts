@@ -2,7 +2,7 @@
  * The steps that a page of the tutorial asks its reader to do, in order.
  *
  * A code block that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is the complete file. With
- * `// in src/app.ts` it contains complete declarations, which replace those of the same name or are appended. `…` in a file
+ * `// in src/app.ts` it contains complete declarations, which replace declarations of the same name or are appended. `…` in a file
  * name stands for a part that a command has chosen. In a `console` block each line after `$ ` is a command, and the lines below
  * are its output. All other blocks are only read.
  */
@@ -84,7 +84,7 @@ export function toPattern(command: string, response: string): RegExp {
   return new RegExp(`^${head}\\s*${parts.join('[^]*?')}\\s*$`)
 }
 
-/** Merges the declarations of a block into a file: those of the same name are replaced, others and imports are added. */
+/** Merges the declarations of a block into a file: declarations of the same name are replaced, others and imports are added. */
 export function mergeDeclarations(file: string, block: string): string {
   const merged = splitStatements(file)
   for (const part of splitStatements(block)) {

@@ -1,6 +1,6 @@
 /**
  * A reader of the pages: a folder, a shell, and a server that is restarted after each change. `npm`, `npx` and `curl` are
- * the real ones, but packages are those of the repository, and the port is a free one.
+ * the real ones, but packages come from the repository, and the port is a free one.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
