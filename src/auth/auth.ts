@@ -201,7 +201,7 @@ export class Auth {
    */
   async signIns(subject: string): Promise<SignInEntry[]> {
     if (typeof subject !== 'string' || subject === '')
-      throw new TypeError("Auth.signIns: sub is no text. Give the token's claim of that name.")
+      throw new TypeError("Auth.signIns: sub is not text. Give the token's claim of that name.")
     return this.#signIns.list(toStoredName(subject))
   }
 
@@ -278,10 +278,10 @@ export class Auth {
    */
   async revoke(jti: string, until?: Date | number): Promise<boolean> {
     if (typeof jti !== 'string' || jti === '')
-      throw new TypeError("Auth.revoke: jti is no text. Give the token's claim of that name.")
+      throw new TypeError("Auth.revoke: jti is not text. Give the token's claim of that name.")
     const end = until instanceof Date ? until.getTime() : (until ?? Infinity) * 1000
     if (Number.isNaN(end))
-      throw new TypeError('Auth.revoke: until is no date. Give a Date, or seconds since 1970.')
+      throw new TypeError('Auth.revoke: until is not a date. Give a Date, or seconds since 1970.')
     return this.#revoke(toStoredName(jti), Math.max(end, this.#rotatedUntil()))
   }
 
@@ -293,7 +293,7 @@ export class Auth {
    */
   async revokeAll(subject: string): Promise<void> {
     if (typeof subject !== 'string' || subject === '')
-      throw new TypeError("Auth.revokeAll: sub is no text. Give the token's claim of that name.")
+      throw new TypeError("Auth.revokeAll: sub is not text. Give the token's claim of that name.")
     const name = toStoredName(subject)
     const second = this.#sharedSecond()
     await queryStore(() => this.#revocations.addSubject(name, second))

@@ -161,8 +161,8 @@ function addDeclaration(target: DecoratorTarget, declaration: AccessDeclaration)
   }
   if (target.kind === 'field' && !declaration.rule.open) securedField.write(owner, member, true)
   const misplaced = target.isStatic
-    ? `${declaration.decorator} stands before a static method, which is no handler.`
-    : `${declaration.decorator} stands before a field, which is no handler.`
+    ? `${declaration.decorator} stands before a static method, which is not a handler.`
+    : `${declaration.decorator} stands before a field, which is not a handler.`
   const right = target.kind === 'method' && !target.isStatic
   methodDeclarations.update(owner, member, (before = []) => [
     ...before,
@@ -194,9 +194,9 @@ function readSecuredOptions(options: object): AccessDeclaration {
     [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
     [typeof all === 'boolean', '@Secured: "all" must be true or false.'],
     [all !== true || roles !== undefined, '@Secured: "all" needs roles.'],
-    [fresh === undefined || seconds !== undefined, '@Secured: "fresh" is no length of time.'],
-    [isList(amr === undefined ? amr : ways), '@Secured: "amr" is no text such as "mfa".'],
-    [ways.every(isName), '@Secured: "amr" is no text such as "mfa".'],
+    [fresh === undefined || seconds !== undefined, '@Secured: "fresh" is not a length of time.'],
+    [isList(amr === undefined ? amr : ways), '@Secured: "amr" is not text such as "mfa".'],
+    [ways.every(isName), '@Secured: "amr" is not text such as "mfa".'],
     [[roles, fresh, amr].some((one) => one !== undefined), '@Secured needs roles, fresh or amr.'],
   ]
   const messages = [

@@ -254,7 +254,7 @@ function isList(value: PublicText): value is readonly string[] {
 
 function checkText(value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
-  throw new KeyError('is no text')
+  throw new KeyError('is not text')
 }
 
 function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
@@ -262,7 +262,7 @@ function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
   if (url?.protocol === 'https:' || url?.protocol === 'http:')
     return { from: 'jwks', url: url.href }
   return refuse(
-    'bootstrap: auth.jwks is no http or https address.',
+    'bootstrap: auth.jwks is not an http or https address.',
     'Give the issuer\'s key set, e.g. "https://id.example.org/realms/shop/protocol/openid-connect/certs".',
   )
 }

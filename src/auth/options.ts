@@ -163,13 +163,16 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
     refuse(`rotate "${rotate}" is unknown.`, `${hint} One of ${rotations.join(', ')}.`.trim())
   }
   if (options.renew !== undefined && typeof options.renew !== 'function') {
-    refuse('renew is no function.', 'Give one: async (claims) => claims, or null to end the token.')
+    refuse(
+      'renew is not a function.',
+      'Give one: async (claims) => claims, or null to end the token.',
+    )
   }
   if (issuer !== undefined && !isName(issuer)) {
-    refuse('issuer is no text.', 'Give the issuer as it stands in the claim "iss".')
+    refuse('issuer is not text.', 'Give the issuer as it stands in the claim "iss".')
   }
   if (audience !== undefined && !isAudience(audience)) {
-    refuse('audience is no text and no list of texts.', 'Give it as it stands in "aud".')
+    refuse('audience is not text, nor a list of texts.', 'Give it as it stands in "aud".')
   }
   if (options.jwks !== undefined && (issuer === undefined || audience === undefined)) {
     refuse(
@@ -179,7 +182,7 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
   }
   if (expiresIn !== undefined && readSeconds(expiresIn) === undefined) {
     refuse(
-      `expiresIn ${JSON.stringify(expiresIn)} is no length of time.`,
+      `expiresIn ${JSON.stringify(expiresIn)} is not a length of time.`,
       'Give seconds, or text such as "15m", "1h", "7d".',
     )
   }
@@ -230,14 +233,14 @@ function readRotation(
     problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
   if (typeof input !== 'object' || (input as unknown) === null) {
-    refuse('rotation is no object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
+    refuse('rotation is not an object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
     return undefined
   }
   refuseUnknownNames('bootstrap auth.rotation', input, rotationNames, problems)
   const grace = readSeconds(input.grace)
   if (grace === undefined)
     refuse(
-      `rotation.grace ${JSON.stringify(input.grace)} is no length of time.`,
+      `rotation.grace ${JSON.stringify(input.grace)} is not a length of time.`,
       'Give seconds, or text such as "30s".',
     )
   const reuse: unknown = input.reuse

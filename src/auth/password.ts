@@ -36,7 +36,7 @@ const dummyHash = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(h
  */
 export async function hashPassword(password: string): Promise<string> {
   if (typeof password !== 'string' || password === '') {
-    throw new TypeError('hashPassword: the password is no text, or an empty one. Check it before.')
+    throw new TypeError('hashPassword: the password is not text, or an empty one. Check it before.')
   }
   const salt = randomBytes(saltBytes)
   const hash = await derive(password, salt, hashBytes, cost)

@@ -91,7 +91,7 @@ export class ReplacedTokenRegistry {
 
   async #make(claims: Claims, token: string, make: (claims: Claims) => unknown): Promise<Replaced> {
     const text = JSON.stringify(await make(claims)) as string | undefined
-    if (text === undefined) throw new TypeError('Auth.exchange: what was made is no JSON.')
+    if (text === undefined) throw new TypeError('Auth.exchange: the value is not JSON.')
     return this.add(claims, seal(text, token))
   }
 }

@@ -21,7 +21,7 @@ export function findClaimError(
   now: number,
 ): string | undefined {
   for (const name of texts) {
-    if (claims[name] !== undefined && typeof claims[name] !== 'string') return `${name} is no text`
+    if (claims[name] !== undefined && typeof claims[name] !== 'string') return `${name} is not text`
   }
   return findAudienceError(claims.aud, requiresAudience) ?? findTimeError(claims, now)
 }
@@ -30,14 +30,14 @@ function findAudienceError(audience: unknown, isRequired: boolean): string | und
   if (audience === undefined) return undefined
   if (!isRequired) return 'aud is there, and no audience is configured'
   const all: readonly unknown[] = Array.isArray(audience) ? audience : [audience]
-  return all.every((name) => typeof name === 'string') ? undefined : 'aud is no text'
+  return all.every((name) => typeof name === 'string') ? undefined : 'aud is not text'
 }
 
 /** jose leaves `iat` unread; a token from the future was made by a clock, or a hand, that is not to be trusted. */
 function findTimeError({ iat, exp, nbf }: Claims, now: number): string | undefined {
   const times: unknown[] = [iat, exp, nbf]
   if (times.some((time) => time !== undefined && !Number.isFinite(time)))
-    return 'a time is no number'
+    return 'a time is not a number'
   const isAhead = iat !== undefined && iat > Math.floor(now / 1000) + clockTolerance
   return isAhead ? 'iat is ahead' : undefined
 }
@@ -81,14 +81,14 @@ export function toTokenClaims(
 ): Claims {
   if (typeof payload !== 'object' || (payload as unknown) === null || Array.isArray(payload)) {
     throw new TypeError(
-      'Auth.getToken: the payload is no object of claims. Give one, such as { sub: "ada" }.',
+      'Auth.getToken: the payload is not an object of claims. Give one, such as { sub: "ada" }.',
     )
   }
   const { subject, notBefore } = options
   const { exp = now + defaults.expiresIn, jti = randomUUID() } = payload
   if (!Number.isFinite(exp))
     throw new TypeError(
-      'Auth.getToken: exp is no number of seconds. Count them from 1970, or give expiresIn.',
+      'Auth.getToken: exp is not a number of seconds. Count them from 1970, or give expiresIn.',
     )
   const issuer = options.issuer ?? payload.iss ?? defaults.issuer
   const audience = options.audience ?? payload.aud ?? defaults.audience
@@ -110,6 +110,6 @@ function toSeconds(name: string, value: number | string): number {
   if (seconds !== undefined) return seconds
   const text = JSON.stringify(value)
   throw new TypeError(
-    `Auth.getToken: ${name} ${text} is no length of time. Give seconds, or text such as "15m".`,
+    `Auth.getToken: ${name} ${text} is not a length of time. Give seconds, or text such as "15m".`,
   )
 }

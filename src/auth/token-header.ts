@@ -44,12 +44,12 @@ export function readTokenHeader(token: string): TokenHeader | string {
     return 'signature is not canonical base64url'
   }
   const header = parseObject(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url'))
-  if (header === undefined) return 'header is no JSON object'
+  if (header === undefined) return 'header is not a JSON object'
   const algorithm = signatureAlgorithms.find((name) => name === header.alg)
-  if (algorithm === undefined) return 'alg is no algorithm of key pairs'
+  if (algorithm === undefined) return 'alg is not an algorithm of key pairs'
   if ('crit' in header) return 'crit is not supported'
   if (header.typ !== undefined && !isTokenType(header.typ)) return 'typ is of another kind of token'
-  if (header.kid !== undefined && typeof header.kid !== 'string') return 'kid is no text'
+  if (header.kid !== undefined && typeof header.kid !== 'string') return 'kid is not text'
   return { kid: header.kid, algorithm }
 }
 

@@ -60,7 +60,7 @@ export class HttpError extends Error {
   constructor(status: number, message?: string, options: HttpErrorOptions = {}) {
     super(message ?? reasonPhrase(status), { cause: options.cause })
     if (!Number.isInteger(status) || status < 400 || status > 599) {
-      throw new RangeError(`HttpError: ${status} is no error status. Use 400 to 599.`)
+      throw new RangeError(`HttpError: ${status} is not an error status. Use 400 to 599.`)
     }
     refuseUnknownOptions('HttpError', options, optionNames)
     this.name = 'HttpError'

@@ -235,23 +235,23 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
   // A single one as text is a likely slip that only the compiler would see.
   const originsInput = origins as string | readonly string[]
   if (typeof originsInput === 'string' && originsInput !== '*') {
-    add(`origins: "${originsInput}" is no list.`, `Give '*', or a list: ["${originsInput}"].`)
+    add(`origins: "${originsInput}" is not a list.`, `Give '*', or a list: ["${originsInput}"].`)
   }
   if (typeof originsInput !== 'string' && !Array.isArray(originsInput)) {
     add(
-      `origins is ${JSON.stringify(originsInput)}, which is no list.`,
+      `origins is ${JSON.stringify(originsInput)}, which is not a list.`,
       "Give '*', or a list of origins.",
     )
   }
   for (const origin of Array.isArray(originsInput) ? (originsInput as string[]) : []) {
     if (isOrigin(origin)) continue
-    add(`origins: "${origin}" is no origin.`, 'Write scheme and host: "https://shop.example".')
+    add(`origins: "${origin}" is not an origin.`, 'Write scheme and host: "https://shop.example".')
   }
   if (options.credentials === true && origins === '*') {
     add('credentials: every origin may read responses.', 'List the origins: cors.origins.')
   }
   if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
-    add(`maxAge: ${maxAge} is no number of seconds.`, 'Give 0 or a positive integer.')
+    add(`maxAge: ${maxAge} is not a number of seconds.`, 'Give 0 or a positive integer.')
   }
   findNameProblems({ exposedHeaders, allowedHeaders }, add)
   return problems
@@ -274,12 +274,12 @@ function findNameProblems(
   const lists = Object.entries<string | readonly string[]>({ exposedHeaders, allowedHeaders })
   for (const [option, names] of lists) {
     if (typeof names === 'string') {
-      add(`${option}: "${names}" is no list.`, `Give a list: ["${names}"].`)
+      add(`${option}: "${names}" is not a list.`, `Give a list: ["${names}"].`)
       continue
     }
     for (const name of names) {
       if (/^[\w-]+$/.test(name)) continue
-      add(`${option}: "${name}" is no header name.`, 'Use letters, digits and "-".')
+      add(`${option}: "${name}" is not a header name.`, 'Use letters, digits and "-".')
     }
   }
 }

@@ -121,7 +121,9 @@ export function ownEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream
 export function toEventText(item: unknown): string {
   if (typeof item === 'string') return `${toDataLines(item)}\n`
   if (!isFields(item)) {
-    throw new TypeError('events: an item is no event. Give text, or { data, event, id, retry }.')
+    throw new TypeError(
+      'events: an item is not an event. Give text, or { data, event, id, retry }.',
+    )
   }
   refuseUnknownOptions('events', item, itemNames)
   const { data, event, id, retry } = item
@@ -159,7 +161,7 @@ function toLine(field: string, value: string): string {
 function toMilliseconds(retry: number): number {
   if (Number.isSafeInteger(retry) && retry >= 0) return retry
   throw new TypeError(
-    `events: retry ${retry} is no number of milliseconds. Give a whole number from 0.`,
+    `events: retry ${retry} is not a number of milliseconds. Give a whole number from 0.`,
   )
 }
 

@@ -69,7 +69,9 @@ function hostError(incoming: Incoming): HttpError | undefined {
     knownHost = host
     return undefined
   }
-  return new HttpError(400, 'The header Host is no name of a server.', { code: 'INVALID_HOST' })
+  return new HttpError(400, 'The header Host is not the name of a server.', {
+    code: 'INVALID_HOST',
+  })
 }
 
 /** A body in another coding would be read as it stands there. Source: RFC 9112 §6.1. */

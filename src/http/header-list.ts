@@ -38,7 +38,7 @@ const maxSoundNames = 200
 function assertName(name: string): void {
   if (name === '' || noToken.test(name)) {
     throw new TypeError(
-      `Header ${JSON.stringify(name)}: this is no header name. Use letters, digits and "-".`,
+      `Header ${JSON.stringify(name)}: this is not a header name. Use letters, digits and "-".`,
     )
   }
   if (framing.test(name)) {

@@ -55,7 +55,7 @@ function addPair(values: TextValues, pair: string): void {
   const equals = pair.indexOf('=')
   const name = decode(equals === -1 ? pair : pair.slice(0, equals))
   if (prototypeKeys.has(name)) {
-    throw new HttpError(400, `"${clip(name)}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
+    throw new HttpError(400, `"${clip(name)}" is not a parameter name.`, { code: 'PROTOTYPE_KEY' })
   }
   const raw = equals === -1 ? '' : pair.slice(equals + 1)
   const value = decode(raw)

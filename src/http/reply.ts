@@ -54,7 +54,7 @@ export class Reply<Body = unknown> {
   /** @throws {RangeError} if the status is not an integer from 200 to 599 */
   constructor(body: Body, status?: number) {
     if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 599)) {
-      throw new RangeError(`reply: ${status} is no response status. Use 200 to 599.`)
+      throw new RangeError(`reply: ${status} is not a response status. Use 200 to 599.`)
     }
     this.body = body
     this.status = status
@@ -64,7 +64,7 @@ export class Reply<Body = unknown> {
    * Sets a header; a second value for the same name replaces the first, except for `Set-Cookie`, `Vary`, `Link` and
    * `WWW-Authenticate`, which add up. `Content-Length` is taken for streams.
    *
-   * @throws {TypeError} when the name is no header name, the value holds CR, LF, NUL or what no header can carry, or
+   * @throws {TypeError} when the name is not a header name, the value holds CR, LF, NUL or what no header can carry, or
    * Filigree writes the header itself (`Transfer-Encoding`, `Access-Control-*`)
    */
   header(name: string, value: string | number): this {
@@ -133,7 +133,7 @@ export class Reply<Body = unknown> {
   #setLength(text: string): this {
     if (!/^\d{1,15}$/.test(text)) {
       throw new TypeError(
-        `Header "Content-Length": "${text}" is no number of bytes. Give a whole number from 0.`,
+        `Header "Content-Length": "${text}" is not a number of bytes. Give a whole number from 0.`,
       )
     }
     this.length = Number(text)
@@ -172,7 +172,7 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308]
  */
 export function redirect(url: string | URL, status: RedirectStatus = 302): Reply<null> {
   if (!redirects.includes(status)) {
-    throw new RangeError(`redirect: ${status} is no redirect. Use 301, 302, 303, 307 or 308.`)
+    throw new RangeError(`redirect: ${status} is not a redirect. Use 301, 302, 303, 307 or 308.`)
   }
   return new Reply(null, status).header('Location', toAscii(String(url)))
 }

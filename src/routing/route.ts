@@ -223,7 +223,7 @@ function checkArguments(
     const remedy = near === '' ? `Arguments: ${knownNames.join(', ')}.` : near
     problems.push({
       code: 'UNKNOWN_ARGUMENT',
-      message: `${name}: argument "${argument}" is no path parameter of ${pattern.text}.`,
+      message: `${name}: argument "${argument}" is not a path parameter of ${pattern.text}.`,
       remedy: near === '' || looksRenamed(argument) ? `${remedy} ${statedNames}` : remedy,
     })
   }

@@ -175,7 +175,8 @@ export class Routes {
 
   #find(route: RouteInfo): PlannedRoute {
     const found = this.#planned.get(route)
-    if (found === undefined) throw new TypeError(`${route.name} is no route of this application.`)
+    if (found === undefined)
+      throw new TypeError(`${route.name} is not a route of this application.`)
     return found
   }
 }

@@ -167,7 +167,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const session = createSession(undefined)
       request.openSession(session, false)
       unread.set(session, hash)
-      log.error({ err: error }, 'a stored session is no JSON; the request has an empty one')
+      log.error({ err: error }, 'a stored session is not JSON, so the request has an empty one')
     }
   }
 

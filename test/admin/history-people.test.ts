@@ -103,7 +103,7 @@ describe('people in the history', () => {
 it.each<[string, unknown, string]>([
   ['no record of the page', LoginController, 'people is not a record of the page'],
   ['a field that there is not', [Person, 'mail'], 'people names "mail"'],
-  ['a field that is no text', [Person, 'id'], 'people names "id"'],
+  ['a field that is not text', [Person, 'id'], 'people names "id"'],
 ])('people that name %s stop the start', async (_what, people, message) => {
   const module = moduleWith(people as AdminOptions['people'])
   const options = { listen: false, logger: false, env: {}, database: 'sqlite::memory:' } as const

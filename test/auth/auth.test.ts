@@ -65,7 +65,7 @@ describe('Auth.getToken', () => {
     'refuses expiresIn %j',
     async (expiresIn) => {
       await expect(make().getToken({}, { expiresIn })).rejects.toThrow(
-        /^Auth\.getToken: expiresIn .* is no length of time\. Give seconds/,
+        /^Auth\.getToken: expiresIn .* is not a length of time\. Give seconds/,
       )
     },
   )
@@ -98,7 +98,7 @@ describe('Auth.getToken', () => {
 
   it.each([null, 'sub', 7, ['sub'], undefined])('refuses the payload %j', async (payload) => {
     await expect(make().getToken(payload as unknown as Claims)).rejects.toThrow(
-      'Auth.getToken: the payload is no object of claims. Give one, such as { sub: "ada" }.',
+      'Auth.getToken: the payload is not an object of claims. Give one, such as { sub: "ada" }.',
     )
   })
 
@@ -107,7 +107,7 @@ describe('Auth.getToken', () => {
       /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
     )
     await expect(make().getToken({ exp: 'never' as unknown as number })).rejects.toThrow(
-      'Auth.getToken: exp is no number of seconds. Count them from 1970, or give expiresIn.',
+      'Auth.getToken: exp is not a number of seconds. Count them from 1970, or give expiresIn.',
     )
   })
 
@@ -303,13 +303,13 @@ describe('Auth.revoke', () => {
 
   it.each([undefined, '', 7])('refuses the jti %j', async (jti) => {
     await expect(make().revoke(jti as string)).rejects.toThrow(
-      "Auth.revoke: jti is no text. Give the token's claim of that name.",
+      "Auth.revoke: jti is not text. Give the token's claim of that name.",
     )
   })
 
   it('refuses an end that is not a date', async () => {
     await expect(make().revoke('one', new Date('never'))).rejects.toThrow(
-      'Auth.revoke: until is no date. Give a Date, or seconds since 1970.',
+      'Auth.revoke: until is not a date. Give a Date, or seconds since 1970.',
     )
   })
 
@@ -429,7 +429,7 @@ describe('Auth.revokeAll', () => {
 
   it.each([undefined, '', 7])('refuses the subject %j', async (sub) => {
     await expect(make().revokeAll(sub as string)).rejects.toThrow(
-      "Auth.revokeAll: sub is no text. Give the token's claim of that name.",
+      "Auth.revokeAll: sub is not text. Give the token's claim of that name.",
     )
   })
 })

@@ -124,12 +124,12 @@ describe('readHandlerAccess', () => {
     { says: [{ roles: [] }], message: 'needs a list with at least one role' },
     { says: [{ roles: 'admin' }], message: 'needs a list with at least one role' },
     { says: [{}], message: 'needs roles, fresh or amr' },
-    { says: [{ fresh: '10 minutes' }], message: '"fresh" is no length of time' },
-    { says: [{ fresh: 0 }], message: '"fresh" is no length of time' },
-    { says: [{ fresh: null }], message: '"fresh" is no length of time' },
-    { says: [{ amr: [] }], message: '"amr" is no text' },
-    { says: [{ amr: 7 }], message: '"amr" is no text' },
-    { says: [{ amr: ['mfa', ''] }], message: '"amr" is no text' },
+    { says: [{ fresh: '10 minutes' }], message: '"fresh" is not a length of time' },
+    { says: [{ fresh: 0 }], message: '"fresh" is not a length of time' },
+    { says: [{ fresh: null }], message: '"fresh" is not a length of time' },
+    { says: [{ amr: [] }], message: '"amr" is not text' },
+    { says: [{ amr: 7 }], message: '"amr" is not text' },
+    { says: [{ amr: ['mfa', ''] }], message: '"amr" is not text' },
     { says: [{ all: true, fresh: '10m' }], message: '"all" needs roles' },
     { says: [{ fersh: '10m' }], message: 'unknown option "fersh". Did you mean "fresh"?' },
     { says: [{ role: ['admin'] }], message: 'unknown option "role". Did you mean "roles"?' },
@@ -166,10 +166,10 @@ describe('readHandlerAccess', () => {
       @Secured static make(): void {}
     }
     expect(readHandlerAccess(Misplaced, 'handler').problems[0]?.message).toBe(
-      'Misplaced.handler: @Secured stands before a field, which is no handler.',
+      'Misplaced.handler: @Secured stands before a field, which is not a handler.',
     )
     expect(readHandlerAccess(Misplaced, 'make').problems[0]?.message).toBe(
-      'Misplaced.make: @Secured stands before a static method, which is no handler.',
+      'Misplaced.make: @Secured stands before a static method, which is not a handler.',
     )
   })
 })

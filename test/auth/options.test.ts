@@ -126,17 +126,17 @@ describe('resolveAuthOptions', () => {
       says: 'formToken is neither',
       remedy: 'formToken: true',
     },
-    { option: { issuer: '' }, code: 'INVALID_OPTION', says: 'issuer is no text', remedy: '"iss"' },
+    { option: { issuer: '' }, code: 'INVALID_OPTION', says: 'issuer is not text', remedy: '"iss"' },
     {
       option: { audience: [] },
       code: 'INVALID_OPTION',
-      says: 'audience is no text',
+      says: 'audience is not text',
       remedy: '"aud"',
     },
     {
       option: { audience: ['a', 7] },
       code: 'INVALID_OPTION',
-      says: 'audience is no text',
+      says: 'audience is not text',
       remedy: '"aud"',
     },
     {
@@ -148,13 +148,13 @@ describe('resolveAuthOptions', () => {
     {
       option: { ...named, jwks: 'file:///etc/keys' },
       code: 'AUTH_KEYS',
-      says: 'auth.jwks is no http',
+      says: 'auth.jwks is not an http',
       remedy: 'key set',
     },
     {
       option: { ...named, jwks: 'keys' },
       code: 'AUTH_KEYS',
-      says: 'auth.jwks is no http',
+      says: 'auth.jwks is not an http',
       remedy: 'key set',
     },
   ])('refuses $option', ({ option, code, says, remedy }) => {

@@ -31,7 +31,7 @@ describe('hashPassword', () => {
 
   it.each(['', undefined, null, 7, ['a']])('refuses %j', async (password) => {
     await expect(hashPassword(password as string)).rejects.toThrow(
-      'hashPassword: the password is no text, or an empty one. Check it before.',
+      'hashPassword: the password is not text, or an empty one. Check it before.',
     )
   })
 })

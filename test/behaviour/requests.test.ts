@@ -43,7 +43,7 @@ describe('Requests, Head', () => {
         `GET /any HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
       )
       expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-      expect(answer).toContain('The header Host is no name of a server.')
+      expect(answer).toContain('The header Host is not the name of a server.')
     },
   )
 

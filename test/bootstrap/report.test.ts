@@ -55,7 +55,7 @@ describe('the boot report', () => {
       [
         'Filigree cannot start: 3 problems',
         ' 1 GET /items/<id:integer> (ItemController.show): unknown type "integer".  Did you mean "int"? Types: int, float, path, uuid, slug.',
-        ' 2 ItemController.parts: argument "idd" is no path parameter of /items/<id:int>/parts.  Did you mean "id"?',
+        ' 2 ItemController.parts: argument "idd" is not a path parameter of /items/<id:int>/parts.  Did you mean "id"?',
         ' 3 ItemController needs ItemStore, which no module provides.  Add ItemStore to AppModule.providers.',
       ].join('\n'),
     )

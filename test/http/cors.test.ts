@@ -122,24 +122,27 @@ describe('findCorsProblems', () => {
   })
 
   it.each([
-    [{ origins: ['*'] }, 'Option cors.origins: "*" is no origin.'],
+    [{ origins: ['*'] }, 'Option cors.origins: "*" is not an origin.'],
     [
       { origins: ['https://a.example/'] },
-      'Option cors.origins: "https://a.example/" is no origin.',
+      'Option cors.origins: "https://a.example/" is not an origin.',
     ],
-    [{ origins: ['a.example'] }, 'Option cors.origins: "a.example" is no origin.'],
-    [{ origins: ['null'] }, 'Option cors.origins: "null" is no origin.'],
-    [{ origins: ['https://*.example'] }, 'Option cors.origins: "https://*.example" is no origin.'],
-    [{ origins: ['https://a\r\nb'] }, 'Option cors.origins: "https://a\r\nb" is no origin.'],
-    [{ origins: 'https://a' as '*' }, 'Option cors.origins: "https://a" is no list.'],
-    [{ maxAge: -1 }, 'Option cors.maxAge: -1 is no number of seconds.'],
-    [{ maxAge: 1.5 }, 'Option cors.maxAge: 1.5 is no number of seconds.'],
-    [{ exposedHeaders: ['X A'] }, 'Option cors.exposedHeaders: "X A" is no header name.'],
+    [{ origins: ['a.example'] }, 'Option cors.origins: "a.example" is not an origin.'],
+    [{ origins: ['null'] }, 'Option cors.origins: "null" is not an origin.'],
+    [
+      { origins: ['https://*.example'] },
+      'Option cors.origins: "https://*.example" is not an origin.',
+    ],
+    [{ origins: ['https://a\r\nb'] }, 'Option cors.origins: "https://a\r\nb" is not an origin.'],
+    [{ origins: 'https://a' as '*' }, 'Option cors.origins: "https://a" is not a list.'],
+    [{ maxAge: -1 }, 'Option cors.maxAge: -1 is not a number of seconds.'],
+    [{ maxAge: 1.5 }, 'Option cors.maxAge: 1.5 is not a number of seconds.'],
+    [{ exposedHeaders: ['X A'] }, 'Option cors.exposedHeaders: "X A" is not a header name.'],
     [
       { exposedHeaders: 'X-Total' as unknown as string[] },
-      'Option cors.exposedHeaders: "X-Total" is no list.',
+      'Option cors.exposedHeaders: "X-Total" is not a list.',
     ],
-    [{ allowedHeaders: ['a\r\nb'] }, 'Option cors.allowedHeaders: "a\r\nb" is no header name.'],
+    [{ allowedHeaders: ['a\r\nb'] }, 'Option cors.allowedHeaders: "a\r\nb" is not a header name.'],
   ])('refuses %j', (options, message) => {
     const problems = findCorsProblems(options)
     expect(problems.map((problem) => problem.message)).toEqual([message])

@@ -42,13 +42,19 @@ describe('toEventText', () => {
     [{ data: 'x', event: 'a\rb' }, 'events: event holds a line break or NUL.'],
     [{ data: 'x', id: '7\n\ndata: forged' }, 'events: id holds a line break or NUL.'],
     [{ data: 'x', id: '7\0' }, 'events: id holds a line break or NUL.'],
-    [{ retry: 1.5 }, 'events: retry 1.5 is no number of milliseconds. Give a whole number from 0.'],
-    [{ retry: -1 }, 'events: retry -1 is no number of milliseconds. Give a whole number from 0.'],
+    [
+      { retry: 1.5 },
+      'events: retry 1.5 is not a number of milliseconds. Give a whole number from 0.',
+    ],
+    [
+      { retry: -1 },
+      'events: retry -1 is not a number of milliseconds. Give a whole number from 0.',
+    ],
     [{ data: () => 1 }, 'events: data has no JSON.'],
-    [{ price: 3 }, 'events: an item is no event. Give text, or { data, event, id, retry }.'],
-    [7, 'events: an item is no event.'],
-    [null, 'events: an item is no event.'],
-    [undefined, 'events: an item is no event.'],
+    [{ price: 3 }, 'events: an item is not an event. Give text, or { data, event, id, retry }.'],
+    [7, 'events: an item is not an event.'],
+    [null, 'events: an item is not an event.'],
+    [undefined, 'events: an item is not an event.'],
   ])('refuses %j', (item, message) => {
     const attempt = () => toEventText(item)
     expect(attempt).toThrow(TypeError)
@@ -108,7 +114,7 @@ describe('events', () => {
   it('cuts off when an item is not an event', async () => {
     const response = await respondWith(events(['one', { price: 3 } as EventItem]))
     expect(response.complete).toBe(false)
-    expect((response.log[0]?.details['err'] as Error).message).toContain('an item is no event')
+    expect((response.log[0]?.details['err'] as Error).message).toContain('an item is not an event')
   })
 
   it('connects a client before the first event, and returns from the source with it', async () => {

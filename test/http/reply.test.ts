@@ -15,7 +15,7 @@ describe('reply', () => {
 
   it.each([0, 99, 100, 199, 600, 200.5, Number.NaN])('refuses the status %p', (status) => {
     expect(() => reply(null, status)).toThrow(
-      new RangeError(`reply: ${status} is no response status. Use 200 to 599.`),
+      new RangeError(`reply: ${status} is not a response status. Use 200 to 599.`),
     )
   })
 })
@@ -56,7 +56,7 @@ describe('header', () => {
     (name) => {
       const attempt = () => reply(1).header(name, 'x')
       expect(attempt).toThrow(TypeError)
-      expect(attempt).toThrow(`Header ${JSON.stringify(name)}: this is no header name.`)
+      expect(attempt).toThrow(`Header ${JSON.stringify(name)}: this is not a header name.`)
     },
   )
 
@@ -83,7 +83,7 @@ describe('header', () => {
 
   it.each(['-1', '1.5', 'x', '', '1, 1'])('refuses the length %j', (length) => {
     expect(() => reply(1).header('Content-Length', length)).toThrow(
-      `Header "Content-Length": "${length}" is no number of bytes. Give a whole number from 0.`,
+      `Header "Content-Length": "${length}" is not a number of bytes. Give a whole number from 0.`,
     )
   })
 
@@ -155,7 +155,7 @@ describe('redirect', () => {
 
   it.each([200, 300, 304, 305, 400])('refuses the status %d', (status) => {
     expect(() => redirect('/', status as RedirectStatus)).toThrow(
-      new RangeError(`redirect: ${status} is no redirect. Use 301, 302, 303, 307 or 308.`),
+      new RangeError(`redirect: ${status} is not a redirect. Use 301, 302, 303, 307 or 308.`),
     )
   })
 

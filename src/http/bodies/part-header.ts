@@ -63,7 +63,7 @@ export function readPartHeader(headers: Readonly<Record<string, string>>): PartH
     throw malformed(`A field's name is longer than ${longestName} characters.`)
   }
   if (prototypeKeys.has(name)) {
-    throw new HttpError(400, `"${clip(name)}" is no field name.`, { code: 'PROTOTYPE_KEY' })
+    throw new HttpError(400, `"${clip(name)}" is not a field name.`, { code: 'PROTOTYPE_KEY' })
   }
   const type = readMediaType(headers['content-type'] ?? '')
   return {
