@@ -392,8 +392,11 @@ describe('filigree dev', () => {
           }
         }
         // The page follows the next starts by itself.
-        await change('records.ts', ['maxLength: 200', 'maxLenght: 200'])
+        await change('tickets.ts', ['export class', 'export klass'])
         await change('main.ts')
+        await page.locator('mark', { hasText: 'export klass' }).waitFor()
+        await change('records.ts', ['maxLength: 200', 'maxLenght: 200'])
+        await change('tickets.ts')
         await shows('Did you mean "maxLength"?')
         await change('records.ts')
         await page.waitForFunction(() => document.title === 'Page not found (404)')
