@@ -1,5 +1,13 @@
 /** The entry of the admin page: signs the user in and opens the view of the URL. */
-import { api, request, useStoredToken, hasStoredToken, onSessionEnd, statusOf } from './requests.js'
+import {
+  api,
+  base,
+  request,
+  useStoredToken,
+  hasStoredToken,
+  onSessionEnd,
+  statusOf,
+} from './requests.js'
 import { showImport } from './csv-import.js'
 import { el, showError } from './element.js'
 import { showChart } from './chart.js'
@@ -54,7 +62,9 @@ const readSchema = async (): Promise<void> => {
 async function signIn(token: string | boolean = hasStoredToken()): Promise<void> {
   const storedToken = token === '' ? false : token
   try {
-    useStoredToken(storedToken === true)
+    // A 401 would be an error in the console, so the token is stored first unless there is a cookie.
+    const isStored = typeof storedToken === 'string' && !(await hasCookie())
+    useStoredToken(isStored ? storedToken : storedToken === true)
     await readSchema().catch((error: unknown) => {
       if (statusOf(error) !== 401 || storedToken === false) throw error
       useStoredToken(typeof storedToken === 'string' ? storedToken : false)
@@ -72,6 +82,12 @@ async function signIn(token: string | boolean = hasStoredToken()): Promise<void>
   }
   document.body.replaceChildren()
   drawSafely()
+}
+
+/** Whether the browser has a cookie that may be the one of a sign-in. Scripts cannot read it, but the page says so. */
+async function hasCookie(): Promise<boolean> {
+  const page = await fetch(base, { cache: 'no-store' })
+  return (await page.text()).includes('data-may-be-signed-in')
 }
 
 async function signOut(): Promise<void> {

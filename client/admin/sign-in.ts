@@ -103,14 +103,14 @@ async function otherSignIns(done: (token: string) => Promise<void>): Promise<HTM
             await done(token)
           },
         },
-        'Sign in with a passkey',
+        'Use a passkey',
       ),
     )
   const to = encodeURIComponent(location.pathname + location.search)
   for (const name of providers) {
     const label = name.charAt(0).toUpperCase() + name.slice(1)
     const href = `${prefix}/signin/${name}?to=${to}`
-    buttons.push(el('a', { href, class: 'button' }, `Sign in with ${label}`))
+    buttons.push(el('a', { href, class: 'button' }, `Continue with ${label}`))
   }
   return buttons.length === 0 ? null : el('div', { class: 'others' }, ...buttons)
 }

@@ -130,8 +130,15 @@ describe('the admin page', () => {
     await using app = await testApplication(App, {})
     const first = await app.anonymous.get('/admin')
     expect(first.text).not.toContain('data-may-be-signed-in')
-    const cookie = { headers: { cookie: 'app_token=x' } }
-    expect((await app.anonymous.get('/admin', cookie)).text).toContain('data-may-be-signed-in')
+    for (const [cookie, isSignedIn] of [
+      ['app_token=x', true],
+      ['a=b; __Host-app_token=x', true],
+      ['own_token=x', true],
+      ['app_session=x; app_passkeys=y; __Host-app_signin_a=z', false],
+    ] as const) {
+      const { text } = await app.anonymous.get('/admin', { headers: { cookie } })
+      expect([cookie, text.includes('data-may-be-signed-in')]).toEqual([cookie, isSignedIn])
+    }
     const icon = await app.anonymous.get('/admin/assets/icon.svg')
     expect(icon.headers['content-type']).toBe('image/svg+xml')
     expect((await app.anonymous.get('/admin/assets/theme.css')).status).toBe(404)

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Database } from 'filigree'
 import { City } from '../../samples/atlas/records.js'
-import { startAtlasPage, type AtlasPage } from './atlas-page.js'
+import { withPage } from '../browser/open-page.js'
+import { button, enter, startAtlasPage, type AtlasPage } from './atlas-page.js'
 
 let atlas: AtlasPage
 beforeAll(async () => {
@@ -18,7 +19,7 @@ describe('the atlas under /admin', () => {
       await page.getByLabel('Password').fill('analytical')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('navigation').getByRole('link', { name: 'Cities' }).click()
-      await page.getByText(/^About \d+,\d+ cities/).waitFor()
+      await page.getByText(/^171,\d+ cities$/).waitFor()
       await page.getByRole('searchbox').fill('Akureyri')
       await page.getByRole('link', { name: 'Akureyri', exact: true }).click()
       await page.getByLabel('Lat').fill('95')
@@ -51,4 +52,29 @@ describe('the atlas under /admin', () => {
       })
       expect(status).toBe(200)
     }))
+
+  it('signs an administrator in with a passkey', async () => {
+    // A passkey belongs to a host name.
+    const home = `http://localhost:${new URL(atlas.app.url).port}`
+    await withPage(home, async ({ page, errors, strangers }) => {
+      const cdp = await page.context().newCDPSession(page)
+      await cdp.send('WebAuthn.enable')
+      await cdp.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+          ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+        },
+      })
+      await page.goto(home)
+      await enter(page)
+      await button(page, 'Add a passkey').click()
+      await page.getByText('This device keeps a passkey. You have 1.').waitFor()
+      await button(page, 'Log out').click()
+      await button(page, 'Log in with a passkey').waitFor()
+      await page.goto(`${home}/admin`)
+      await button(page, 'Use a passkey').click()
+      await page.getByRole('navigation').getByRole('link', { name: 'Cities' }).waitFor()
+      expect({ errors, strangers }).toEqual({ errors: [], strangers: [] })
+    })
+  })
 })

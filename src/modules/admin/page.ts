@@ -121,8 +121,6 @@ function showPage(
   const at = escape(base)
   const prefix = base.slice(0, -path.length)
   const image = logo === undefined ? undefined : escape(prefix + logo)
-  // Without a cookie, the page opens the sign-in and sends no request that would fail.
-  const mayBeSignedIn = headers.cookie !== undefined || headers.authorization !== undefined
   const head = [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -136,7 +134,7 @@ function showPage(
   const data = [
     `data-path="${at}" data-title="${escape(title)}"`,
     ...(image === undefined ? [] : [`data-logo="${image}"`]),
-    ...(mayBeSignedIn ? ['data-may-be-signed-in=""'] : []),
+    ...(mayBeSignedIn(headers) ? ['data-may-be-signed-in=""'] : []),
   ]
   const text = `<!doctype html>
 <html lang="en"><head>${head.join('')}</head>
@@ -150,6 +148,18 @@ function showPage(
       .header('Referrer-Policy', 'no-referrer')
       // Otherwise the browser could show the page again after a sign-out.
       .header('Cache-Control', 'no-store')
+  )
+}
+
+/**
+ * Whether the visitor may be signed in. Otherwise the page opens the sign-in and sends no request that would fail. Cookies of the
+ * framework, except the token's, do not identify a caller.
+ */
+function mayBeSignedIn({ cookie = '', authorization }: HttpRequest['headers']): boolean {
+  const names = cookie.split(';').map((pair) => pair.split('=', 1).join('').trim())
+  return (
+    authorization !== undefined ||
+    names.some((name) => name !== '' && !/^(?:__Host-)?app_(?!token$)/.test(name))
   )
 }
 
