@@ -252,7 +252,7 @@ describe('declared constraints', () => {
     class App {}
     const start = bootstrap(App, { listen: false, logger: false, database: 'sqlite::memory:' })
     await expect(start).rejects.toThrow(
-      /constraints\.a: unknown option "pat".*constraints\.a: status.*constraints\.b: path "nme" is no field/s,
+      /constraints\.a: unknown option "pat".*constraints\.a: status.*constraints\.b: path "nme" is not a field/s,
     )
   })
 })
