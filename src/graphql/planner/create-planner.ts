@@ -14,15 +14,16 @@ import { inGivenShard } from '../records/shard-argument.js'
 import { demandShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'
-import { formOf, pageOf } from './query-tree.js'
-import { PlannedMutation } from './planned-mutation.js'
-import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
 import {
+  formOf,
+  pageOf,
   objectOf,
   SelectionCompiler,
   type ObjectSelection,
   type SelectedPage,
 } from './selection.js'
+import { PlannedMutation } from './planned-mutation.js'
+import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
 
 export function createPlanner(services: RecordServices, schema: GraphQLSchema): Planner {
   return {

@@ -15,8 +15,7 @@ import { graphqlLibrary } from '../library.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { Preparation } from './planned-query.js'
-import { formOf } from './query-tree.js'
-import type { Entry, ObjectSelection } from './selection.js'
+import { formOf, type Entry, type ObjectSelection } from './selection.js'
 
 interface Parts {
   readonly kind: 'create' | 'update' | 'delete'

@@ -18,8 +18,7 @@ import { QueryReader } from '../records/query-reader.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
-import type { SelectionCompiler } from './selection.js'
-import type { RelationQueries } from './query-tree.js'
+import type { SelectionCompiler, RelationQueries } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
 
 /** Builds the query tree of a root field. Called once for each form of its arguments. */

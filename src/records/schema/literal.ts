@@ -1,7 +1,7 @@
 /** Writes values as literals for the SQL that creates tables. */
 import { toProperty } from '../../fields/kinds/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toStoredJson } from '../model/stored-json.js'
+import { toStoredJson } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 
 /** The literal of a property's value as the column stores it; `undefined` if there is none. */

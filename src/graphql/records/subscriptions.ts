@@ -1,6 +1,6 @@
 /**
- * The stream of a subscription to the changes of a record. It contains only rows that the subscriber may see. Source:
- * decisions, GraphQL; docs/graphql.md, Subscriptions.
+ * Declares the subscription to the changes of a record, and opens its streams. A stream contains only rows that the
+ * subscriber may see. Source: decisions, GraphQL; docs/graphql.md, Subscriptions.
  */
 
 import { arrangeValues, writeStatement } from '../../sql/write-statement.js'
@@ -24,6 +24,7 @@ import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readOne, type RecordServices } from './resolve-records.js'
 import { readShared, shareBelow } from './shared-reads.js'
+import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 
 /** The columns of the record's own table that a condition reads. */
 function columnsOf(condition: Condition | undefined): readonly Column[] {
@@ -93,21 +94,21 @@ function hadMatched(
 }
 
 /** A change, the parent value of its GraphQL fields. `record` is null after a deletion. */
-export interface RecordChange {
+interface RecordChange {
   readonly event: ChangeEvent
   readonly id: Id
   readonly record: Instance | null
 }
 
 /** An event for a subscriber: a change, or the error. */
-export type ChangeOrFailure = { readonly change: RecordChange } | { readonly failure: unknown }
+type ChangeOrFailure = { readonly change: RecordChange } | { readonly failure: unknown }
 
 /**
  * Opens the stream of a record's changes.
  *
  * @throws {HttpError} 503 if the database cannot report changes of other processes
  */
-export async function openChanges(
+async function openChanges(
   model: RecordModel,
   services: RecordServices,
   context: unknown,
@@ -294,4 +295,58 @@ function hasExpired({ user }: Caller, now: number): boolean {
 function eventsLost(): HttpError {
   const message = 'Some changes were lost. Reload the data.'
   return new HttpError(409, message, { code: graphqlCodes.lost })
+}
+
+/** The access rule is the rule for reading the record. */
+export function declareSubscription(
+  model: RecordModel,
+  services: RecordServices,
+): [string, FieldDeclaration] {
+  const { name, one, access } = model
+  const field: FieldDeclaration = {
+    type: `${name}Change`,
+    access,
+    description: `Sends an event for every ${name} that is created, updated or deleted, if the caller may see it.`,
+    subscribe: (_root, _args, context) => openChanges(model, services, context),
+    resolve: (event) => {
+      const change = event as ChangeOrFailure
+      if ('change' in change) return change.change
+      throw change.failure
+    },
+  }
+  return [`${one}Changed`, field]
+}
+
+/**
+ * ```graphql
+ * type ProductChange { event: ChangeEvent!  id: ID!  product: Product }
+ * ```
+ */
+export function declareChange({ name, one, ids }: RecordModel): [string, TypeDeclaration] {
+  const read = (type: string, read: (change: RecordChange) => unknown): FieldDeclaration => ({
+    type,
+    resolve: (change) => read(change as RecordChange),
+  })
+  const fields = {
+    event: read('ChangeEvent!', ({ event }) => event),
+    id: read('ID!', ({ id }) => ids.write(id)),
+    // The records `Event` and `Id` would otherwise collide with the fields above.
+    [one === 'event' || one === 'id' ? `${one}Record` : one]: {
+      ...read(name, ({ record }) => record),
+      description: 'The current record. Null after a deletion.',
+    },
+  }
+  const description = `A change of a ${name}.`
+  return [`${name}Change`, { kind: 'object', fields, description }]
+}
+
+export const changeEvent: TypeDeclaration = {
+  kind: 'enum',
+  values: { created: 'created', updated: 'updated', deleted: 'deleted' },
+  meanings: {
+    created: 'The record was created.',
+    updated: 'The record was updated.',
+    deleted: 'The record was deleted.',
+  },
+  description: 'The kind of a change.',
 }
