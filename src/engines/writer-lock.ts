@@ -1,8 +1,8 @@
-/** One writer at a time: for databases with a single writer, others wait in line. */
+/** A lock for databases with a single writer. Other writers wait in a queue. */
 import { EngineError } from './contract/engine-error.js'
 
 export class WriterLock {
-  /** True while somebody has the turn, or waits for it. */
+  /** True while a writer has the lock. */
   isHeld = false
   readonly #queue = new Set<() => void>()
   readonly #timeout: number
@@ -13,11 +13,11 @@ export class WriterLock {
   }
 
   /**
-   * Waits for the turn; the caller must call `release` once.
+   * Acquires the lock. The caller must call `release` once.
    *
    * @param timeout milliseconds to wait, if other than the default
-   * @throws {EngineError} (as a rejection) `unavailable` if it does not come in time; `conflict` for callers with their
-   * own patience
+   * @throws {EngineError} (as a rejection) after the timeout: `unavailable` for the default one, `conflict` for the
+   * caller's own
    */
   acquire(timeout?: number): Promise<void> {
     if (!this.isHeld) {
@@ -48,7 +48,7 @@ export class WriterLock {
     this.isHeld = false
   }
 
-  /** Runs the work during its turn, and passes the turn on. */
+  /** Runs work while it has the lock, and releases the lock afterwards. */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
     await this.acquire()
     try {

@@ -1,8 +1,8 @@
 /**
- * PostgreSQL, and servers that speak its protocol, by pg's clients. Kept statements are prepared once on each
- * connection; brief reads of all requests share few connections, everything else gets its own. When a connection is
- * lost, its running statements fail; others are opened when needed. Sources: node-postgres, Client; PostgreSQL,
- * Extended Query.
+ * The engine for PostgreSQL and servers that speak its protocol, with the clients of `pg`. Statements that run
+ * repeatedly are prepared once on each connection. Short reads of all requests share a few connections; every other
+ * statement gets its own. When a connection is lost, its running statements fail, and new connections are opened when
+ * needed. Sources: node-postgres, Client; PostgreSQL, Extended Query.
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
@@ -56,13 +56,12 @@ import { SlowReadDetector } from './slow-read-detector.js'
 import { readPostgresSizes } from './planner.js'
 import { beginStatement, PostgresTransaction } from './transaction.js'
 
-/** Ends a question of our own that takes too long, as a request's reads end with the request. */
-
+/** Ends a framework query that takes too long, in the same way as the reads of a request end with the request. */
 class Deadline implements ClientReading {
   isOver = false
   readonly #time: number
 
-  /** @param time in milliseconds, from when the first question is asked */
+  /** @param time milliseconds, counted from the first query */
   constructor(time: number) {
     this.#time = time
   }
@@ -85,7 +84,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
     const traits = await readServerTraits(pool, options)
     names.isPooled = await hasPooler(pool)
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
-    // From here on it is known what the server lacks.
+    // The missing features of the server are known now.
     const settled = { ...options, listen: traits.listen, locks: traits.locks }
     const engine = new PostgresEngine({
       driver,
@@ -105,7 +104,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   try {
     return await withTimeout(open, options)
   } catch (cause) {
-    // One without an answer is left to the end of the process.
+    // A connection that does not respond stays open until the process ends.
     await Promise.race([pool.end(), pause(closeTimeout, undefined, { ref: false })])
     if (refusesLimits(cause) && options.transactionLimits === undefined)
       return openPostgres(withTransactionLimits(options))
@@ -113,16 +112,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   }
 }
 
-/** Milliseconds for which connections of a start that failed may take to close. */
+/** After a failed start: the maximum milliseconds to wait until the connections are closed. */
 const closeTimeout = 1000
 
-/** What a start asks first is little: a server that has not answered by then is not there. */
+/** The first queries of a start are small, so a server that has not responded by then is considered unreachable. */
 async function withTimeout<T>(work: () => Promise<T>, options: PostgresOptions): Promise<T> {
   const milliseconds = 2 * (options.connectTimeout ?? 5000)
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      // After what has arrived meanwhile.
+      // Responses that have arrived in the meantime are handled first.
       setImmediate(reject, new Error(`it has not answered for ${milliseconds / 1000} s`))
     }, milliseconds)
   })
@@ -145,7 +144,10 @@ function openChannel(
     : createPostgresChannel(driver, pool, options)
 }
 
-/** Letters of all languages; trigrams, which a user with the right to create extensions may add. */
+/**
+ * Whether the server has the ICU collation for letters of all languages, and whether it has trigrams or the user may
+ * create the extension.
+ */
 const abilitiesSql = `select exists (select from pg_collation where collname = 'und-x-icu'),
   exists (select from pg_extension where extname = 'pg_trgm')
     or (has_database_privilege(current_database(), 'create')
@@ -154,7 +156,10 @@ const abilitiesSql = `select exists (select from pg_collation where collname = '
 const noDirectAddress =
   'the database is behind a pooler: set DATABASE_DIRECT_URL to its address without the pooler, for events between processes and migrations'
 
-/** Whether the server's process differs from the one that the driver was told: then a pooler may lend it to others. */
+/**
+ * Whether the id of the server process differs from the one that the driver received. Then there is a pooler, which may
+ * assign the process to other clients.
+ */
 async function hasPooler(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.acquire()
   const answer = new Call(readProcessId, [], 'first', pool, false)
@@ -172,7 +177,7 @@ const unknownOutcome =
 
 const readProcessId: Statement = frameworkQuery('select pg_backend_pid()')
 
-/** Milliseconds for our own questions about sizes and types, which look at the catalogue alone. */
+/** The timeout in milliseconds of framework queries about sizes and types, which read only the catalogue. */
 const catalogueTime = 2000
 
 interface EngineParts {
@@ -192,7 +197,7 @@ class PostgresEngine implements Engine, CallOwner {
   readonly channel: EngineChannel | undefined
   readonly changesPiecemeal = true
   readonly #parts: EngineParts
-  /** Reads of few rows; slow ones move to a connection of their own. */
+  /** Short reads. Slow ones move to a connection of their own. */
   readonly #briefReads: SharedReads
   readonly #readParts: ReadParts
   readonly #writeParts: WriteParts
@@ -241,7 +246,7 @@ class PostgresEngine implements Engine, CallOwner {
     return answer
   }
 
-  /** Reads run once more if the connection was dead; all statements if the prepared one is outdated. */
+  /** Retries reads if the connection was closed, and any statement if its prepared form is outdated. */
   failed(call: Call, error: unknown): void {
     this.#fail(call, error, this.#retry)
   }
@@ -268,7 +273,7 @@ class PostgresEngine implements Engine, CallOwner {
   }
 
   async begin({ isolation, waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
-    // Replicas do not accept `serializable`, and reads alone conflict with nobody.
+    // Replicas do not accept `serializable`, and transactions that only read cause no conflicts.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const { pool, options } = this.#parts
     const connection = await pool.acquire(waitTimeout).catch(throwConverted)
@@ -324,7 +329,7 @@ class PostgresEngine implements Engine, CallOwner {
   }
 }
 
-/** Gives a connection back that came too late. */
+/** Releases a connection that became available after the timeout. */
 function releaseIfTimedOut(
   pool: ConnectionPool,
   connection: PooledConnection,

@@ -1,6 +1,7 @@
 /**
- * Names of prepared statements. Each is a hash of the text: if a pooler lends one server connection to several
- * processes, an existing name stands for the same statement. Sources: PostgreSQL, Extended Query; PgBouncer, Features.
+ * Names of prepared statements. Each name is a hash of the text, so that the same name always means the same statement
+ * if a pooler assigns one server connection to several processes. Sources: PostgreSQL, Extended Query; PgBouncer,
+ * Features.
  */
 
 import { createHash } from 'node:crypto'
@@ -8,23 +9,22 @@ import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Row, Statement } from '../contract/engine.js'
 import { frameworkQuery } from '../contract/statement.js'
 
-/**
- * The types that the server gave to statements' placeholders when it prepared them. A `prepare` of our own for that
- * would wait for whoever holds the statement's table. Source: PostgreSQL, Extended Query, ParameterDescription.
- */
-
-/** Calls of others go each by itself. */
+/** The maximum number of statements with stored placeholder types. Calls of other statements are sent one by one. */
 const maxStatements = 1000
 
-/** Runs a question that looks at the catalogue alone. */
+/** Runs a query that reads only the catalogue. */
 type RunQuery = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
+/**
+ * The types that the server determined for the placeholders of statements when it prepared them. A separate `prepare`
+ * for that would wait for locks on the statement's table. Source: PostgreSQL, Extended Query, ParameterDescription.
+ */
 export class PlaceholderTypes {
   readonly #numbers = new Map<string, MaybePromise<readonly number[]>>()
   readonly #waiters = new Map<string, (numbers: readonly number[]) => void>()
   readonly #names = new Map<number, string>()
 
-  /** @param numbers the object ids of the types, by place */
+  /** @param numbers the object ids of the types, in the order of the placeholders */
   record(sql: string, numbers: readonly number[]): void {
     if (this.#numbers.size < maxStatements || this.#numbers.has(sql))
       this.#numbers.set(sql, numbers)
@@ -32,12 +32,12 @@ export class PlaceholderTypes {
     this.#waiters.delete(sql)
   }
 
-  /** @returns false where nothing was known */
+  /** @returns false if no types were stored */
   forget(sql: string): boolean {
     return this.#numbers.delete(sql)
   }
 
-  /** As soon as the statement is prepared, whoever runs it. */
+  /** Waits until any caller has prepared the statement. */
   async typesOf(sql: string, runQuery: RunQuery): Promise<readonly string[]> {
     let numbers = this.#numbers.get(sql)
     if (numbers === undefined) {
@@ -63,20 +63,20 @@ const typeNames = frameworkQuery(
 )
 
 /**
- * Servers keep prepared statements until the connection ends or closes them, so their number is limited. Over it the
- * names that were not used for the longest time are dropped: those of live queries that nobody listens to, or of forms
- * that one client has tried.
+ * The maximum number of names. Servers keep prepared statements until the connection ends or closes them. Above the
+ * limit, the names without use for the longest time are removed, such as those of live queries without listeners or of
+ * queries that one client has tried.
  */
 export const maxNames = 1000
-/** Dropped at a time, so that they are seldom looked for. */
+/** The number of names to remove at once, so that the search for them is rare. */
 const droppedNames = 100
-/** A statement that schema changes outdate this often is no longer prepared. */
+/** A statement that became outdated this often is no longer prepared. */
 const maxRenewals = 20
 
-/** The most attempts at a statement whose preparation is outdated; the last one sends its text. */
+/** The maximum number of attempts if the prepared form is outdated. The last attempt sends the text. */
 export const maxAttempts = 4
 
-/** What an error says about a prepared statement. */
+/** Why the server refused a prepared statement. */
 export type Staleness = 'missing' | 'there already' | 'outdated'
 
 interface NameEntry {
@@ -87,11 +87,11 @@ interface NameEntry {
 
 export class PreparedStatements {
   /**
-   * Others use the server's connections too: prepared statements may be gone or belong to others. Such an error would
-   * end a transaction, so transactions send texts.
+   * True behind a pooler: other processes use the same server connections, so prepared statements may be missing or
+   * belong to others. Such an error would end a transaction, so transactions send texts.
    */
   isPooled = false
-  /** Of their placeholders. */
+  /** The types of their placeholders. */
   readonly types = new PlaceholderTypes()
   readonly #isDisabled: boolean
   readonly #names = new Map<string, NameEntry>()
@@ -99,7 +99,7 @@ export class PreparedStatements {
   #uses = 0
   readonly #renewals = new Map<string, number>()
 
-  /** @param isDisabled no statements are prepared: texts are sent instead */
+  /** @param isDisabled whether to send texts instead of prepared statements */
   constructor(isDisabled = false) {
     this.#isDisabled = isDisabled
   }
@@ -116,7 +116,7 @@ export class PreparedStatements {
     return this.#remember(sql, nameOf(sql))
   }
 
-  /** False for a name that was dropped: a connection may close its statement. */
+  /** False for a removed name. A connection may close its statement. */
   isCurrent(name: string): boolean {
     return this.#currentNames.has(name)
   }
@@ -130,7 +130,7 @@ export class PreparedStatements {
     }
   }
 
-  /** The statement is outdated: it is prepared again, under a name that no connection has. */
+  /** Gives an outdated statement a new name, so that every connection prepares it again. */
   #renew(sql: string): void {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)
@@ -140,7 +140,10 @@ export class PreparedStatements {
     else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
   }
 
-  /** Whether the statement was refused because of its preparation, before it ran. Remembers the reason. */
+  /**
+   * Whether the statement was refused before it ran because its prepared form is missing, outdated or exists already.
+   * Stores the reason.
+   */
   recordStaleness(sql: string, error: unknown): boolean {
     const staleness = this.#isRetyped(sql, error) ? 'outdated' : stalenessOf(error)
     if (staleness === undefined) return false
@@ -149,7 +152,7 @@ export class PreparedStatements {
     return true
   }
 
-  /** A column has another type now than when the server gave the placeholders theirs. */
+  /** Whether a column has a different type than when the server determined the types of the placeholders. */
   #isRetyped(sql: string, error: unknown): boolean {
     const { code } = (error ?? {}) as { readonly code?: unknown }
     return typeof code === 'string' && typeErrorCodes.has(code) && this.types.forget(sql)
@@ -162,7 +165,7 @@ export class PreparedStatements {
   }
 }
 
-/** `undefined_function`, which operators are too, and `datatype_mismatch`. */
+/** The codes `undefined_function`, which also covers operators, and `datatype_mismatch`. */
 const typeErrorCodes: ReadonlySet<string> = new Set(['42883', '42804'])
 
 /** The reason if the statement was refused before it ran, so that it may run again. */

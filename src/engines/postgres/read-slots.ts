@@ -1,18 +1,18 @@
 /**
- * Places for work that takes long, given in turns between those who ask: somebody's next piece of work goes behind the
- * first one of anybody else, and nobody has more than a share of the places.
+ * Limits how many long reads run at the same time. Waiting requests take turns: the next read of a request waits until
+ * each other waiting request has started one. No request has more than its share of the slots.
  */
 import { FairQueue } from '../fair-queue.js'
 
-/** Who asks: the reads of one request. */
+/** The owner of slots: the reads of one request. */
 export interface SlotHolder {
-  /** The places that it has now. */
+  /** The number of slots that it has. */
   inUse: number
-  /** It wants nothing any more. */
+  /** True when the request is over and needs no more slots. */
   readonly isOver: boolean
 }
 
-/** A piece of work that waits for its place. */
+/** A read that waits for a slot. */
 interface WaitingRead {
   readonly holder: SlotHolder
   readonly start: () => void
@@ -26,15 +26,15 @@ export class ReadSlots {
   readonly #waiting = new WeakMap<SlotHolder, WaitingRead[]>()
 
   /**
-   * @param maxSlots places for all
-   * @param maxPerHolder places for one of those who ask
+   * @param maxSlots the number of slots
+   * @param maxPerHolder the maximum number of slots of one request
    */
   constructor(maxSlots: number, maxPerHolder: number) {
     this.#maxSlots = Math.max(1, maxSlots)
     this.#maxPerHolder = Math.max(1, maxPerHolder)
   }
 
-  /** Calls back when there is a place, which may be at once; never for one that leaves before. */
+  /** Calls `start` when a slot is free, possibly at once. Never calls it if the wait is cancelled before. */
   acquire(holder: SlotHolder, start: () => void): void {
     if (this.#queue.size === 0 && this.#hasSlot(holder)) {
       this.#queue.countSent(holder)
@@ -46,23 +46,23 @@ export class ReadSlots {
     const queued = this.#waiting.get(holder)
     if (queued === undefined) this.#waiting.set(holder, [waiting])
     else queued.push(waiting)
-    // Those before it may have their share already.
+    // The requests before it may have all slots of their share.
     this.#startWaiting()
   }
 
-  /** Returns a place. */
+  /** Releases a slot. */
   release(holder: SlotHolder): void {
     this.count(holder, -1)
     this.#startWaiting()
   }
 
-  /** What it waits for is not begun any more. */
+  /** Removes its waiting reads from the queue. */
   cancel(holder: SlotHolder): void {
     for (const waiting of this.#waiting.get(holder) ?? []) this.#queue.remove(waiting)
     this.#waiting.delete(holder)
   }
 
-  /** Work that turned out to be long has a place, too, whether there is one or not. */
+  /** Counts a running read that turned out to be long, even if no slot is free. */
   count(holder: SlotHolder, by: 1 | -1): void {
     holder.inUse += by
     this.#inUse += by

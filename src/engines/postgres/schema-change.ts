@@ -15,7 +15,7 @@ import { endSession, openSession, runOn, scriptOn, type Session } from './sessio
 
 export type SchemaWork<T> = (runner: Runner) => Promise<T>
 
-/** An arbitrary number of our own: the lock of the process that changes the schema. */
+/** An arbitrary number: the lock of the process that changes the schema. */
 const schemaLock = 4_163_170_431
 /** Milliseconds to wait for a table at once, and in total by default. */
 const [lockTimeout, defaultTimeout] = [2000, 60_000]
@@ -25,7 +25,8 @@ const applicationName = 'filigree schema'
 
 /**
  * @param atomic all or nothing; false commits each statement by itself
- * @throws {DeclarationError} `SCHEMA_LOCKED` if others are in the way for too long
+ *
+ * @throws {DeclarationError} `SCHEMA_LOCKED` if other processes hold locks for too long
  */
 export async function changePostgresSchema<T>(
   driver: Driver,
@@ -58,17 +59,17 @@ export async function changePostgresSchema<T>(
   }
 }
 
-/** What one transaction holds at a time. */
+/** A lock that only one transaction holds at a time. */
 interface Lock {
-  /** Makes sure that it is there. */
+  /** Creates the lock's table if it does not exist. */
   readonly prepare?: (client: Client) => Promise<void>
-  /** A query that answers true for the one that has it from now on, and waits for nobody. */
+  /** A query that returns true if this transaction has acquired the lock. It does not wait. */
   readonly take: string
   /** A query for the processes that have it. */
   readonly holders?: string
 }
 
-/** Locks of this number in other databases of the server are others' business. */
+/** Locks with this number in other databases of the server are ignored. */
 const advisoryLock: Lock = {
   take: `select pg_try_advisory_xact_lock(${schemaLock})`,
   holders: `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
@@ -82,7 +83,7 @@ const rowLock: Lock = {
   prepare: async (client) => {
     const make = `create table if not exists filigree_schema_lock (place integer primary key);
       insert into filigree_schema_lock values (1) on conflict do nothing`
-    // Two processes that make it at once conflict; afterwards it is there.
+    // Two processes that create it at the same time conflict; at the second attempt it exists.
     await scriptOn(client, make).catch(() => scriptOn(client, make))
   },
 }
@@ -160,7 +161,7 @@ async function scriptWithRetries(
   }
 }
 
-/** How long others are waited for, and the lines in the log. */
+/** The time to wait for other processes, and the lines in the log. */
 class LockWait {
   readonly lockTimeout: number
   readonly #options: PostgresOptions
@@ -175,7 +176,7 @@ class LockWait {
     this.lockTimeout = Math.max(1, Math.min(lockTimeout, this.#timeout))
   }
 
-  /** Waits a moment before the next attempt at the lock. */
+  /** Pauses before the next attempt to acquire the lock. */
   async waitForLock(readHolders: () => Promise<string>): Promise<void> {
     const waited = performance.now() - this.#startedAt
     const isOver = waited >= this.#timeout

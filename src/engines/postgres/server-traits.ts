@@ -1,6 +1,6 @@
 /**
- * What a server with PostgreSQL's protocol lacks, determined once. Settings in the address, `?listen=poll&locks=row`,
- * take precedence. Sources: docs/scaling.md, Distributed engines.
+ * Determines once which features a server with PostgreSQL's protocol lacks. Settings in the address,
+ * `?listen=poll&locks=row`, take precedence. Source: docs/scaling.md, Distributed engines.
  */
 import { acceptsCopySql } from './bulk-insert.js'
 import type { ConnectionPool } from './pool.js'
@@ -8,13 +8,13 @@ import type { ConnectionPool } from './pool.js'
 export interface ServerTraits {
   /** `PostgreSQL`, `CockroachDB`, `YugabyteDB`, `Citus`, `Aurora`, `Neon`, `PGlite`. */
   readonly product: string
-  /** It accepts no writes: a replica. */
+  /** True for a replica, which accepts no writes. */
   readonly isReadOnly: boolean
-  /** How processes hear of each other's changes: by NOTIFY, or by polling a table. */
+  /** How processes are notified of each other's changes: by NOTIFY, or by polling a table. */
   readonly listen: Listening
-  /** What locks the schema: an advisory lock of the server, or a row that is held. */
+  /** How the schema is locked: by an advisory lock of the server, or by a locked row. */
   readonly locks: Locking
-  /** It accepts rows by `copy … from stdin`, and tells for which tables. */
+  /** Whether it accepts rows with `copy … from stdin`, and can report for which tables. */
   readonly copies: boolean
 }
 
@@ -55,13 +55,13 @@ const productDefaults: Readonly<Record<string, TraitSettings>> = {
   YugabyteDB: { listen: 'poll', locks: 'row' },
 }
 
-/** Here `copy` differs from PostgreSQL's or could not be tested: rows are sent as lists of values. */
+/** Servers whose `copy` differs from PostgreSQL's or could not be tested. Rows are sent as lists of values. */
 const withoutCopy: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
 
-/** The same question is later asked for each table, where a failure would end a transaction. */
+/** The same query runs later for each table, where a failure would end a transaction. */
 const copyCheck = acceptsCopySql.replace('$1', "'pg_catalog.pg_class'")
 
-/** Released at once, because it is a statement by itself. */
+/** The lock is released at once, because the statement is a transaction by itself. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
 async function readProduct(pool: ConnectionPool): Promise<string> {
@@ -80,7 +80,7 @@ async function readProduct(pool: ConnectionPool): Promise<string> {
   return typeof found === 'string' ? found : 'PostgreSQL'
 }
 
-/** @returns the single value; `undefined` if the server does not know the question */
+/** @returns the single value; `undefined` if the server does not support the query */
 async function queryValue(pool: ConnectionPool, text: string): Promise<unknown> {
   try {
     const [row] = await pool.query(text)

@@ -13,8 +13,6 @@ import type { Client, Driver, Result } from './driver.js'
 import { convertPostgresError } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 
-/** Repeats statements on a thread with a connection of its own. Sources: node-postgres, Client; Node.js, Worker threads. */
-
 const program = `
 const { library, url, wait } = require('node:worker_threads').workerData
 const { Client } = require(library)
@@ -52,7 +50,7 @@ export interface Session {
   readonly client: Client
   /** The id of the server's process. */
   readonly processId: number
-  /** The driver was told another id, so there is a pooler. */
+  /** The driver received another id, so there is a pooler. */
   readonly isPooled: boolean
 }
 
@@ -62,7 +60,7 @@ export interface SessionOptions {
   readonly queryTimeout?: number
 }
 
-/** Parameters of the address that would limit the session's work, which sets its own limits. */
+/** Parameters of the address that would limit the session's statements. A session sets its own limits. */
 const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connections']
 
 /** @throws {EngineError} `unavailable` if no connection can be opened */
@@ -123,14 +121,14 @@ export async function scriptOn(client: Client, sql: string): Promise<void> {
   }
 }
 
-/** The server process that answers at the moment; a pooler tells the driver another id. */
+/** The id of the current server process. Behind a pooler the driver receives another id. */
 async function readProcessId(client: Client): Promise<number> {
   const text = 'select pg_backend_pid()'
   const { rows } = await client.query({ text, values: [], rowMode: 'array' })
   return Number(rows[0]?.[0])
 }
 
-/** Milliseconds to wait for a notification; in a real session it comes with the answer. */
+/** Milliseconds to wait for a notification. In a real session it arrives with the response. */
 const probeTimeout = 2000
 
 /**

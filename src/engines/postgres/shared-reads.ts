@@ -1,9 +1,3 @@
-/**
- * Lists and counts of clients that are known to be quick, by experience: what has run often and was never slow lately.
- * They share few connections, many statements at once, which costs a third less than a connection for each. Of what
- * turns out to be slow after all, the next ones have a connection each again, in turns.
- */
-
 import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
 import type { SlowReadDetector } from './slow-read-detector.js'
@@ -12,24 +6,27 @@ import type { ConnectionPool } from './pool.js'
 import type { ReadSlots, SlotHolder } from './read-slots.js'
 
 /**
- * Brief reads of all requests on few connections, each with many statements at once. A read that turns out to be slow
- * keeps its connection for itself: those behind it move elsewhere, so that they need not wait, and cancelling it on the
- * server affects no other. Of one statement that is slow few run at once, since somebody may hold its table: the others
- * wait for them and keep no connection.
+ * Runs short reads of all requests on a few shared connections, each with many statements at once. This costs a third
+ * less than a connection for each statement. A read that turns out to be slow keeps its connection: the statements
+ * behind it move to other connections, so that they need not wait and a cancel request on the server affects no other
+ * statement. Only a few calls of a slow statement run at the same time, because its table may be locked. The others
+ * wait for them without a connection.
  */
-
-/** The number of running statements from which another connection is shared. */
+/** The number of running statements on a connection above which another one is used too. */
 const busyThreshold = 8
-/** Slow calls of one statement that have a connection each. */
+/** The maximum number of slow calls of one statement with a connection each. */
 const maxSlow = 2
-/** Milliseconds between two looks. Of a statement that is first at two of them it is asked whether it is long. */
+/**
+ * Milliseconds between two checks. A statement that is first on its connection in two successive checks may be long,
+ * and is examined.
+ */
 const inspectInterval = 50
 
-/** Is told what becomes of the connections that are shared. */
+/** Is notified of changes to the shared connections. */
 interface SharingObserver {
   shared(): void
   idle(): void
-  /** A statement is slow, and so its connection is no longer shared. */
+  /** A statement is slow, so its connection is no longer shared. */
   slow(statement: Statement): void
 }
 
@@ -39,7 +36,7 @@ export class SharedReads {
   readonly #maxConnections: number
   readonly #observer: SharingObserver | undefined
   readonly #shared: PooledConnection[] = []
-  /** Calls that came while there was no connection. */
+  /** Calls that wait for a first connection. */
   #unsent: Call[] = []
   readonly #slow = new Map<Statement, { running: number; readonly waiting: Call[] }>()
   #isGrowing = false
@@ -80,7 +77,7 @@ export class SharedReads {
   /** The connection with the fewest statements. While others wait for connections, only one is shared. */
   #choose(): PooledConnection | undefined {
     const isScarce = this.#pool.waiting > (this.#isGrowing ? 1 : 0)
-    // A single connection is used in turns.
+    // A pool with a single connection is not shared.
     if (isScarce && this.#pool.maxConnections === 1) return undefined
     let chosen: PooledConnection | undefined
     for (const connection of this.#shared) {
@@ -133,7 +130,7 @@ export class SharedReads {
     if (index >= 0) this.#shared.splice(index, 1)
   }
 
-  /** Looks regularly while statements are running. */
+  /** Checks the connections regularly while statements are running. */
   #startInspecting(): void {
     this.#inspectTimer ??= setInterval(() => {
       if (this.#shared.length === 0) {
@@ -154,7 +151,7 @@ export class SharedReads {
     })
   }
 
-  /** The long one keeps the connection; those behind it move on. */
+  /** The slow read keeps the connection; the statements behind it move to others. */
   #makeExclusive(connection: PooledConnection, slowReads: Call): void {
     if (!this.#shared.includes(connection)) return
     this.#forget(connection)
@@ -175,7 +172,7 @@ export class SharedReads {
     for (const call of connection.calls) if (call !== slowReads) call.reroute()
   }
 
-  /** One that waited goes, and all of them once no slow one is left. */
+  /** Starts one waiting call, or all of them if no call of the statement is slow any more. */
   #endSlow(statement: Statement): void {
     const slow = this.#slow.get(statement)
     if (slow === undefined) return
@@ -186,13 +183,18 @@ export class SharedReads {
   }
 }
 
-/** Of fewer connections none is left for them beside long reads, reads by key and changes. */
+/**
+ * The minimum size of the pool. A smaller pool has no connection left besides those for long reads, reads by key and
+ * writes.
+ */
 const minPool = 6
-/** So many runs make experience. */
+/** The number of runs after which a statement without slow runs is considered quick. */
 const minRuns = 32
-/** Milliseconds for which a slow one is remembered. */
+/** Milliseconds for which a slow run is remembered. */
 const slowMemory = 10_000
-/** Milliseconds between two looks. Of a statement that runs at two of them it is asked whether it is long. */
+/**
+ * Milliseconds between two checks. A statement that is running in two successive checks may be long, and is examined.
+ */
 const watchInterval = 50
 
 interface RunHistory {
@@ -204,11 +206,14 @@ export class QuickReads extends SharedReads {
   readonly #slowReads: SlowReadDetector
   readonly #mayShare: boolean
   readonly #histories = new WeakMap<Statement, RunHistory>()
-  /** With reads of one request each. */
+  /** Connections with the reads of one request each. */
   readonly #watched = new Set<PooledConnection>()
   #watchTimer: NodeJS.Timeout | undefined
 
-  /** @param slots their connections count among those of long reads, which get fewer meanwhile; they wait for none */
+  /**
+   * @param slots shared connections count as slots of long reads, which get fewer in the meantime, but never wait for
+   * one
+   */
   constructor(pool: ConnectionPool, slowReads: SlowReadDetector, slots: ReadSlots) {
     const holder: SlotHolder = { inUse: 0, isOver: false }
     super(pool, slowReads, {
@@ -227,7 +232,7 @@ export class QuickReads extends SharedReads {
     this.#mayShare = pool.maxConnections >= minPool
   }
 
-  /** Said once for each run. */
+  /** Counts as a run of the statement, so it must be called once for each run. */
   isQuick(statement: Statement): boolean {
     if (!this.#mayShare) return false
     const history = this.#histories.get(statement)
@@ -242,7 +247,7 @@ export class QuickReads extends SharedReads {
     return history.slowAt === -Infinity || performance.now() - history.slowAt > slowMemory
   }
 
-  /** Learns what is slow on a connection, until it is `unwatch`ed. */
+  /** Records slow statements on a connection until `unwatch` is called. */
   watch(connection: PooledConnection): void {
     connection.lastSeenFirst = undefined
     this.#watched.add(connection)

@@ -1,16 +1,16 @@
 /**
- * Tells which reads are long: those that still run when so many other questions, asked one after the other, have been
- * answered. No clock says it: where the whole machine is slow, the other questions take as long.
+ * Detects long reads. A read is long if it is still running after a number of small queries, sent one after the other,
+ * have been answered. This needs no time limit: if the whole machine is slow, the small queries take longer as well.
  */
 import { frameworkQuery } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 
-/** Answers to others while a read runs that make it a long one. */
+/** The number of answered queries after which a running read is considered long. */
 const answersUntilSlow = 16
 
-/** Looks at no table, and so waits for nobody. */
+/** Reads no table, and so waits for no lock. */
 const probeStatement = frameworkQuery('select 1')
 
 interface Suspect {
@@ -29,13 +29,13 @@ export class SlowReadDetector implements CallOwner {
   }
 
   /**
-   * A read takes its time.
+   * Observes a read that has been running for some time.
    *
-   * @param onSlow called once it is known to be long; never for one that ends before
+   * @param onSlow called when the read is found to be long; never if it ends before
    */
   suspect(connection: PooledConnection, call: Call, onSlow: () => void): void {
     if (this.#suspects.has(call)) return
-    // There is no connection to ask others by.
+    // There is no second connection for the small queries.
     if (this.#pool.maxConnections === 1) {
       onSlow()
       return
@@ -57,7 +57,7 @@ export class SlowReadDetector implements CallOwner {
     call.reject(error)
   }
 
-  /** Asks until there is no doubt any more. */
+  /** Sends queries until each observed read has ended or is found to be long. */
   #probe(free: PooledConnection): void {
     this.#removeFinished()
     if (this.#suspects.size === 0 || free.isBroken) {
@@ -94,7 +94,7 @@ export class SlowReadDetector implements CallOwner {
     }
   }
 
-  /** Those that are still in doubt are looked at again. */
+  /** Continues with the reads that are still undecided. */
   #end(): void {
     this.#isProbing = false
     this.#suspects.clear()

@@ -1,7 +1,7 @@
 /**
- * The changes of one client's request outside transactions. Once its time is over none is sent any more, and one that
- * is on its way is cancelled on the server: whether that came too late is known by its answer. Source: PostgreSQL,
- * Frontend/Backend Protocol, Canceling Requests in Progress.
+ * The writes of one client's request outside transactions. When the request's time is over, no further write is sent,
+ * and a running one is cancelled on the server. The response shows whether the cancel request came too late. Source:
+ * PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 
 import { requestTimeoutError } from '../client-writes.js'
@@ -33,8 +33,9 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
   #isDone = false
 
   /**
-   * @param connection borrowed from the pool, and returned at the end
-   * @param writing the client's request, for which nothing more is done once its time is over
+   * @param connection acquired from the pool, and released at the end
+   *
+   * @param writing the client's request; nothing more is sent when its time is over
    */
   constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
     this.#pool = pool
@@ -63,7 +64,10 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
     else connection.onIdle = this.#release
   }
 
-  /** Those behind the one that runs are cancelled in turn; of what was done before that reached it, all is told. */
+  /**
+   * Cancels the running statement, then each one behind it. Statements that ended before the cancel request arrived are
+   * reported.
+   */
   stop(): void {
     this.#connection.cancel()
   }
@@ -74,11 +78,11 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
 
   readonly #release = (connection: PooledConnection): void => {
     this.#pool.release(connection)
-    // What was done last is known in this turn of the loop.
+    // The result of the last statement is handled in this turn of the event loop.
     setImmediate(() => this.#writing?.writeEnded(this, this.#isDone))
   }
 
-  /** A failed statement is not run again, because it would then come after later ones. */
+  /** A failed statement is not retried, because it would run after later ones. */
   failed(call: Call, error: unknown): void {
     const converted = convertPostgresError(error)
     const isStale = this.#connection.names.recordStaleness(call.statement.sql, error)
@@ -88,11 +92,11 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
   }
 }
 
-/** The parts of the engine that a request's changes use. */
+/** The parts of the engine that a request's writes use. */
 export interface WriteParts {
   readonly engine: Runner
   readonly pool: ConnectionPool
-  /** Decides whether a failed call runs again by `run`, else refuses it. */
+  /** Retries a failed call with `run`, or rejects it. */
   readonly fail: (call: Call, error: unknown, run: (call: Call) => void) => void
 }
 
@@ -122,7 +126,7 @@ export class CancellableWrites implements Runner {
   }
 }
 
-/** One change: nobody else's statement is on its connection meanwhile. */
+/** One write. No other statement is on its connection in the meantime. */
 class CancellableWrite implements CallOwner, Waiter, PendingWrite {
   readonly #writing: ClientWriting
   readonly #parts: WriteParts
@@ -135,7 +139,7 @@ class CancellableWrite implements CallOwner, Waiter, PendingWrite {
     this.#parts = parts
   }
 
-  /** Arrow functions, because they are handed on. */
+  /** Arrow functions, because they are passed as callbacks. */
   readonly send = (call: Call): void => {
     this.#call = call
     if (this.#isStopped) call.reject(requestTimeoutError())
@@ -166,7 +170,7 @@ class CancellableWrite implements CallOwner, Waiter, PendingWrite {
   }
 
   failed(call: Call, error: unknown): void {
-    // Not run again: that it was cancelled looks like other faults.
+    // Not retried, because the error of a cancelled statement looks like other errors.
     if (this.#isStopped && !call.isOutcomeUnknown(error)) call.reject(convertPostgresError(error))
     else this.#parts.fail(call, error, this.send)
   }

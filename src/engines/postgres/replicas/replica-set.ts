@@ -32,7 +32,10 @@ export class WriteMarks {
   readonly #maxCallers: number
   readonly #lifetime: number
 
-  /** @param lifetime milliseconds. @param maxCallers the number of callers that are remembered individually */
+  /**
+   * @param lifetime milliseconds.
+   * @param maxCallers the number of callers that are remembered individually
+   */
   constructor(lifetime: number, maxCallers = 10_000) {
     this.#lifetime = lifetime
     this.#maxCallers = maxCallers
@@ -167,7 +170,7 @@ export class ReplicaSet {
   #usedAt = performance.now()
   #isIdle = true
   #next = 0
-  /** Incremented when asking starts; earlier rounds end. */
+  /** Incremented when polling starts, which ends earlier polling loops. */
   #pollGeneration = 0
   readonly #timers = new Set<NodeJS.Timeout>()
   #isClosed = false
@@ -242,7 +245,7 @@ export class ReplicaSet {
   #idlest(required: bigint, since: number): Replica | undefined {
     const { replicas } = this.#parts
     let best: Replica | undefined
-    // Equally busy ones take turns.
+    // Equally busy replicas take turns.
     const first = this.#next++
     for (let index = 0; index < replicas.length; index++) {
       const replica = replicas[(first + index) % replicas.length] as Replica

@@ -8,8 +8,6 @@ import { endSession, openSession } from '../session.js'
 import type { Log } from '../../../core/log.js'
 import type { Engine } from '../../contract/engine.js'
 
-/** Asks a server for its position in the write-ahead log, on a separate connection, because the pool may be busy. */
-
 /** A server's position in the write-ahead log, in bytes since its beginning. */
 export interface Position {
   readonly lsn: bigint

@@ -47,7 +47,7 @@ class ReplicaRouter implements Runner {
     const runOn: Run<Results[W]> = async (runner) => runner.run(statement, values, resultKind)
     const isFrameworkTable = usesFrameworkTable(statement)
     if (isWrite(statement)) return isFrameworkTable ? runOn(this.#primary) : this.#write(runOn)
-    // What asks for everything is kept by nobody: it looks into tables as they are, at the start.
+    // Queries for all rows of framework tables have no cache, because they read the tables as they are at the start.
     if (isFrameworkTable && resultKind === 'all') return runOn(this.#primary)
     if (statement.isFresh === true)
       return isFrameworkTable ? this.#readFrameworkTable(runOn) : runOn(this.#primary)
@@ -97,7 +97,7 @@ class ReplicaRouter implements Runner {
   }
 }
 
-/** Faults that the same statement might not have on the primary. */
+/** Errors that the same statement might not cause on the primary. */
 function mayPassOnPrimary(error: unknown): error is EngineError {
   if (!(error instanceof EngineError) || tookTooLong(error)) return false
   // A table or column that has not arrived yet; work for a primary only; a row that was cleaned up while it was read.
@@ -155,7 +155,7 @@ export class ReplicatedEngine extends EngineLayer {
     return this.#routes.run(statement, values, resultKind)
   }
 
-  /** A share for each server that the request reads from. */
+  /** A runner for each server that the request reads from. */
   #readRunner(reading: ClientReading): Runner {
     const shares = new Map<Engine, Runner>()
     const of = (engine: Engine): Runner => {
