@@ -121,6 +121,15 @@ describe('filigree migrate', () => {
     }
   })
 
+  it('does not need the folders of static files', async () => {
+    const withPage = join(root, 'test/cli/migrate/with-page.ts')
+    const args = ['--module', withPage, '--folder', 'with-page']
+    expect(await run('make', 'lamps', ...args)).toMatchObject({ code: 0, err: '' })
+    expect(await run('status', ...args)).toMatchObject({ code: 1, err: '' })
+    expect(await run('check', ...args)).toMatchObject({ code: 0, err: '' })
+    expect((await runIn(folder, ['routes', withPage])).err).toContain('error[STATIC_FOLDER]')
+  })
+
   it('checks classes and files without a database, for the engines of package.json', async () => {
     const cwd = join(folder, 'checked')
     await mkdir(cwd)
