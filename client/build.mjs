@@ -1,5 +1,5 @@
 /**
- * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), and what adds to it:
+ * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), and its additions:
  * `live.mjs` and `passkeys.mjs`, which import the first, and `live.min.js` and `passkeys.min.js`, which need the second. All are minified, with their source maps.
  * `node client/build.mjs [folder]`, default dist/client.
  *
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const target = resolve(process.argv[2] ?? join(here, '../dist/client'))
 
-/** @param client where what adds to the client finds it: a module beside it, or the code of one */
+/** @param client a plugin that resolves the import of the client in additions such as `live.ts` */
 async function buildModule(name, entry, client) {
   const bundled = await build({
     plugins: client === undefined ? [] : [client],
@@ -56,16 +56,16 @@ async function write(name, { code, map }) {
   await writeFile(join(target, `${name}.map`), JSON.stringify(map))
 }
 
-/** The client's module stands beside this one. */
-const besideIt = {
+/** Imports the client from the module in the same folder. */
+const clientAsModule = {
   name: 'client',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: './filigree.mjs', external: true }))
   },
 }
 
-/** The client is the page's own. */
-const onThePage = {
+/** Uses the client that the page has loaded. */
+const clientOfPage = {
   name: 'client',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: 'page', namespace: 'client' }))
@@ -86,7 +86,7 @@ await write(
 for (const name of ['live', 'passkeys']) {
   await write(
     `${name}.mjs`,
-    await buildModule(`${name}.mjs`, `export * from './${name}.ts'`, besideIt),
+    await buildModule(`${name}.mjs`, `export * from './${name}.ts'`, clientAsModule),
   )
   await write(
     `${name}.min.js`,
@@ -94,7 +94,7 @@ for (const name of ['live', 'passkeys']) {
       await buildModule(
         `${name}.min.js`,
         `import { ${name} } from './${name}.ts'\nwindow.api.${name} = ${name}`,
-        onThePage,
+        clientOfPage,
       ),
     ),
   )

@@ -1,9 +1,8 @@
 /**
  * Reads event streams, with the client's token, and reconnects after a loss. Source: WHATWG HTML, "Server-sent events".
  */
-import { originOf, toAddress } from './address.js'
-import { readAnswer } from './answer.js'
-import { mergeHeaders } from './headers.js'
+import { mergeHeaders, originOf, toAddress } from './request.js'
+import { readResponse } from './response.js'
 import type { ClientOptions, CommonOptions, Params } from './options.js'
 import { accessToken } from './token.js'
 import { wait } from './wait.js'
@@ -36,7 +35,7 @@ export interface ServerEvent {
 }
 
 /**
- * The events of a stream, until the signal aborts, the loop ends, or the server answers 204.
+ * The events of a stream, until the signal aborts, the loop ends, or the server responds with 204.
  *
  * ```ts
  * for await (const { event, data } of events('/prices', { baseUrl: '/api', auth: true, signal })) show(event, data)
@@ -45,7 +44,7 @@ export interface ServerEvent {
  * With `auth` the stored token is sent to baseUrl's origin, and a `FreshToken` is stored. After a lost connection, the
  * end of a stream, 429 and 5xx it tries again, with the last event's id; `Retry-After` is obeyed.
  *
- * @throws an `ApiError` for every other answer that is not an event stream; the signal's reason if it aborts
+ * @throws {ApiError} the response is not an event stream, and is not tried again. If the signal aborts: its reason
  */
 export async function* events(
   path: string,
@@ -54,14 +53,14 @@ export async function* events(
   const { signal, delay = 1000, maxDelay = 30_000 } = options
   const state: StreamState = { id: options.lastEventId ?? '', wait: delay, tries: 0 }
   for (;;) {
-    const answer = await connect(path, options, state)
-    if (answer === 'done') return
-    if (answer instanceof Response && answer.body) {
-      yield* readEvents(answer.body, state)
+    const result = await connect(path, options, state)
+    if (result === 'done') return
+    if (result instanceof Response && result.body) {
+      yield* readEvents(result.body, state)
     }
-    const after = typeof answer === 'number' ? answer : undefined
+    const retryAfter = typeof result === 'number' ? result : undefined
     const limit = Math.min(maxDelay, state.wait * 2 ** state.tries++)
-    await wait(after ?? limit * (0.5 + Math.random() / 2), signal)
+    await wait(retryAfter ?? limit * (0.5 + Math.random() / 2), signal)
   }
 }
 
@@ -75,8 +74,8 @@ interface StreamState {
 }
 
 /**
- * @returns the stream, milliseconds to wait, `undefined` after a temporary failure, `done` if the server wants no more
- * requests
+ * @returns the stream, milliseconds to wait, `undefined` after a temporary failure, `done` if the server wants
+ * no further requests
  */
 async function connect(
   path: string,
@@ -85,9 +84,9 @@ async function connect(
 ): Promise<Response | number | 'done' | undefined> {
   const { baseUrl = '', tokenKey = 'app_token', auth, storage, signal, credentials } = options
   const url = toAddress(baseUrl, path, options)
-  const isOurs = originOf(url) === originOf(baseUrl)
-  const vault = accessToken({}, tokenKey, storage)
-  const token = auth && isOurs ? vault() : undefined
+  const isOwnOrigin = originOf(url) === originOf(baseUrl)
+  const tokenStore = accessToken({}, tokenKey, storage)
+  const token = auth && isOwnOrigin ? tokenStore() : undefined
   const headers = mergeHeaders(
     { Accept: 'text/event-stream' },
     token && { Authorization: `Bearer ${token}` },
@@ -106,7 +105,7 @@ async function connect(
   }
   const fresh = response.headers.get('FreshToken')
   // Not stored if the user has signed in or out meanwhile.
-  if (fresh && token && vault() === token) vault(fresh)
+  if (fresh && token && tokenStore() === token) tokenStore(fresh)
   if (response.status === 204) return 'done'
   if (response.status === 429 || response.status >= 500) {
     await response.body?.cancel()
@@ -115,9 +114,9 @@ async function connect(
   }
   const type = response.headers.get('Content-Type') ?? ''
   if (response.ok && /^text\/event-stream\b/i.test(type)) return response
-  const answer = await readAnswer(response)
+  const apiResponse = await readResponse(response)
   throw Object.assign(Error(`${response.status} ${url} is not an event stream`), {
-    ...answer,
+    ...apiResponse,
     ok: false,
   })
 }
@@ -129,7 +128,7 @@ async function* readEvents(
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  // A line may come in many pieces: each is looked at once.
+  // A line can arrive in many pieces, which are searched only once.
   let pieces: string[] = []
   let end = ''
   let fields: EventFields = { event: '', data: [] }

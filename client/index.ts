@@ -3,12 +3,10 @@
  *
  * It must fit into 1,536 bytes, gzip -9, which a test checks. Hence arrow functions, `==` and short error messages.
  */
-import { originOf, toAddress } from './address.js'
-import { readAnswer } from './answer.js'
-import { encodeBody, isJson, plain } from './body.js'
-import { mergeHeaders } from './headers.js'
+import { encodeBody, isJson, mergeHeaders, originOf, plain, toAddress } from './request.js'
+import { readResponse } from './response.js'
 import type {
-  Answer,
+  ApiResponse,
   ClientOptions,
   Interceptor,
   RequestConfig,
@@ -28,15 +26,15 @@ export type * from './routes.js'
 export const createClient = <R extends object = Untyped>(
   settings: ClientOptions = {},
 ): Client<R> => {
-  const hooks = {
+  const interceptors = {
     request: new Set<Interceptor<RequestConfig>>(),
-    response: new Set<Interceptor<Answer>>(),
+    response: new Set<Interceptor<ApiResponse>>(),
   }
   const memory = {}
-  let turns = 0
-  let lastTurn = 0
+  let requestCount = 0
+  let lastRotation = 0
   // Null, unlike undefined, differs from every token that can be read.
-  let ownToken: string | null = null
+  let rotatedToken: string | null = null
 
   const send = async (
     method: string,
@@ -45,7 +43,7 @@ export const createClient = <R extends object = Untyped>(
     options: RequestOptions = {},
   ): Promise<unknown> => {
     // Values that could change while the request runs are read before the first await.
-    const turn = ++turns
+    const requestNumber = ++requestCount
     const {
       auth,
       baseUrl = '',
@@ -54,10 +52,10 @@ export const createClient = <R extends object = Untyped>(
       storage,
       fetch: run = fetch,
     } = settings
-    const request = [...hooks.request]
-    const response = [...hooks.response]
-    const vault = accessToken(memory, tokenKey, storage)
-    let token = auth && vault()
+    const requestInterceptors = [...interceptors.request]
+    const responseInterceptors = [...interceptors.response]
+    const tokenStore = accessToken(memory, tokenKey, storage)
+    let token = auth && tokenStore()
     // Referenced after the awaits: Node collects a timeout signal that only AbortSignal.any holds, and then it never
     // fires.
     const signals = [
@@ -73,40 +71,40 @@ export const createClient = <R extends object = Untyped>(
       body: isJson(body) ? plain(body) : body,
       signal: AbortSignal.any(signals),
     }
-    for (const intercept of request) config = (await intercept(config)) ?? config
+    for (const intercept of requestInterceptors) config = (await intercept(config)) ?? config
 
     config = { ...config, headers: mergeHeaders(config.headers) }
-    let isOurs: unknown = config.headers.Authorization == defaults.Authorization
+    let hasOwnToken: unknown = config.headers.Authorization == defaults.Authorization
     if (originOf(config.url) != originOf(baseUrl)) {
-      if (isOurs) delete config.headers.Authorization
-      isOurs = token = ''
+      if (hasOwnToken) delete config.headers.Authorization
+      hasOwnToken = token = ''
     }
     encodeBody(config, token)
 
-    let answer: Answer
+    let response: ApiResponse
     try {
       const raw = await run(config.url, config as RequestInit)
       const fresh = raw.headers.get('FreshToken')
       if (
         fresh &&
         auth &&
-        isOurs &&
+        hasOwnToken &&
         originOf(raw.url || config.url) == originOf(baseUrl) &&
-        turn > lastTurn &&
-        (vault() === token || vault() === ownToken)
+        requestNumber > lastRotation &&
+        (tokenStore() === token || tokenStore() === rotatedToken)
       ) {
-        lastTurn = turn
-        vault((ownToken = fresh))
+        lastRotation = requestNumber
+        tokenStore((rotatedToken = fresh))
       }
-      answer = await readAnswer(raw)
+      response = await readResponse(raw)
     } catch (error) {
       // Chromium throws an AbortError for a body that timed out.
       for (const signal of signals) signal.throwIfAborted()
       throw error
     }
-    for (const intercept of response) answer = (await intercept(answer)) ?? answer
-    if (answer.ok) return answer.data
-    throw Object.assign(Error((answer.status as unknown as string) + ' ' + config.url), answer)
+    for (const intercept of responseInterceptors) response = (await intercept(response)) ?? response
+    if (response.ok) return response.data
+    throw Object.assign(Error((response.status as unknown as string) + ' ' + config.url), response)
   }
 
   const bodyless = (method: string) => (path: string, options?: RequestOptions) =>
@@ -115,12 +113,12 @@ export const createClient = <R extends object = Untyped>(
   const withBody = (method: string) => send.bind(0, method)
 
   return {
-    configure: (given: ClientOptions) => (settings = { ...settings, ...given }),
+    configure: (options: ClientOptions) => (settings = { ...settings, ...options }),
     intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
       // Wrapped, so that a function that is registered twice counts as two.
       const entry: typeof interceptor = (value) => interceptor(value)
-      hooks[kind].add(entry)
-      return () => hooks[kind].delete(entry)
+      interceptors[kind].add(entry)
+      return () => interceptors[kind].delete(entry)
     },
     get: bodyless('GET'),
     post: withBody('POST'),

@@ -1,6 +1,6 @@
-/** The options of the client, and its answers and errors. Source: specification, "Browser fetch client". */
+/** The options of the client, and its responses and errors. Source: specification, "Browser fetch client". */
 
-/** Names may be in any case; a value of `undefined` keeps that of the layer below. */
+/** Names can have any case. A value of `undefined` keeps the value of the layer below. */
 export type HeaderValues = Readonly<Record<string, string | undefined>>
 
 /** One value of a query string. `undefined` and `null` are left out, dates are sent as ISO 8601. */
@@ -22,7 +22,7 @@ export interface ClientOptions {
   /** Prefix of every path that is not an absolute address; only its origin gets the token. Default: the page's. */
   baseUrl?: string
   /**
-   * Sends the token as Bearer and as `formToken`, and stores that of `FreshToken`. Default `false`: no token is used.
+   * Sends the token as Bearer and as `formToken`, and stores the token of `FreshToken`. Default `false`: no token is used.
    */
   auth?: boolean
   /** The token's key in the store. Default `app_token`. */
@@ -56,7 +56,7 @@ export interface RequestOptions extends CommonOptions, Pick<RequestInit, 'body'>
   path?: Readonly<Record<string, string | number>>
 }
 
-/** What a request interceptor receives. */
+/** The argument of a request interceptor. */
 export interface RequestConfig extends Omit<RequestOptions, 'headers' | 'body'> {
   method: string
   url: string
@@ -68,8 +68,8 @@ export interface RequestConfig extends Omit<RequestOptions, 'headers' | 'body'> 
   body?: unknown
 }
 
-/** What a response interceptor receives. */
-export interface Answer {
+/** The argument of a response interceptor. */
+export interface ApiResponse {
   status: number
   /** Parsed JSON, a string, a Blob, or null for an empty body. */
   data: unknown
@@ -78,9 +78,9 @@ export interface Answer {
   headers: Headers
 }
 
-/** The error of a call whose answer is not a success. */
-export interface ApiError extends Error, Answer {
-  /** The body of the answer; the raw text if its JSON is malformed. */
+/** The error of a call whose response is not successful. */
+export interface ApiError extends Error, ApiResponse {
+  /** The body of the response. The raw text if its JSON is malformed. */
   // Only the page knows the shape of an error's body; it reads `error.data.message`.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   data: any

@@ -7,7 +7,7 @@
 import { api } from './index.js'
 import type { PlainClient } from './routes.js'
 
-/** A passkey as its owner sees it. */
+/** A passkey of the signed-in user. */
 export interface OwnPasskey {
   readonly id: number
   readonly credential: string
@@ -23,27 +23,27 @@ export interface PasskeyCall {
 }
 
 export interface PasskeyRegistration extends PasskeyCall {
-  /** What its owner calls it. */
+  /** A name for the user: `Laptop`. */
   readonly name?: string
 }
 
 export interface PasskeySignInCall extends PasskeyCall {
-  /** Who signs in. Without it the browser offers the passkeys that it knows for this site. */
+  /** The name of the user. Without it the browser offers all its passkeys of this site. */
   readonly name?: string
   /** True offers them in a field with `autocomplete="username webauthn"`, without a dialogue. Default false. */
   readonly autofill?: boolean
 }
 
 export interface Passkeys {
-  /** False where the browser has no passkeys. */
+  /** False if the browser does not support passkeys. */
   readonly supported: boolean
-  /** Adds a passkey to whoever is signed in. Rejects with the browser's `NotAllowedError` where the user says no. */
+  /** Adds a passkey to the signed-in user. Rejects with the browser's `NotAllowedError` if the user cancels. */
   register(options?: PasskeyRegistration): Promise<OwnPasskey>
-  /** Signs in: with `auth: true` the client stores the token that comes. */
+  /** Signs in. With `auth: true` the client stores the token. */
   signIn(options?: PasskeySignInCall): Promise<{ readonly sub: string }>
-  /** One's own. */
+  /** The passkeys of the signed-in user. */
   list(): Promise<OwnPasskey[]>
-  /** @param id that of a passkey, or of its credential */
+  /** @param id of a passkey or of its credential */
   remove(id: number | string): Promise<void>
 }
 
@@ -54,18 +54,18 @@ declare module './routes.js' {
   }
 }
 
-// What `lib.dom` of older compilers lacks.
+// Missing in `lib.dom` of older compilers.
 interface JsonCredentials {
   parseCreationOptionsFromJSON(json: unknown): unknown
   parseRequestOptionsFromJSON(json: unknown): unknown
 }
-// Absent where there are no passkeys: `supported` says it.
+// Missing in browsers without passkeys.
 declare const PublicKeyCredential: JsonCredentials
 declare const navigator: {
   readonly credentials: Record<'create' | 'get', (options: object) => Promise<{ toJSON(): object }>>
 }
 
-/** The same for a client of one's own: `const passkeys = passkeysOf(client)`. */
+/** The same for a client of `createClient`: `const passkeys = passkeysOf(client)`. */
 export const passkeysOf = (client: PlainClient): Passkeys => {
   const ceremony =
     (path: string, call: 'create' | 'get', parse: keyof JsonCredentials) =>
@@ -89,6 +89,6 @@ export const passkeysOf = (client: PlainClient): Passkeys => {
   }
 }
 
-/** Those of the page's client. */
+/** The passkeys of the client that all scripts of a page share. */
 export const passkeys: Passkeys = passkeysOf(api)
 api.passkeys = passkeys

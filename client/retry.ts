@@ -3,11 +3,11 @@ import type { Fetch } from './options.js'
 import { wait } from './wait.js'
 
 export interface RetryOptions {
-  /** How often a request is sent at most, including the first time. Default 3. */
+  /** The maximum number of attempts, including the first one. Default 3. */
   tries?: number
   /** The longest first wait, in milliseconds; it doubles with each further wait. Default 300. */
   delay?: number
-  /** The longest wait, in milliseconds. If `Retry-After` asks for more, the answer is returned. Default 30,000. */
+  /** The longest wait, in milliseconds. If `Retry-After` is longer, the response is returned. Default 30,000. */
   maxDelay?: number
   /** Methods that may be sent again. Default GET, HEAD, OPTIONS, PUT and DELETE, which are idempotent. */
   methods?: readonly string[]
@@ -18,7 +18,7 @@ export interface RetryOptions {
 }
 
 const idempotent = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']
-const passing = [408, 429, 500, 502, 503, 504]
+const temporary = [408, 429, 500, 502, 503, 504]
 
 /**
  * Makes a `fetch` that tries again after temporary failures: `createClient({ fetch: retry() })`.
@@ -30,15 +30,15 @@ const passing = [408, 429, 500, 502, 503, 504]
  */
 export function retry(options: RetryOptions = {}): Fetch {
   const { tries = 3, delay = 300, maxDelay = 30_000 } = options
-  const { methods = idempotent, statuses = passing } = options
+  const { methods = idempotent, statuses = temporary } = options
 
   return async (url, init) => {
     const send = options.fetch ?? fetch
-    const mayRepeat =
+    const canRepeat =
       methods.includes((init.method ?? 'GET').toUpperCase()) &&
       !(init.body instanceof ReadableStream)
     for (let count = 1; ; count++) {
-      const isLast = count >= tries || !mayRepeat
+      const isLast = count >= tries || !canRepeat
       const response = await attempt(send, url, init, isLast)
       if (response && (isLast || !statuses.includes(response.status))) return response
 
@@ -52,7 +52,7 @@ export function retry(options: RetryOptions = {}): Fetch {
   }
 }
 
-/** The answer, or undefined after a network failure that may be tried again. */
+/** @returns undefined after a network failure that can be tried again */
 async function attempt(send: Fetch, url: string, init: RequestInit, isLast: boolean) {
   try {
     return await send(url, init)

@@ -16,7 +16,7 @@
  * ```
  *
  * - `params`: the class of the query. Left out: any params. Required where a member of it is.
- * - `body`: the class of the body; `FormData` for a handler with `files`; `unknown` for one that takes what comes.
+ * - `body`: the class of the body; `FormData` for a handler with `files`; `unknown` for a handler that accepts any body.
  *   Left out: the route takes no body.
  * - `result`: what the handler returns, promise, `Reply` and `null` included; for a route with `returns`, which answers
  *   404 in place of null, `NonNullable<Awaited<ReturnType<…>>>`. Left out: unknown.
@@ -25,7 +25,7 @@
  * here, so the generator need not know. Interfaces and imports are enough: `import type` keeps the server out of the page.
  */
 import type {
-  Answer,
+  ApiResponse,
   ClientOptions,
   CommonOptions,
   Interceptor,
@@ -43,7 +43,7 @@ export interface RouteTypes {
 
 declare const untyped: unique symbol
 
-/** Stands for `Routes` if none are given: every path is allowed, and the answer is not typed. */
+/** Stands for `Routes` if none are given: every path is allowed, and the result is not typed. */
 export interface Untyped {
   readonly [untyped]: true
 }
@@ -58,18 +58,18 @@ export interface ClientBase {
   configure(options: ClientOptions): ClientOptions
   /** Runs for calls that start later, after those registered before it, until the returned function is called. */
   intercept(kind: 'request', interceptor: Interceptor<RequestConfig>): () => void
-  /** Runs before an unsuccessful answer rejects the call, too. */
-  intercept(kind: 'response', interceptor: Interceptor<Answer>): () => void
+  /** Also runs before an unsuccessful response rejects the call. */
+  intercept(kind: 'response', interceptor: Interceptor<ApiResponse>): () => void
 }
 
 /**
- * Every method resolves to the parsed body of the answer.
+ * Every method resolves to the parsed body of the response.
  *
- * They reject with an `ApiError` for an unsuccessful answer, with `TimeoutError`, with the signal's reason, or with the
- * platform's own error (no `status`) if no answer came.
+ * They reject with an `ApiError` for an unsuccessful response, with `TimeoutError`, with the signal's reason, or with the
+ * platform's own error (no `status`) if there was no response.
  */
 /* eslint-disable @typescript-eslint/no-explicit-any --
-   plain calls are what a page without types writes: it reads the answer's members as they come, or names their type. */
+   calls without types read any member of the response, or name its type. */
 export interface PlainClient extends ClientBase {
   get<T = any>(path: string, options?: RequestOptions): Promise<T>
   post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<T>

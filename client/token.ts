@@ -5,7 +5,7 @@ import type { TokenStore } from './options.js'
 declare const localStorage: TokenStore
 
 /**
- * Returns the token under the key, after storing a fresh one, if any; `undefined` if there is none.
+ * @returns a function that stores a fresh token, if there is one, and returns the stored token
  *
  * @param memory receives the token if the store is missing, blocked or full
  */

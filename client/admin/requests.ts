@@ -1,6 +1,6 @@
 /** Sends requests to the server, with the client of the package, and reads error responses. */
 import { createClient } from '../index.js'
-import type { Answer, Params } from '../options.js'
+import type { ApiResponse, Params } from '../options.js'
 
 /** The page's path, including the application's prefix: `/admin`. */
 export const base = document.body.dataset.path ?? '/admin'
@@ -91,7 +91,7 @@ async function requestOnce<T>(
 ): Promise<ServerResponse<T>> {
   const { body, params, headers, signal } = options
   const client = createClient({ auth: isByToken })
-  let response: Answer | undefined
+  let response: ApiResponse | undefined
   client.intercept('response', (received) => {
     response = received
   })

@@ -1,12 +1,12 @@
-/** Reads a response by its type. Source: specification, "Browser fetch client" 5; decisions, Browser client. */
-import type { Answer } from './options.js'
+/** Reads a response by its content type. Source: specification, "Browser fetch client" 5; decisions, Browser client. */
+import type { ApiResponse } from './options.js'
 
 /**
- * JSON types are parsed, `text/*` and no type are a string, others a Blob; an empty body is null.
+ * JSON is parsed. `text/*` and responses without a type are a string, other types a Blob, and an empty body null.
  *
- * For malformed JSON the data is the raw text, and `ok` is false whatever the status.
+ * For malformed JSON the data is the raw text, and `ok` is false for every status.
  */
-export const readAnswer = async (response: Response): Promise<Answer> => {
+export const readResponse = async (response: Response): Promise<ApiResponse> => {
   // eslint-disable-next-line prefer-const -- one statement is five bytes less.
   let { status, ok, headers } = response
   // A missing header is null, which `test` reads as "null".
