@@ -124,7 +124,7 @@ describe('without cookies for tokens', () => {
     const token = back.headers.get('freshtoken') ?? ''
     expect(back.status).toBe(200)
     expect(text).toContain(`data-token="${token}"`)
-    expect(text).toContain('data-key="desk&#34;&#62;&#60;b&#62;"')
+    expect(text).toContain('data-key="desk&quot;&gt;&lt;b&gt;"')
     expect(text).toContain(`data-to="http://localhost:${new URL(app.url).port}/api/me"`)
     expect(back.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
