@@ -7,9 +7,9 @@
  * require parts of Node: a bundler that puts an application into one ES module cannot translate that. They are listed in
  * `bundled`, their licences are written beside them, and what an application installs itself stays its own copy.
  *
- * The files of the pages at `/swagger` and of the GraphQL IDE are copied from their packages. Applications install neither
- * these packages nor their install scripts. There are no source maps: the bundle is readable, and the sources are not in the
- * package.
+ * The files of the page at `/swagger` are copied from their package, and the GraphQL IDE is built by `client/ide/build.mjs`.
+ * Applications install neither these packages nor their install scripts. There are no source maps: the bundle is readable, and
+ * the sources are not in the package.
  *
  * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs [folder]`, after `tsc`; the folder is
  * `dist/server` unless another is named.
@@ -18,6 +18,7 @@ import { build } from 'esbuild'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildIde } from '../client/ide/build.mjs'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -46,31 +47,25 @@ async function writeLicences(inputs) {
   const folders = new Set(
     inputs.flatMap((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []),
   )
-  for (const name of ['altair-static', 'swagger-ui-dist']) folders.add(`node_modules/${name}`)
+  folders.add('node_modules/swagger-ui-dist')
   const texts = [...folders].sort().map(async (folder) => {
+    const { version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
     const name = (await readdir(folder)).find((file) => /^licen[cs]e/i.test(file))
-    if (name === undefined) throw new Error(`${folder} has no licence.`)
-    const { version } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
+    if ((name ?? license) === undefined) throw new Error(`${folder} has no licence.`)
     const title = `${folder.replace(/^.*node_modules\//, '')} ${version}`
-    return `${title}\n\n${await readFile(`${folder}/${name}`, 'utf8')}`
+    const text = name === undefined ? license : await readFile(`${folder}/${name}`, 'utf8')
+    return `${title}\n\n${text}`
   })
   await writeFile(join(target, 'LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
 }
 
-/** Fonts for browsers without WOFF2 and pictures that the IDE does not show. */
-const unusedFiles = /\.woff$|img\/(?:altair_logo|logo)[^/]*\.png$/
-
-/** Copies the files of `/swagger`, of the development page and of the IDE. */
+/** Copies the files of `/swagger` and of the development page. */
 async function copyPages() {
   const from = (name) => path(`../node_modules/${name}`)
   const to = (name) => join(target, 'pages', name)
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
   await cp(path('./cli/dev/page'), to('development'), { recursive: true })
-  await cp(from('altair-static/build/dist'), to('altair'), {
-    recursive: true,
-    filter: (file) => !unusedFiles.test(file),
-  })
 }
 
 /** `src/modules/throttle/throttle.ts` is `filigree/throttle`. */
@@ -105,5 +100,6 @@ const { metafile } = await build({
   logLevel: 'error',
 })
 await copyPages()
+const { inputs: ideInputs } = await buildIde(join(target, 'pages/ide'))
 await cp(path('./require.cjs'), join(target, 'require.cjs'))
-await writeLicences(Object.keys(metafile.inputs))
+await writeLicences([...Object.keys(metafile.inputs), ...ideInputs])

@@ -117,7 +117,6 @@ const requests: (InjectRequest & { status: number })[] = [
   { url: '/graphql', json: { query: '{ lamps { id } }' }, status: 200 },
   { url: '/graphql', json: { query: 'mutation { deleteLamp(id: 1) }' }, status: 401 },
   { url: '/graphql?query={lamps{id}}', status: 200 },
-  { url: '/graphql/ide/initial_options.js', status: 200 },
 ]
 
 describe('nosniff', () => {

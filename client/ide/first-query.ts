@@ -1,0 +1,90 @@
+/** Writes the query that an empty editor of the GraphQL IDE starts with. */
+import {
+  getNamedType,
+  getNullableType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isObjectType,
+  isRequiredArgument,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+} from 'graphql'
+
+type Field = GraphQLField<unknown, unknown>
+
+/** A selection has at most this many fields with plain values. */
+const maxFields = 6
+const rows = 5
+/** Connections of Relay have their rows two levels below: `edges { node { … } }`. */
+const maxDepth = 3
+
+/**
+ * A query that runs as it is, preferably for a list of rows, with their first fields. Comments say how to run it and how to
+ * send a token.
+ */
+export function createFirstQuery(schema: GraphQLSchema): string {
+  const field = chooseField(schema)
+  const selection = field === undefined ? '{\n  __typename\n}' : `{\n${writeField(field, 1)}\n}`
+  return `# Ctrl+Enter runs this, Ctrl+Space suggests fields.
+# To send a token, write into "Headers":
+# { "Authorization": "Bearer …" }
+query ${selection}
+`
+}
+
+/** The best root field of the query type that needs no arguments. */
+function chooseField(schema: GraphQLSchema): Field | undefined {
+  const fields = usableFields(schema.getQueryType()).filter((field) => canWrite(field, 1))
+  const rank = ({ type }: Field): number => {
+    if (isLeafType(getNamedType(type))) return 2
+    return isList(type) ? 0 : 1
+  }
+  return fields.sort((one, other) => rank(one) - rank(other))[0]
+}
+
+function isList(type: GraphQLOutputType): boolean {
+  return isListType(getNullableType(type))
+}
+
+/** Fields that are not deprecated and need no arguments. */
+function usableFields(type: GraphQLNamedType | undefined | null): Field[] {
+  if (!isObjectType(type) && !isInterfaceType(type)) return []
+  return Object.values(type.getFields()).filter(
+    ({ deprecationReason, args }) => deprecationReason == null && !args.some(isRequiredArgument),
+  )
+}
+
+function leavesOf(type: GraphQLNamedType): Field[] {
+  return usableFields(type).filter((field) => isLeafType(getNamedType(field.type)))
+}
+
+function canWrite({ type }: Field, depth: number): boolean {
+  const named = getNamedType(type)
+  return isLeafType(named) || leavesOf(named).length > 0 || nextFields(named, depth).length > 0
+}
+
+/** Fields with objects, which lead to plain values within the depth. */
+function nextFields(type: GraphQLNamedType, depth: number): Field[] {
+  if (depth >= maxDepth) return []
+  return usableFields(type).filter(
+    (field) => !isLeafType(getNamedType(field.type)) && canWrite(field, depth + 1),
+  )
+}
+
+function writeField(field: Field, depth: number): string {
+  const { name, args, type } = field
+  const indent = '  '.repeat(depth)
+  const limit = isList(type)
+    ? args.find((arg) => ['limit', 'first'].includes(arg.name) && String(arg.type) === 'Int')
+    : undefined
+  const head = `${indent}${name}${limit === undefined ? '' : `(${limit.name}: ${rows})`}`
+  const named = getNamedType(type)
+  if (isLeafType(named)) return head
+  const leaves = leavesOf(named).slice(0, maxFields)
+  const fields = leaves.length > 0 ? leaves : nextFields(named, depth).slice(0, 1)
+  const lines = fields.map((child) => writeField(child, depth + 1))
+  return `${head} {\n${lines.join('\n')}\n${indent}}`
+}
