@@ -65,6 +65,7 @@ async function copyPages() {
   const to = (name) => join(target, 'pages', name)
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
+  await cp(path('./openapi/page'), to('swagger'), { recursive: true })
   await cp(path('./cli/dev/page'), to('development'), { recursive: true })
 }
 

@@ -3,6 +3,8 @@
  * script are the same for all applications: they contain no text of the document, so that no text of it can become
  * markup or script.
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
@@ -43,58 +45,6 @@ function swaggerPage(base: string): string {
 </html>
 `
 }
-
-const pageStyle = `body { margin: 0; background: #fafafa; }
-#token { max-width: 30rem; margin: 4rem auto; padding: 1rem; font-family: sans-serif; }
-#token-text { width: 100%; box-sizing: border-box; margin: .5rem 0; padding: .4rem; }
-#token-error { color: #b00020; }
-`
-
-/** Runs in the browser. If the document needs a token, the page asks for one and also uses it for trying routes. */
-const pageScript = `'use strict';
-const address = (name) => new URL(name, document.currentScript.src).href;
-const version = new URLSearchParams(location.search).get('version');
-const documentAddress = address('openapi.json')
-  + (version === null ? '' : '?version=' + encodeURIComponent(version));
-const form = document.getElementById('token');
-const error = document.getElementById('token-error');
-
-function show(spec, token) {
-  document.title = spec.info.title;
-  const hidden = token !== undefined;
-  const ui = SwaggerUIBundle({
-    spec,
-    dom_id: '#swagger-ui',
-    presets: [SwaggerUIBundle.presets.apis],
-    layout: 'BaseLayout',
-    deepLinking: true,
-    displayRequestDuration: true,
-    queryConfigEnabled: false,
-    validatorUrl: null,
-    persistAuthorization: !hidden,
-    // Deferred, because it may be called before the constructor has returned.
-    onComplete: () => setTimeout(() => { if (hidden) ui.preauthorizeApiKey('bearerAuth', token); }),
-  });
-}
-
-async function open(token) {
-  const headers = token === undefined ? {} : { Authorization: 'Bearer ' + token };
-  const response = await fetch(documentAddress, { headers });
-  if (response.ok) {
-    form.hidden = true;
-    show(await response.json(), token);
-    return;
-  }
-  form.hidden = false;
-  error.textContent = token === undefined ? '' : 'This token is not accepted.';
-}
-
-form.addEventListener('submit', (event) => {
-  event.preventDefault();
-  open(document.getElementById('token-text').value);
-});
-open();
-`
 
 /**
  * Allows only the page's own parts: no inline script or style, no other origin.
@@ -143,8 +93,8 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
   const yaml = fileByVersion(read.versions, (version) =>
     createCachedText('application/yaml; charset=utf-8', () => toYaml(read(version))),
   )
-  const style = createCachedText('text/css; charset=utf-8', () => pageStyle)
-  const script = createCachedText('text/javascript; charset=utf-8', () => pageScript)
+  const style = createCachedText('text/css; charset=utf-8', () => readPageFile('page.css'))
+  const script = createCachedText('text/javascript; charset=utf-8', () => readPageFile('page.js'))
   return [
     {
       path,
@@ -194,12 +144,18 @@ const assets: ReadonlySet<string> = new Set([
 function respondWithAsset({ pathValues }: ServerRequest): Reply {
   const name = String(pathValues[0])
   if (!assets.has(name)) throw new HttpError(404)
-  return file(name, { root: packageFolder(), inline: true })
+  assetsFolder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', subfolder: '' })
+  return file(name, { root: assetsFolder, inline: true })
 }
 
-let folder: string | undefined
+let assetsFolder: string | undefined
 
-function packageFolder(): string {
-  folder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', subfolder: '' })
-  return folder
+/** @param name a file of `openapi/page` */
+function readPageFile(name: string): string {
+  const folder = pageFolder({
+    name: 'swagger',
+    package: 'filigree',
+    subfolder: 'src/openapi/page',
+  })
+  return readFileSync(join(folder, name), 'utf8')
 }

@@ -1,12 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Doc,
+  Field,
+  Get,
+  Module,
+  Record as Table,
+  type Application,
+} from 'filigree'
 import type { Locator, Page, Response } from 'playwright-core'
+import { seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { FixtureModule } from './fixture-application.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
 const options = { port: 0, host: '127.0.0.1', logger: false, env: { APP_API_KEY: apiKey } } as const
-const time = 60_000
+const time = 120_000
 let app: Application
 
 beforeAll(async () => {
@@ -17,9 +27,9 @@ afterAll(() => app.close())
 
 describe('/swagger in a browser', () => {
   it(
-    'authorizes, sends requests to routes and reaches no other origin',
+    'authorizes, tries routes out and reaches no other origin',
     async () => {
-      const result = await withPage(app.url, async ({ page, errors, strangers }) => {
+      const seen = await withPage(app.url, async ({ page, errors, strangers }) => {
         await page.goto(`${app.url}/swagger`)
         const anonymous = await tryOut(page, 'items-itemCreate')
         await authorize(page)
@@ -29,7 +39,7 @@ describe('/swagger in a browser', () => {
         const title = await page.title()
         return { title, anonymous, read, written, apart, errors: notOf401(errors), strangers }
       })
-      expect(result).toEqual({
+      expect(seen).toEqual({
         title: 'API',
         anonymous: '401',
         read: '200',
@@ -57,10 +67,31 @@ describe('/swagger in a browser', () => {
   )
 
   it(
-    'requires a token where the document is secured',
+    'stores the token for the tab only, until "Logout"',
+    async () => {
+      const seen = await withPage(app.url, async ({ page }) => {
+        await page.goto(`${app.url}/swagger`)
+        await authorize(page)
+        const stored = await page.evaluate(storedText)
+        await page.locator('.btn.authorize').first().click()
+        await page.getByRole('button', { name: 'Logout' }).click()
+        await page.locator('.btn-done').click()
+        await page.reload()
+        const written = await tryOut(page, 'items-itemCreate')
+        return { stored, left: await page.evaluate(storedText), written }
+      })
+      expect(seen.stored).toEqual([expect.stringContaining(apiKey), '{}'])
+      expect(seen.left).toEqual(['{}', '{}'].map(() => expect.not.stringContaining(apiKey)))
+      expect(seen.written).toBe('401')
+    },
+    time,
+  )
+
+  it(
+    'asks for a token where the document is secured',
     async () => {
       await using secured = await bootstrap(FixtureModule, { ...options, docs: { secured: true } })
-      const result = await withPage(secured.url, async ({ page, errors, strangers }) => {
+      const seen = await withPage(secured.url, async ({ page, errors, strangers }) => {
         await page.goto(`${secured.url}/swagger`)
         await page.fill('#token-text', 'not the key')
         await page.click('#token button')
@@ -70,11 +101,14 @@ describe('/swagger in a browser', () => {
         await page.click('#token button')
         await page.locator('.authorization__btn .locked').first().waitFor()
         const written = await tryOut(page, 'items-itemCreate')
-        return { message, written, errors: notOf401(errors), strangers }
+        await page.reload()
+        const again = await tryOut(page, 'items-itemCreate')
+        return { message, written, again, errors: notOf401(errors), strangers }
       })
-      expect(result).toEqual({
+      expect(seen).toEqual({
         message: 'This token is not accepted.',
         written: '201',
+        again: '201',
         errors: [],
         strangers: [],
       })
@@ -83,25 +117,120 @@ describe('/swagger in a browser', () => {
   )
 
   it(
-    'shows texts of @Doc and runs no script in them',
+    'shows texts of @Doc and runs none of them',
     async () => {
       await using hostile = await bootstrap(HostileModule, {
         ...options,
         docs: { title: evil('title'), description: evil('about'), tags: { hostile: evil('tag') } },
       })
-      const result = await withPage(hostile.url, async ({ page, strangers }) => {
+      const seen = await withPage(hostile.url, async ({ page, strangers }) => {
         await page.goto(`${hostile.url}/swagger?url=${hostile.url}/other.json`)
         await open(page, 'hostile-hostileShow')
         await page.waitForLoadState('networkidle')
         const ran = await page.evaluate('Object.keys(window).filter((name) => /^ran_/.test(name))')
-        const summary = await page.locator('.opblock-summary-description').first().textContent()
-        return { ran, summary, strangers }
+        const shown = await page.locator('.opblock-summary-description').first().textContent()
+        return { ran, shown, strangers }
       })
-      expect(result).toEqual({ ran: [], summary: evil('summary'), strangers: [] })
+      expect(seen).toEqual({ ran: [], shown: evil('summary'), strangers: [] })
     },
     time,
   )
 })
+
+const named = <C extends object>(type: C, name: string): C =>
+  Object.defineProperty(type, 'name', { value: name })
+
+const parts = Array.from({ length: 60 }, (_, index) => {
+  const Part = named(class {}, `Part${index + 1}`)
+  Field('id')(Part.prototype, 'id')
+  Field('string', { maxLength: 200 })(Part.prototype, 'name')
+  Field('string', { oneOf: ['open', 'closed'] })(Part.prototype, 'status')
+  Field('numeric', { min: 0 })(Part.prototype, 'price')
+  Field('datetime', { nullable: true })(Part.prototype, 'dueAt')
+  Table(Part)
+  return Part
+})
+
+const partControllers = parts.map((crud) => {
+  const PartController = named(class {}, `${crud.name}Controller`)
+  Controller(`/${crud.name.toLowerCase()}`, { crud })(PartController)
+  return PartController
+})
+
+@Module({ records: parts, controllers: partControllers })
+class PartsModule {}
+
+describe('/swagger of 60 records', () => {
+  let many: Application
+  beforeAll(async () => {
+    many = await bootstrap(PartsModule, { ...options, database: 'sqlite::memory:' })
+  })
+  afterAll(() => many.close())
+
+  it(
+    'has closed groups, which a filter opens that leaves few operations',
+    () =>
+      withPage(many.url, async ({ page, errors, strangers }) => {
+        await page.goto(`${many.url}/swagger`)
+        const status = page.getByRole('status')
+        await status.filter({ hasText: /^\d+ operations$/ }).waitFor()
+        const groups = page.locator('.opblock-tag')
+        expect(await groups.count()).toBe(60)
+        expect(await page.locator('.opblock').count()).toBe(0)
+        await page.getByLabel('Filter').fill('part7 post')
+        await status.filter({ hasText: /^\d+ of \d+ operations$/ }).waitFor()
+        await page.locator('.opblock-post').first().waitFor()
+        expect(await groups.count()).toBe(1)
+        await page.getByLabel('Filter').fill('part')
+        await page.locator('.opblock').first().waitFor({ state: 'detached' })
+        expect(await groups.count()).toBe(60)
+        await page.getByLabel('Filter').fill('nothing like this')
+        await page.getByText('No operation matches the filter.').waitFor()
+        await page.getByLabel('Filter').fill('')
+        await groups.first().waitFor()
+        await groups.first().getByRole('button').press('Enter')
+        await page.locator('.opblock').first().waitFor()
+        expect({ errors, strangers }).toEqual({ errors: [], strangers: [] })
+      }),
+    time,
+  )
+
+  it.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 375],
+    ['dark', 375],
+  ] as const)(
+    'has no serious accessibility problem, %s and %i pixels wide',
+    (colorScheme, width) =>
+      withPage(app.url, async ({ page }) => {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.setViewportSize({ width, height: 844 })
+        const examine = async (view: string): Promise<void> => {
+          expect({ view, found: await seriousProblems(page) }).toEqual({ view, found: [] })
+        }
+        await page.goto(`${app.url}/swagger`)
+        const isDark = await page.evaluate(
+          "document.documentElement.classList.contains('dark-mode')",
+        )
+        expect(isDark).toBe(colorScheme === 'dark')
+        await open(page, 'items-itemShow')
+        await examine('operation')
+        await tryOut(page, 'items-itemShow', { id: '7' })
+        await examine('response')
+        await open(page, 'items-itemCreate')
+        await examine('operation with a body')
+        await page.locator('.btn.authorize').first().click()
+        await page.locator('#auth-bearer-value').waitFor()
+        await examine('authorize')
+      }),
+    time,
+  )
+})
+
+/** What both storages of the browser contain. */
+const storedText =
+  '[sessionStorage, localStorage].map((storage) => JSON.stringify(Object.fromEntries(Object.entries(storage))))'
 
 async function authorize(page: Page): Promise<void> {
   await page.locator('.btn.authorize').first().click()
@@ -131,19 +260,19 @@ async function tryOut(
   for (const [name, value] of Object.entries(parameters)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
-  const response = await execute(page, block)
-  const status = block.locator('.live-responses-table .response-col_status').last()
-  await status.filter({ hasText: String(response.status()) }).waitFor()
-  return String(response.status())
+  const answer = await execute(page, block)
+  const shown = block.locator('.live-responses-table .response-col_status').last()
+  await shown.filter({ hasText: String(answer.status()) }).waitFor()
+  return String(answer.status())
 }
 
-/** Clicks the button until the form is visible, because a click is lost while the page is still rendering. */
+/** A click on a page that is still being drawn is lost, so the button is pressed until the form is there. */
 async function beginTrying(block: Locator): Promise<void> {
   const start = block.locator('.try-out__btn:not(.cancel)')
   const form = block.locator('.execute')
   await start.or(form).first().waitFor()
   while (!(await form.isVisible())) {
-    // The button may be gone, since the form is visible.
+    // It may be gone by now, since the form has come.
     await start
       .first()
       .click({ timeout: 3000 })
@@ -152,19 +281,19 @@ async function beginTrying(block: Locator): Promise<void> {
   }
 }
 
-/** Clicks the button until the page sends a request, because the page ignores a click while it stores a parameter. */
+/** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
 async function execute(page: Page, block: Locator): Promise<Response> {
   for (;;) {
-    const responding = page
+    const asked = page
       .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
       .catch(() => undefined)
     await block.locator('.execute').click()
-    const response = await responding
-    if (response !== undefined) return response
+    const answer = await asked
+    if (answer !== undefined) return answer
   }
 }
 
-/** The browser reports a refused request as an error, which is intended here. */
+/** The browser reports a refused request as an error, which here is meant. */
 function notOf401(errors: readonly string[]): string[] {
   return errors.filter((text) => !text.includes('401 (Unauthorized)'))
 }

@@ -1,0 +1,219 @@
+'use strict'
+/**
+ * The page of the documentation: loads the document, asks for a token if one is needed, and starts Swagger UI with a filter.
+ */
+const scriptAddress = document.currentScript.src
+const version = new URLSearchParams(location.search).get('version')
+const documentAddress =
+  new URL('openapi.json', scriptAddress).href +
+  (version === null ? '' : '?version=' + encodeURIComponent(version))
+
+/** Groups are open if at most this many operations are shown. */
+const maxOpenOperations = 30
+
+const darkScheme = matchMedia('(prefers-color-scheme: dark)')
+const followScheme = () =>
+  document.documentElement.classList.toggle('dark-mode', darkScheme.matches)
+darkScheme.addEventListener('change', followScheme)
+followScheme()
+
+// The token is stored for this tab only: no other tab can read it, and it is gone when the tab is closed.
+const storageKey = 'filigree ' + documentAddress
+
+function readStored() {
+  try {
+    return JSON.parse(sessionStorage.getItem(storageKey)) ?? {}
+  } catch {
+    return {}
+  }
+}
+
+function store(changes) {
+  try {
+    sessionStorage.setItem(storageKey, JSON.stringify({ ...readStored(), ...changes }))
+  } catch {
+    // The browser allows no storage. The page works without it.
+  }
+}
+
+/** A plugin that stores what the dialog "Authorize" sets, and forgets all tokens with "Logout". */
+const tokenStorage = {
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        persistAuthorizationIfNeeded: (original, system) => () => {
+          const authorized = system.authSelectors.authorized().toJS()
+          const isEmpty = Object.keys(authorized).length === 0
+          store(isEmpty ? { authorized: undefined, token: undefined } : { authorized })
+        },
+      },
+    },
+  },
+}
+
+/** Keeps the operations that contain each word of the text, in their group, method, path, id or summary. */
+function filterOperations(groups, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  return groups
+    .map((group, name) =>
+      group.set(
+        'operations',
+        group.get('operations').filter((entry) => {
+          const operation = entry.get('operation')
+          const parts = [
+            ...[name, entry.get('method'), entry.get('path')],
+            ...[operation.get('operationId'), operation.get('summary')],
+          ]
+          const content = parts.join(' ').toLowerCase()
+          return words.every((word) => content.includes(word))
+        }),
+      ),
+    )
+    .filter((group) => group.get('operations').size > 0)
+}
+
+const count = (groups) => groups.reduce((sum, group) => sum + group.get('operations').size, 0)
+
+/** A plugin with a search field above the operations. Groups are closed while many operations are shown. */
+function filterPlugin(total) {
+  let matches = total
+  return ({ React: { createElement } }) => {
+    const readText = (layoutSelectors) => {
+      const text = layoutSelectors.currentFilter()
+      return typeof text === 'string' ? text : ''
+    }
+    const Filter = ({ layoutSelectors, layoutActions, specSelectors }) => {
+      const text = readText(layoutSelectors)
+      const matching = count(specSelectors.taggedOperations())
+      return createElement(
+        'search',
+        { className: 'filter-container wrapper' },
+        createElement('label', { htmlFor: 'filter' }, 'Filter'),
+        createElement('input', {
+          id: 'filter',
+          type: 'search',
+          className: 'operation-filter-input',
+          placeholder: 'Path, method, summary or group',
+          autoComplete: 'off',
+          value: text,
+          onChange: ({ target }) => layoutActions.updateFilter(target.value),
+        }),
+        createElement(
+          'p',
+          { role: 'status' },
+          text === '' ? `${total} operations` : `${matching} of ${total} operations`,
+        ),
+      )
+    }
+    const operations = (Original) => (props) =>
+      readText(props.layoutSelectors) !== '' && props.specSelectors.taggedOperations().size === 0
+        ? createElement('p', { className: 'wrapper' }, 'No operation matches the filter.')
+        : createElement(Original, props)
+    return {
+      components: {
+        FilterContainer: Filter,
+        // Not a link, because a button contains it. The address still changes when an operation is opened.
+        DeepLink: ({ text }) => createElement('span', null, text),
+      },
+      wrapComponents: { operations },
+      fn: {
+        opsFilter: (groups, text) => {
+          const filtered = filterOperations(groups, text)
+          matches = count(filtered)
+          return filtered
+        },
+      },
+      statePlugins: {
+        layout: {
+          wrapSelectors: {
+            // `original` is bound to the state.
+            isShown: (original) => (state, thing, byDefault) => {
+              const isGroup = Array.isArray(thing) && thing[0] === 'operations-tag'
+              if (!isGroup) return original(thing, byDefault)
+              const shown = state.get('filter') ? matches : total
+              return original(thing, shown <= maxOpenOperations)
+            },
+          },
+        },
+      },
+    }
+  }
+}
+
+/** Adds the names and the keyboard access that elements of Swagger UI lack. */
+function improveAccessibility(root) {
+  root.querySelector('#servers')?.setAttribute('aria-label', 'Server')
+  root.querySelector('.close-modal')?.setAttribute('aria-label', 'Close')
+  for (const button of root.querySelectorAll('.modal-btn')) button.removeAttribute('aria-label')
+  for (const block of root.querySelectorAll('pre')) block.tabIndex = 0
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query']
+
+function countOperations({ paths = {} }) {
+  const names = Object.values(paths).flatMap((item) => Object.keys(item))
+  return names.filter((name) => methods.includes(name)).length
+}
+
+/** @param token the token that opened the document, if one was needed */
+function show(spec, token) {
+  document.title = spec.info.title
+  const total = countOperations(spec)
+  const ui = SwaggerUIBundle({
+    spec,
+    dom_id: '#swagger-ui',
+    presets: [SwaggerUIBundle.presets.apis],
+    plugins: [tokenStorage, filterPlugin(total)],
+    layout: 'BaseLayout',
+    filter: '',
+    // The list of schemas is closed too if there are many.
+    defaultModelsExpandDepth: total > maxOpenOperations ? 0 : 1,
+    deepLinking: true,
+    displayRequestDuration: true,
+    queryConfigEnabled: false,
+    validatorUrl: null,
+    // Deferred, because it may be called before the constructor has returned.
+    onComplete: () =>
+      setTimeout(() => {
+        const { authorized } = readStored()
+        if (authorized !== undefined) ui.authActions.restoreAuthorization({ authorized })
+        else if (token !== undefined) ui.preauthorizeApiKey('bearerAuth', token)
+      }),
+  })
+}
+
+const root = document.getElementById('swagger-ui')
+new MutationObserver(() => improveAccessibility(root)).observe(root, {
+  childList: true,
+  subtree: true,
+})
+
+const form = document.getElementById('token')
+const input = document.getElementById('token-text')
+const error = document.getElementById('token-error')
+
+/** @returns whether the document was opened */
+async function open(token) {
+  const headers = token === undefined ? {} : { Authorization: 'Bearer ' + token }
+  const response = await fetch(documentAddress, { headers })
+  if (!response.ok) return false
+  form.hidden = true
+  show(await response.json(), token)
+  return true
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  if (await open(input.value)) store({ token: input.value })
+  else error.textContent = 'This token is not accepted.'
+})
+
+async function start() {
+  const { token } = readStored()
+  if ((token !== undefined && (await open(token))) || (await open())) return
+  store({ token: undefined, authorized: undefined })
+  form.hidden = false
+  input.focus()
+}
+
+start()
