@@ -76,6 +76,13 @@ function conditionOf({ name }: FieldInfo, query: URLSearchParams): Condition | '
   return isNull === 'true' ? 'empty' : isNull === 'false' ? 'filled' : ''
 }
 
+/** The words for the usual condition of a field. */
+function usualCondition({ kind, list, by, oneOf }: FieldInfo): string {
+  if (by !== undefined || oneOf !== undefined || kind === 'boolean' || kind === 'uuid') return 'is'
+  if (list === true) return 'has'
+  return numberKinds.has(kind) || dateKinds.has(kind) ? 'is from … to …' : 'has'
+}
+
 /** The conditions of a field, except the usual one. */
 function otherConditions({ kind, list, nullable }: FieldInfo): [Condition, string][] {
   const hasValues = list !== true && !['boolean', 'datetime', 'time', 'text'].includes(kind)
@@ -117,9 +124,7 @@ function makeConditions(
     ...others.map(([value, label]) => el('option', { value }, label)),
   )
   const [first] = select.options
-  if (first !== undefined)
-    first.textContent =
-      numberKinds.has(field.kind) || dateKinds.has(field.kind) ? 'is from … to …' : 'is'
+  if (first !== undefined) first.textContent = usualCondition(field)
   const area = el('div', {})
   const heading = el('p', { class: 'condition-of', id }, displayLabel(record, field))
   const partOf = (condition: string): Part =>
