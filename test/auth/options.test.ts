@@ -104,7 +104,7 @@ describe('resolveAuthOptions', () => {
     {
       option: { rotation: { grace: 'soon' } },
       code: 'INVALID_OPTION',
-      says: 'rotation.grace "soon" is no',
+      says: 'rotation.grace "soon" is not a length of time',
       remedy: '30s',
     },
     {
@@ -119,7 +119,7 @@ describe('resolveAuthOptions', () => {
       says: 'unknown option "reus"',
       remedy: 'Did you mean "reuse"?',
     },
-    { option: { rotation: true }, code: 'INVALID_OPTION', says: 'no object', remedy: 'grace' },
+    { option: { rotation: true }, code: 'INVALID_OPTION', says: 'not an object', remedy: 'grace' },
     {
       option: { formToken: 'yes' },
       code: 'INVALID_OPTION',
@@ -142,7 +142,7 @@ describe('resolveAuthOptions', () => {
     {
       option: { expiresIn: 'soon' },
       code: 'INVALID_OPTION',
-      says: 'expiresIn "soon" is no',
+      says: 'expiresIn "soon" is not a length of time',
       remedy: '15m',
     },
     {

@@ -123,11 +123,11 @@ describe('pipelined requests in one packet', () => {
 
   it('wait for a slow one', async () => {
     expect(await sendAll(['/late', '/wide', '/bytes', '/gone', '/late'])).toEqual([
-      { status: 200, body: '{"late":"später"}' },
+      { status: 200, body: '{"delayed":"später"}' },
       wide,
       { status: 200, body: Buffer.from([1, 2, 255]).toString() },
       { status: 410, body: '{"error":"Weg für immer."}' },
-      { status: 200, body: '{"late":"später"}' },
+      { status: 200, body: '{"delayed":"später"}' },
       ascii,
     ])
   })

@@ -198,7 +198,7 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
       expect([second.body, second.name]).not.toEqual([first.body, first.name])
       expect(second.body).not.toContain('1007')
       await get(`/kept/${name}`, boss)
-      const warnings = lines.filter(({ message }) => message.includes('@CacheFor on Kept'))
+      const warnings = lines.filter(({ message }) => message.includes('@CacheFor on Cached'))
       expect(warnings.map(({ level }) => level)).toEqual(['warn'])
     },
   )
