@@ -48,6 +48,6 @@ it('a class that is used above its declaration is named', async () => {
   const { code, err } = await runFaulty({}, 'import-cycle/one-file.ts')
   expect(code).toBe(1)
   expect(err).toMatch(
-    /^Filigree cannot start: 1 problem\n 1 \S+one-file\.ts:5 uses Later, which is declared further down in the file\. {2}Move Later up/,
+    /^Filigree cannot start: 1 problem\n 1 \S+one-file\.ts:5 uses DeclaredBelow, which is declared further down in the file\. {2}Move DeclaredBelow up/,
   )
 })

@@ -18,10 +18,10 @@ class Color {
   @Field('string') color!: string
 }
 
-@Controller('/asking')
+@Controller('/survey')
 @Tool
 class Survey {
-  @Get('/rounds')
+  @Get('/questions')
   async questions(toolCall: ToolCall | null): Promise<string> {
     toolCall?.progress(0.5, 'half')
     const person = await toolCall?.ask('who', Name, 'Who?')
@@ -41,7 +41,7 @@ const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities, ve
 client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ann', color: 'red' } }))
 await client.connect(new StreamableHTTPClientTransport(new URL(url)))
 const { tools } = await client.listTools()
-const { content } = await client.callTool({ name: 'askingRounds', arguments: {} })
+const { content } = await client.callTool({ name: 'surveyQuestions', arguments: {} })
 console.log(JSON.stringify([client.getNegotiatedProtocolVersion(), tools.length, content[0].text]))
 await client.close()
 `

@@ -183,7 +183,7 @@ const open = [
   'ordersSlow',
   'ordersStream',
   'allOne',
-  'allLater',
+  'allAfterWait',
   'allSent',
 ]
 
@@ -404,7 +404,7 @@ describe('a call', () => {
     })
   })
 
-  it.each(['allOne', 'allLater'])(
+  it.each(['allOne', 'allAfterWait'])(
     'is a separate request for observers, before its message is: %s',
     async (name) => {
       const traced: unknown[] = []
