@@ -161,7 +161,7 @@ function toTableSchema(
     oldNames: toOldNames(table.options.was),
     columns: table.columns.map((column) => ({
       name: column.name,
-      was: toOldNames(column.field.rules.was),
+      oldNames: toOldNames(column.field.rules.was),
       type: dialect.columnType(column),
       nullable: column.nullable,
       increment: column.generated === 'increment',
@@ -224,7 +224,7 @@ function toJoinSchema(
     oldNames: oldJoinNames(table, target, join),
     columns: ends.map(({ column, key, end }) => ({
       name: column,
-      was: toOldNames(end.options.was)
+      oldNames: toOldNames(end.options.was)
         ?.filter(() => column === `${end.name}_id`)
         .map((name) => `${name}_id`),
       type: dialect.columnType(key),
