@@ -272,7 +272,7 @@ class BulkDialog {
         const done = from + batch.length
         bar.value = done
         const percent = Math.round((done / keys.length) * 100)
-        if (!stopping.signal.aborted)
+        if (!stop.disabled)
           words.textContent = `${verb}: ${toCount(done)} of ${toCount(keys.length)}, ${percent} %`
       }
     } finally {
