@@ -1,11 +1,11 @@
 /** An application whose folder of static files is missing, as in an image for migrations. */
-import { bootstrap, Module } from 'filigree'
+import { Module } from '../../../src/index.js'
 import { Lamp } from './lamp.js'
 
 @Module({ records: [Lamp] })
-class AppModule {}
+export class AppModule {}
 
-await bootstrap(AppModule, {
+export const options = {
   database: process.env.SHOP_DATABASE ?? 'sqlite::memory:',
   static: { '/': './not-built' },
-})
+}
