@@ -56,6 +56,6 @@ export async function subscribe(
   const body = JSON.stringify({ query, variables })
   const response = await fetch(url, { method: 'POST', headers, body, signal: abort.signal })
   if (response.headers.get('content-type') !== 'text/event-stream')
-    throw Object.assign(new Error(`${response.status}`), { answer: await response.json() })
+    throw Object.assign(new Error(`${response.status}`), { body: await response.json() })
   return new EventClient(response, abort)
 }

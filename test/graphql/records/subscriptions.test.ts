@@ -243,11 +243,11 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     const query = 'subscription { secretChanged { id secret { word } } }'
     await expect(follow(query)).rejects.toMatchObject({
       message: '401',
-      response: { error: 'Unauthorized', data: null },
+      body: { error: 'Unauthorized', data: null },
     })
     await expect(follow(query, 'ann')).rejects.toMatchObject({
       message: '403',
-      response: { errors: [{ path: ['secretChanged'], extensions: { code: 'FORBIDDEN' } }] },
+      body: { errors: [{ path: ['secretChanged'], extensions: { code: 'FORBIDDEN' } }] },
     })
     const admin = await follow(query, 'root', { roles: ['admin'] })
     const { id } = await database.records(Secret).create({ word: 'w' })
