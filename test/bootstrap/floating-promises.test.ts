@@ -77,7 +77,7 @@ describe('a floating promise of a handler', () => {
       await fetch(`${address}/reject-later`)
       expect(await ended).toEqual([1, null])
       expect(output()).toContain('a promise rejection was not handled')
-      const named = 'not handled in GET /reject-later (FailingController.rejectLater)'
+      const named = 'not handled in GET /reject-later (FailingController.rejectAsync)'
       expect(output().includes(named)).toBe(isNamed)
     },
   )

@@ -28,6 +28,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/sessions/visits.ts',
   ],
   'a table of many values, each of which would cost a request': [
+    'test/admin/start.test.ts',
     'test/auth/access.test.ts',
     'test/contracts/kinds.test.ts',
     'test/contracts/outgoing.test.ts',

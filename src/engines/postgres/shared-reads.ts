@@ -1,3 +1,4 @@
+/** Shares a few PostgreSQL connections between the short reads of all requests. */
 import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
 import type { SlowReadDetector } from './slow-read-detector.js'

@@ -86,7 +86,7 @@ function toFormerSchema(actual: ActualTable): TableSchema {
       columns: list,
       unique,
       whereNull: undefined,
-      made: { create, drop: writeDropIndex({ name: index }) },
+      statements: { create, drop: writeDropIndex({ name: index }) },
     })),
   }
 }

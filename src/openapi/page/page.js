@@ -72,6 +72,44 @@ function filterOperations(groups, text) {
     .filter((group) => group.get('operations').size > 0)
 }
 
+const schemaAddress = '#/components/schemas/'
+/** References inside references are replaced this often. Then a schema is shown by its name and type only. */
+const maxReferences = 3
+
+/**
+ * A plugin that replaces the references of the part that is opened. The resolver of Swagger UI resolves the whole document first,
+ * which takes seconds for a large one.
+ */
+function referencesPlugin(document) {
+  const valueAt = (keys) => keys.reduce((value, key) => value?.[key], document)
+  const targetOf = (reference) => {
+    const keys = reference.slice(2).split('/')
+    return valueAt(
+      keys.map((key) => decodeURIComponent(key).replace(/~1/g, '/').replace(/~0/g, '~')),
+    )
+  }
+  const resolve = (value, references = []) => {
+    if (Array.isArray(value)) return value.map((item) => resolve(item, references))
+    if (typeof value !== 'object' || value === null) return value
+    const { $ref, ...others } = value
+    if (typeof $ref !== 'string' || !$ref.startsWith('#/'))
+      return Object.fromEntries(
+        Object.entries(value).map(([key, part]) => [key, resolve(part, references)]),
+      )
+    const target = targetOf($ref) ?? {}
+    const isSchema = $ref.startsWith(schemaAddress)
+    const title = isSchema ? { title: $ref.slice(schemaAddress.length) } : {}
+    if (references.length >= maxReferences || references.includes($ref))
+      return { ...title, ...(isSchema && { type: target.type }), ...others }
+    return { ...title, ...resolve(target, [...references, $ref]), ...others }
+  }
+  return {
+    fn: {
+      resolveSubtree: async (_, keys) => ({ spec: resolve(valueAt(keys)), errors: [] }),
+    },
+  }
+}
+
 const count = (groups) => groups.reduce((sum, group) => sum + group.get('operations').size, 0)
 
 /** A plugin with a search field above the operations. Groups are closed while many operations are shown. */
@@ -163,7 +201,7 @@ function show(spec, token) {
     spec,
     dom_id: '#swagger-ui',
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [tokenStorage, filterPlugin(total)],
+    plugins: [tokenStorage, filterPlugin(total), () => referencesPlugin(spec)],
     layout: 'BaseLayout',
     filter: '',
     // The list of schemas is closed too if there are many.
