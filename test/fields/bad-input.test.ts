@@ -235,7 +235,7 @@ describe('odd input', () => {
 
   it('null for every field is refused field by field, and accepted where a rule allows it', () => {
     const nulls = Object.fromEntries(names.map((name) => [name, null]))
-    const allowed = new Set(['validated', 'mail', 'tags', 'price', 'object', 'both'])
+    const allowed = new Set(['validated', 'mail', 'tags', 'price', 'object', 'twin'])
     expect(check(Everything, nulls)).toEqual(
       names.filter((name) => !allowed.has(name)).map(() => 'type'),
     )
