@@ -103,7 +103,7 @@ describe('options of the wrong type', () => {
   it.each([
     ['trustProxy', '127.0.0.1', /number of proxies/],
     ['cors', { origins: true }, /origins is true/],
-    ['cors', { origins: { a: 1 } }, /no list/],
+    ['cors', { origins: { a: 1 } }, /not a list/],
     ['database', 5, /database is 5/],
     ['database', true, /sqlite:/],
     ['database', null, /database is null/],

@@ -175,7 +175,7 @@ describe('query @live', () => {
     const same = await live(text, { lastId: id })
     const other = await live(text, { lastId: id.replace(/\d+$/, '99') })
     const response = await payload(other)
-    expect(response).toMatchObject({ data: {}, extensions: { live: { response: true } } })
+    expect(response).toMatchObject({ data: {}, extensions: { live: { lost: true } } })
     await database.records(Label).create({ name: 'next' })
     const { extensions } = await payload(same)
     expect(extensions?.live.version).toBe(Number(id.split(':')[1]) + 1)
@@ -243,7 +243,7 @@ describe('query @live', () => {
     const bob = await live(notes, { token: await token('bob2'), lastId: id })
     expect(await payload(bob)).toMatchObject({
       data: { notes: [] },
-      extensions: { live: { response: true } },
+      extensions: { live: { lost: true } },
     })
     const odd = await live(notes, { lastId: 'x'.repeat(2000) })
     expect((await payload(odd)).data).toBeDefined()
