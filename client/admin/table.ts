@@ -15,7 +15,7 @@ import {
   dateKinds,
 } from './schema.js'
 import { cachedTitle, lookUp } from './titles.js'
-import { toText } from './format.js'
+import { asText, toText } from './format.js'
 
 export interface TableOptions {
   /** Whether rows can be selected. */

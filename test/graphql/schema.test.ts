@@ -79,7 +79,7 @@ type Mutation {
       'something that is not a type',
       (schema) => schema.addQuery('a', { type: '[Int', resolve }),
       'INVALID_TYPE_NOTATION',
-      'GraphQL a: "[Int" is no type.',
+      'GraphQL a: "[Int" is not a type.',
     ],
     [
       'two queries of one name',

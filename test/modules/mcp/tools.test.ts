@@ -417,7 +417,7 @@ describe('a call', () => {
       await call(desk, name, {})
       unsubscribe(ended, hear)
       expect(traced).toEqual([
-        [name.slice(3).toLowerCase(), 200, true, false],
+        [name.charAt(3).toLowerCase() + name.slice(4), 200, true, false],
         ['take', 200, true, false],
       ])
     },
