@@ -325,11 +325,7 @@ function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): 
       titleOf(record, row),
     )
   if (target !== undefined && value !== null && value !== undefined)
-    return link(
-      pathTo(target.path, String(value as string | number)),
-      { class: 'clamp' },
-      cachedTitle(target, value),
-    )
+    return link(pathTo(target.path, asText(value)), { class: 'clamp' }, cachedTitle(target, value))
   const text = toText(value, field.kind)
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && (field.oneOf !== undefined || field.kind === 'boolean'))
