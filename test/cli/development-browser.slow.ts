@@ -187,7 +187,7 @@ describe('the list of requests', () => {
       ])
       expect(await page.locator('.list > p').textContent()).toBe('4 shown, 3 hidden')
       await page.getByLabel('Assets and framework pages').check()
-      expect(await shown()).toHaveLength(7)
+      await expectRows(page, 7)
       await page.getByLabel('Assets and framework pages').uncheck()
       await page.getByLabel('Status').selectOption('4')
       await expectRows(page, 2)

@@ -202,7 +202,7 @@ describe('a browser', () => {
     await other.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}`)
     await other.getByRole('button').click()
     // SameSite=Lax withholds the cookie, so the request is anonymous.
-    await other.getByText(/Unauthorized|Forbidden/).waitFor()
+    await other.getByText(/not signed in|may not open/).waitFor()
     evil.close()
     await page.reload()
     expect(await whoOf(page)).toContain('ada')
