@@ -441,7 +441,7 @@ describe('filigree dev', () => {
   })
 
   it('is readable without colours, in few lines', async () => {
-    await change('main.ts', ['(AppModule, { database', '(AppModule, { databse: database'])
+    await change('main.ts', ['  database,', '  databse: database,'])
     const cli = join(project, 'node_modules/.bin/filigree')
     const env = environment({ PORT: '0' })
     const child = spawn(process.execPath, [cli, 'dev'], { cwd: project, env })
