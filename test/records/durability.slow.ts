@@ -11,6 +11,8 @@ import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { readSql } from './run-sql.js'
 
 const kills = 3
+/** A process that hangs must not outlive its test: Jest would wait for it. */
+const maxMilliseconds = 50_000
 let program: string
 
 describe('kill -9 during creates', () => {
@@ -63,10 +65,18 @@ function createAndKill(url: string, first: number, count: number): Promise<numbe
       confirmed.push(Number(line))
       if (confirmed.length === count) child.kill('SIGKILL')
     })
+    let isLate = false
+    const deadline = setTimeout(() => {
+      isLate = true
+      child.kill('SIGKILL')
+    }, maxMilliseconds)
     child.on('error', reject)
     child.on('close', (_, signal) => {
-      if (signal === 'SIGKILL') resolve(confirmed)
-      else reject(new Error(`The process ended by itself after ${confirmed.length} rows.`))
+      clearTimeout(deadline)
+      const rows = `${confirmed.length} of ${count} rows`
+      if (isLate) reject(new Error(`The process stored ${rows} in ${maxMilliseconds} ms.`))
+      else if (signal === 'SIGKILL') resolve(confirmed)
+      else reject(new Error(`The process ended by itself after ${rows}.`))
     })
   })
 }
