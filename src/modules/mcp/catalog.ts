@@ -69,7 +69,7 @@ export interface ListKind<Entry extends ListEntry = ListEntry> {
 }
 
 /** The entries as a caller may see them. */
-interface EntryView<Entry extends ListEntry> {
+export interface EntryView<Entry extends ListEntry> {
   /** The same text for callers with the same rights. */
   readonly key: string
   readonly describe: (entry: Entry) => JsonObject

@@ -9,6 +9,7 @@ import {
   type CallerRecords,
   type HttpRequest,
 } from '../../index.js'
+import type { EntryView } from './catalog.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 import type { RouteTool } from './tool-schema.js'
 
@@ -56,19 +57,11 @@ export function normalizeName(name: string): string {
   return name.replaceAll('_', '').toLowerCase()
 }
 
-/** What a list of tools leaves out for a caller. */
-export interface CallerView {
-  /** The same text for callers with the same rights. */
-  readonly key: string
-  /** @returns the entry of `tools/list` for the caller */
-  readonly describe: (tool: RouteTool) => JsonObject
-}
-
 /** @returns undefined if no tool names a field that only some callers may read */
 export function createCallerView(
   tools: readonly RouteTool[],
   state: ApplicationState,
-): ((request: HttpRequest) => Promise<CallerView>) | undefined {
+): ((request: HttpRequest) => Promise<EntryView<RouteTool>>) | undefined {
   const secured = state.records.filter((type) => (describeRecord(type)?.secured.length ?? 0) > 0)
   const named = secured.filter((type) => tools.some((tool) => mayName(tool, type, state.records)))
   if (named.length === 0) return undefined
