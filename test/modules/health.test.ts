@@ -39,7 +39,7 @@ afterEach(async () => {
 
 /** Stops the clock of the probes. @returns a function that advances it by milliseconds */
 function stopClock(): (by: number) => void {
-  let now = performance.now()
+  let now = Math.ceil(performance.now()) // Whole milliseconds: sums of fractions are inexact.
   jest.spyOn(performance, 'now').mockImplementation(() => now)
   return (by) => {
     now += by
