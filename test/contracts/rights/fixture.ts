@@ -1,4 +1,5 @@
 /** The records of the rights suite, one for each rule, and the application with its callers. */
+import { sql } from 'kysely'
 import {
   type Application,
   Auth,
@@ -261,6 +262,28 @@ class Credentials {
   @Field('string') name!: string
 }
 
+/** The tables of the records, each before those that it refers to. */
+const tables = [
+  'post',
+  'ticket',
+  'visit',
+  'ledger',
+  'note',
+  'task',
+  'member_project',
+  'member',
+  'project',
+  'account',
+  'vault',
+  'till',
+  'shift',
+  'staff',
+  'notice',
+  'entry',
+  'wish',
+  'draft',
+]
+
 /** The sign-in that the admin page names. */
 @Controller('/login')
 class Login {
@@ -306,6 +329,7 @@ export class Fixture {
   readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
   #isClear = false
   #cleared: unknown
+  #hasCopies = false
 
   async open(url: string): Promise<void> {
     const silent = (): void => undefined
@@ -379,22 +403,30 @@ export class Fixture {
       return
     }
     this.#cleared = undefined
-    const tables = [
-      'post',
-      'ticket',
-      'visit',
-      'ledger',
-      'note',
-      'task',
-      'member_project',
-      'member',
-      'project',
-      'account',
-      'vault',
-      'till',
+    if (this.#hasCopies) return this.#restoreFromCopies()
+    for (const table of tables) await this.database.kysely.deleteFrom(table).execute()
+    await this.#createRows()
+    for (const table of tables)
+      await this.database.kysely.schema
+        .createTable(`copy_${table}`)
+        .as(this.database.kysely.selectFrom(table).selectAll())
+        .execute()
+    this.#hasCopies = true
+  }
+
+  /** One statement on PostgreSQL, because every caller of every case restores the rows. */
+  async #restoreFromCopies(): Promise<void> {
+    const statements = [
+      ...tables.map((table) => `delete from ${table}`),
+      ...tables.toReversed().map((table) => `insert into ${table} select * from copy_${table}`),
     ]
-    for (const table of [...tables, 'shift', 'staff', 'notice', 'entry', 'wish', 'draft'])
-      await this.database.kysely.deleteFrom(table).execute()
+    const { kysely, engineName } = this.database
+    if (engineName === 'postgres')
+      await sql.raw(`do $$ begin ${statements.join(';')}; end $$`).execute(kysely)
+    else for (const statement of statements) await sql.raw(statement).execute(kysely)
+  }
+
+  async #createRows(): Promise<void> {
     const { database } = this
     await database.records(Account).insertMany([
       { id: 1, iban: 'DE-A', owner: 'ann' },
