@@ -65,8 +65,7 @@ function namedClass(
     problems.push({
       code: 'NOT_A_CLASS',
       message: `${where}: ${option} is not a class.`,
-      remedy:
-        'Write the class, [Class] for a list, Item. => or a thunk if it is defined later: () => Item. => Item.',
+      remedy: 'Write the class, [Class] for a list, or () => Class if it is defined later.',
     })
     return undefined
   }

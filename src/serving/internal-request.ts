@@ -29,8 +29,8 @@ export interface InternalHead {
  * A request whose body was read already. Streams would double the cost of each call. The headers are created when they
  * are first read.
  */
-class ReadIncoming extends EventEmitter {
-  readonly isCarried = true as const
+class ReadIncoming extends EventEmitter implements Pick<Incoming, 'isTunneled'> {
+  readonly isTunneled = true as const
   readonly complete = true
   readonly readableEnded = true
   readonly httpVersion = '1.1'

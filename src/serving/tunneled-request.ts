@@ -80,7 +80,8 @@ export function createTunneledRequest(
     remoteAddress,
     encrypted,
   })
-  return Object.assign(incoming, { isCarried: true as const })
+  const tunneled: Pick<Incoming, 'isTunneled'> = { isTunneled: true }
+  return Object.assign(incoming, tunneled)
 }
 
 /** True if the response is an event stream. */

@@ -1,9 +1,19 @@
 /** Source: specification, Authentication 7; decisions, Tokens. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
-import type { Application, InjectResponse } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  Module,
+  Routes,
+  Secured,
+  type Application,
+  type HttpRequest,
+  type InjectResponse,
+} from 'filigree'
 import { expectUnauthorized } from './error-responses.js'
-import { apiKey, now, publicPem, startGated, token } from './gated-application.js'
+import { apiKey, env, now, publicPem, startGated, token } from './gated-application.js'
 
 let app: Application
 let always: Application
@@ -65,6 +75,34 @@ describe('FreshToken', () => {
     expect((await get('/items/private', apiKey, always)).headers.freshtoken).toBeUndefined()
     expect((await get('/items/private', undefined, always)).headers.freshtoken).toBeUndefined()
     expect((await get('/items', token(), always)).headers.freshtoken).toBeUndefined()
+  })
+
+  it('rotation: calls of other routes within a request get no token, because no client would receive it', async () => {
+    @Controller('/outer')
+    class OuterController {
+      static inject = [Routes]
+      constructor(private readonly routes: Routes) {}
+      @Get('/inner') @Secured inner(): object {
+        return { ok: true }
+      }
+      @Get('/') @Secured async outer(request: HttpRequest): Promise<object> {
+        const inner = this.routes.all.find(({ path }) => path === '/outer/inner')
+        if (inner === undefined) throw new Error('no such route')
+        const response = await this.routes.call(request, inner)
+        return { status: response.status, fresh: response.header('freshtoken') ?? null }
+      }
+    }
+    @Module({ controllers: [OuterController] })
+    class OuterModule {}
+    const auth = { rotate: 'always' } as const
+    const outer = await bootstrap(OuterModule, { listen: false, logger: false, env, auth })
+    try {
+      const response = await get('/outer', token(), outer)
+      expect(response.json()).toEqual({ status: 200, fresh: null })
+      expect(response.headers.freshtoken).toEqual(expect.any(String))
+    } finally {
+      await outer.close()
+    }
   })
 
   it('revocation: a token is refused after the logout, and gets no next token', async () => {
