@@ -33,7 +33,7 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verb
 
 export type { RouteInfo, RouteMetadata } from './routing/route-info.js'
 export { entityTag, matchesEntityTag } from './http/entity-tags.js'
-export { acceptsEventStream } from './http/events.js'
+export { acceptsEventStream } from './http/head.js'
 export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
 export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'
 export { requestedOperation, type RequestedOperation } from './graphql/request-parts.js'

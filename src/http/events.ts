@@ -1,29 +1,11 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
 
-import type { HttpRequest } from './request.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { writeFor } from './answered-json.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 import type { Heartbeat } from './stream-body.js'
-
-const media = /(?:^|,)\s*text\/event-stream\s*(?:;([^,]*))?/i
-const weightless = /;?\s*q=0(?:\.0*)?\s*$/i
-
-/**
- * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
- * requests that list the type, because clients that accept any type get JSON.
- */
-export function acceptsEventStream({
-  method,
-  incoming,
-}: Pick<HttpRequest, 'method' | 'incoming'>): boolean {
-  const { accept } = incoming.headers
-  if (accept === undefined || method !== 'GET') return false
-  const found = media.exec(accept)
-  return found !== null && !weightless.test(found[1] ?? '')
-}
 
 /** One event: its text alone, or its fields. */
 export type EventItem =

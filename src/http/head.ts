@@ -3,6 +3,7 @@ import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
 import { maxHeaders } from './limits.js'
+import type { HttpRequest } from './request.js'
 
 /**
  * @param maxUrl bytes of the request target, over which the answer is 414
@@ -81,6 +82,23 @@ function codingError({ headers }: Incoming): HttpError | undefined {
   return new HttpError(501, 'Transfer-Encoding may be chunked, and nothing else.', {
     code: 'UNKNOWN_TRANSFER_CODING',
   })
+}
+
+const eventStreamRange = /(?:^|,)\s*text\/event-stream\s*(?:;([^,]*))?/i
+const zeroQuality = /;?\s*q=0(?:\.0*)?\s*$/i
+
+/**
+ * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
+ * requests that list the type, because clients that accept any type get JSON.
+ */
+export function acceptsEventStream({
+  method,
+  incoming,
+}: Pick<HttpRequest, 'method' | 'incoming'>): boolean {
+  const { accept } = incoming.headers
+  if (accept === undefined || method !== 'GET') return false
+  const found = eventStreamRange.exec(accept)
+  return found !== null && !zeroQuality.test(found[1] ?? '')
 }
 
 /** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */

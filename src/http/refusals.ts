@@ -11,33 +11,43 @@ export function isDiskFull(failure: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
+/** 413, before or while a body is read. */
+export function tooLarge(label: string, limit: number): HttpError {
+  return new HttpError(413, `${label} is larger than ${limit} bytes.`)
+}
+
+/** The connection broke while a body was read. No client gets this error. Its code distinguishes it in the log. */
+export function clientLeft(cause?: unknown): HttpError {
+  return new HttpError(400, 'The client went away.', { code: 'CLIENT_GONE', cause })
+}
+
 /** A full disk is not the client's error: 503 with `Retry-After`. */
 export function diskFull(cause: unknown): HttpError {
   const headers = { 'Retry-After': '10' }
   return new HttpError(503, 'There is no room for the files.', { headers, cause })
 }
 
-/** For what comes, or would go on, while the application closes. */
+/** For requests and streams while the application closes. */
 export function closingRefusal(): HttpError {
   return refusal(503, 'APPLICATION_CLOSING', 'The application is closing.', 1)
 }
 
-/** For a handler that is still at work when the time of its route is over. */
+/** For a handler that exceeds the time limit of its route. */
 export function timeoutRefusal(): HttpError {
   return new HttpError(503, 'The request took too long.')
 }
 
-/** For what comes while other work keeps the process from answering in time. */
+/** For requests while the event loop lags too far behind to respond in time. */
 export function overloadRefusal(): HttpError {
   return refusal(503, 'TOO_BUSY', 'The application has too much to do.', 1)
 }
 
-/** For a connection more than there may be. */
+/** For requests of a connection above the limit. */
 export function connectionRefusal(): HttpError {
   return refusal(503, 'TOO_MANY_CONNECTIONS', 'Too many connections are open.', 5)
 }
 
-/** @param scope of the address, or of the whole application */
+/** @param scope whether the limit of the address or of the application is reached */
 export function streamRefusal(scope: 'address' | 'application'): HttpError {
   return scope === 'address'
     ? refusal(429, 'TOO_MANY_STREAMS', 'Too many streams are open from this address.', 5)
@@ -49,7 +59,7 @@ export function sessionRefusal(wait: number): HttpError {
   return refusal(429, 'TOO_MANY_SESSIONS', 'Too many sessions are begun from this address.', wait)
 }
 
-/** True for the errors that are made here. */
+/** True for errors that report a limit or the end of the application, and not a failure of a handler. */
 export function isRefusal(error: HttpError): boolean {
   return refusals.has(error)
 }

@@ -1,6 +1,8 @@
 /** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/monitoring.md. */
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
+import { readOutcome } from './request-observers.js'
+import type { ServerRequest } from './server-request.js'
 
 /** A request, from its head to the last byte of its response. */
 export interface RequestEvent extends WatchedWork {
@@ -32,3 +34,36 @@ export interface HandlerEvent extends WatchedWork {
 export const requestEvents = new WorkChannel<RequestEvent>('filigree:request')
 export const gateEvents = new WorkChannel<GateEvent>('filigree:gate')
 export const handlerEvents = new WorkChannel<HandlerEvent>('filigree:handler')
+
+/**
+ * Publishes a request on `filigree:request`: its beginning now, its end when the response is complete or the client has
+ * disconnected.
+ *
+ * @param run processes the request
+ */
+export function publishRequest(
+  request: ServerRequest,
+  application: object,
+  run: (request: ServerRequest) => void,
+): void {
+  const startTime = performance.now()
+  const event: RequestEvent = {
+    request,
+    application,
+    status: 0,
+    bytes: 0,
+    received: 0,
+    aborted: false,
+    ms: 0,
+    error: undefined,
+  }
+  // This event occurs once.
+  request.outgoing.on('close', () => {
+    readOutcome(request, event)
+    event.error = request.failure
+    requestEvents.finish(event, startTime)
+  })
+  requestEvents.begin(event, () => {
+    run(request)
+  })
+}

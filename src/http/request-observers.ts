@@ -31,19 +31,16 @@ export interface RequestObserver {
 const clientLeft = 499
 
 export class RequestObservers {
+  /** A property instead of a getter, because every request reads it. */
+  hasObservers = false
   #all: readonly RequestObserver[] = []
   readonly #outcome = { status: 0, bytes: 0, received: 0, ms: 0, aborted: false }
 
-  /** Whether there are observers. */
-  get any(): boolean {
-    return this.#all.length > 0
-  }
-
   /** @returns a function that removes the observer */
   add(observer: RequestObserver): () => void {
-    this.#all = [...this.#all, observer]
+    this.#setAll([...this.#all, observer])
     return () => {
-      this.#all = this.#all.filter((one) => one !== observer)
+      this.#setAll(this.#all.filter((one) => one !== observer))
     }
   }
 
@@ -62,6 +59,11 @@ export class RequestObservers {
     readOutcome(request, outcome)
     outcome.ms = performance.now() - request.startTime
     for (const observer of this.#all) observer.ends(request, outcome)
+  }
+
+  #setAll(observers: readonly RequestObserver[]): void {
+    this.#all = observers
+    this.hasObservers = observers.length > 0
   }
 }
 

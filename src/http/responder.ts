@@ -4,7 +4,7 @@
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
-import { writeFor } from './answered-json.js'
+import { isPlainData, toJson, writeFor } from './answered-json.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
 import { discard, toReader } from './discard.js'
@@ -25,7 +25,7 @@ import {
   toHead,
   toOwnHead,
 } from './response-head.js'
-import { isPlainData, toContent, toJson, type Content, type ResultRule } from './result.js'
+import { toContent, type Content, type ResultRule } from './result.js'
 import { requestIdHeader, type ServerRequest } from './server-request.js'
 import type { StreamKind, StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'

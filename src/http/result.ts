@@ -4,7 +4,7 @@
  */
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
-import { writeFor } from './answered-json.js'
+import { rememberData, toJson, writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
@@ -76,7 +76,7 @@ export function toContent(
   return toText(writeFor(request, toJson, body), reply, status)
 }
 
-/** Otherwise a page of another site could sign its visitor in as somebody else. */
+/** Prevents pages of other sites from signing their visitors in with an account of the attacker. */
 function refuseCrossSiteSignIn(request: ServerRequest, reply: Reply): void {
   if (reply.signsInCrossSite || !hasHeader(reply.headers, 'FreshToken')) return
   if (!isCrossSite(request) || request.allowsCredentials) return
@@ -92,7 +92,7 @@ function toText(body: string, reply: Reply | undefined, status: number): Content
 function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
   if (reply?.status === undefined && rule.notFoundWhenEmpty)
     throw new HttpError(404, undefined, {
-      reason: 'the handler answered null: there is no such row, or `rows` does not show it',
+      reason: 'the handler returned null: the row does not exist, or `rows` hides it',
     })
   const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
   return { status, own: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
@@ -126,40 +126,3 @@ function toFile(
   })
 }
 
-/** Prototypes of instances that are plain JSON data, such as checked inputs and records. */
-const dataPrototypes = new WeakSet<object>()
-
-function rememberData(body: unknown): void {
-  if (typeof body !== 'object' || body === null) return
-  const prototype = Object.getPrototypeOf(body) as object | null
-  if (prototype !== null) dataPrototypes.add(prototype)
-}
-
-/** Lists, plain objects and instances known to be data: nearly every answer. One of them may still be an iterable. */
-export function isPlainData(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  const prototype = Object.getPrototypeOf(value) as object | null
-  if (prototype !== Object.prototype && (prototype === null || !dataPrototypes.has(prototype))) {
-    return false
-  }
-  return !(Symbol.asyncIterator in value) && !(Symbol.iterator in value)
-}
-
-export function toJson(data: unknown): string {
-  // The types promise text; functions and symbols give none.
-  const content = JSON.stringify(data) as string | undefined
-  if (content === undefined) {
-    throw new TypeError(
-      `A handler returned a ${typeof data}, which has no JSON. Return plain data.`,
-    )
-  }
-  // Recognized by its tag, because naming the class would load the platform's fetch, a tenth of the start of a small
-  // program.
-  if (content === '{}' && Object.prototype.toString.call(data) === '[object Response]') {
-    throw new TypeError(
-      'A handler returned a web Response. Return its body, or reply(body, status).',
-    )
-  }
-  return content
-}

@@ -165,7 +165,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     countRequest(incoming, outgoing)
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
-      if (finalRequests.isCollecting)
+      if (isClosing && finalRequests.isCollecting)
         finalRequests.add(() => {
           if (!outgoing.destroyed) options.serve(incoming, outgoing)
         })

@@ -133,6 +133,19 @@ class WriteScheduler {
 
 export const writeScheduler = new WriteScheduler()
 
+interface HandlerRoute {
+  readonly info: object | undefined
+  readonly invoke: (request: ServerRequest) => unknown
+}
+
+/** Runs a handler. If its responses are large, it waits for a slot while another large response is being written. */
+export function invokeScheduled(route: HandlerRoute, request: ServerRequest): unknown {
+  if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
+  return writeScheduler
+    .begin()
+    .then(() => (request.isOver || request.isTimedOut ? undefined : route.invoke(request)))
+}
+
 /**
  * @param toJson writes the JSON of a list
  *

@@ -7,8 +7,9 @@
  * way. Which steps a route has is decided in `serve-route.ts`.
  */
 
-import { requestEvents, type RequestEvent } from '../http/request-events.js'
-import { readOutcome, type RequestObservers } from '../http/request-observers.js'
+import { publishRequest, requestEvents } from '../http/request-events.js'
+import type { RequestObservers } from '../http/request-observers.js'
+import { invokeScheduled } from '../http/sliced-json.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
@@ -22,42 +23,9 @@ import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
-import { invokeScheduled, type ServedRoute } from './served-route.js'
+import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
 import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
-
-/**
- * Publishes request events if the channel has subscribers: at the head, and when the response is complete or the client
- * has disconnected.
- */
-
-/** @param take processes the request */
-function observeRequest(
-  request: ServerRequest,
-  application: object,
-  take: (request: ServerRequest) => void,
-): void {
-  const began = performance.now()
-  const event: RequestEvent = {
-    request,
-    application,
-    status: 0,
-    bytes: 0,
-    received: 0,
-    aborted: false,
-    ms: 0,
-    error: undefined,
-  }
-  // This event occurs once.
-  request.outgoing.on('close', () => {
-    readOutcome(request, event)
-    event.error = request.failure
-    requestEvents.finish(event, began)
-  })
-  requestEvents.begin(event, () => {
-    take(request)
-  })
-}
 
 /**
  * Finds the route for a file of a static folder.
@@ -131,8 +99,8 @@ export class Dispatcher {
   /** Processes a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
-    if (this.#observers.any) this.#observers.begin(request)
-    if (requestEvents.hasSubscribers) observeRequest(request, this.#application, this.#take)
+    if (this.#observers.hasObservers) this.#observers.begin(request)
+    if (requestEvents.hasSubscribers) publishRequest(request, this.#application, this.#take)
     else this.#take(request)
   }
 
@@ -151,9 +119,9 @@ export class Dispatcher {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     for (const value of values) request.pathValues.push(value)
     prepare(request)
-    if (this.#observers.any) this.#observers.begin(request)
+    if (this.#observers.hasObservers) this.#observers.begin(request)
     if (requestEvents.hasSubscribers)
-      observeRequest(request, this.#application, (same) => {
+      publishRequest(request, this.#application, (same) => {
         this.#runRoute(same, route)
       })
     else this.#runRoute(request, route)
@@ -162,11 +130,11 @@ export class Dispatcher {
   /** Responds with an error before any route is chosen. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
-    if (this.#observers.any) this.#observers.begin(request)
+    if (this.#observers.hasObservers) this.#observers.begin(request)
     const fail = (): void => {
       this.#fail(request, error)
     }
-    if (requestEvents.hasSubscribers) observeRequest(request, this.#application, fail)
+    if (requestEvents.hasSubscribers) publishRequest(request, this.#application, fail)
     else fail()
   }
 
@@ -340,7 +308,7 @@ export class Dispatcher {
     }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    letGo(request, result)
+    if (request.flows !== undefined) letGo(request, result)
     this.#responder.send(request, result, route.rule)
   }
 
@@ -348,7 +316,7 @@ export class Dispatcher {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    letGo(request, undefined)
+    if (request.flows !== undefined) letGo(request, undefined)
     this.#responder.fail(request, error)
   }
 

@@ -19,7 +19,8 @@ import type { Intercept, Next } from '../extensions/interceptor.js'
 import { callInRequest } from './current-request.js'
 import { grace, stopInTime, timeoutError, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'
-import { invokeScheduled, type Line, type ServedRoute } from './served-route.js'
+import { invokeScheduled } from '../http/sliced-json.js'
+import type { Line, ServedRoute } from './served-route.js'
 
 export interface PipelineContext {
   readonly responder: Responder

@@ -23,9 +23,8 @@ export function keepFlow(request: ServerRequest, value: unknown): void {
  * response may read from them, for example to compress one.
  */
 export function letGo(request: ServerRequest, sent: unknown): void {
-  if (request.flows === undefined) return
   const current = bodyOf(sent)
-  for (const flow of request.flows) {
+  for (const flow of request.flows ?? []) {
     if (flow === current) continue
     if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(flow)
     else {

@@ -9,7 +9,6 @@ import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import type { DeclaredClasses } from './declared-classes.js'
 import type { PlannedInterceptor } from './interceptors.js'
 import type { RouteChecks } from './route-checks.js'
-import { writeScheduler } from '../http/sliced-json.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept } from '../extensions/interceptor.js'
@@ -76,14 +75,6 @@ export interface ServedRoute {
   readonly timeout: number
   /** A GET route with a `<rest:path>`: files of static folders go before it. Default false. */
   readonly yieldsToFiles?: boolean
-}
-
-/** Runs the handler. If its responses are large, it waits for a slot while another large response is being written. */
-export function invokeScheduled(route: ServedRoute, request: ServerRequest): unknown {
-  if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
-  return writeScheduler
-    .begin()
-    .then(() => (request.isOver || request.isTimedOut ? undefined : route.invoke(request)))
 }
 
 /** @returns the steps alone or, if there are interceptors, also with them */

@@ -1,8 +1,9 @@
 /** Reads a body's bytes into memory and stops at a limit. Source: decisions, Requests. */
-import { HttpError } from '../../errors/http-error.js'
+import type { HttpError } from '../../errors/http-error.js'
 import type { Incoming } from '../node-messages.js'
+import { clientLeft, tooLarge } from '../refusals.js'
 
-export interface CollectOptions {
+interface CollectOptions {
   /** The maximum size in bytes. Larger bodies are 413. */
   readonly limit: number
   /** The announced length in bytes, within the limit; `undefined` if there is none. */
@@ -10,9 +11,9 @@ export interface CollectOptions {
 }
 
 /**
- * The length in bytes that the client announced, `undefined` where the body comes in chunks.
+ * The length in bytes that the client announced; `undefined` if the body comes in chunks.
  *
- * @throws {HttpError} 413 when it is over the limit; then not a byte needs to be read
+ * @throws {HttpError} 413 if it is over the limit. No byte is read then
  */
 export function announcedLength(incoming: Incoming, limit: number): number | undefined {
   const length = incoming.headers['content-length']
@@ -22,23 +23,9 @@ export function announcedLength(incoming: Incoming, limit: number): number | und
   return bytes
 }
 
-/** 413, before or while the body is read. */
-export function tooLarge(label: string, limit: number): HttpError {
-  return new HttpError(413, `${label} is larger than ${limit} bytes.`)
-}
-
-/** Never read by a client: the connection is lost. The code distinguishes it from a malformed body. */
-export function clientLeft(cause?: unknown): HttpError {
-  return new HttpError(400, 'The client went away.', { code: 'CLIENT_GONE', cause })
-}
-
-/** Replaces the listeners of an unread body, so that its errors are ignored. */
-export function ignoreFailure(): void {
-  // A connection that breaks after its request was rejected is not an error.
-}
-
 /**
- * Calls `done` once. After an error the stream is paused with its rest unread, for the responder to drain or to drop.
+ * Reads a body's bytes into memory, and calls `done` once. After an error the stream is paused with its rest unread,
+ * for the responder to drain or to drop.
  *
  * Uses a callback instead of a promise, because the caller has one already and each costs a turn of the microtask
  * queue.
@@ -65,7 +52,8 @@ export function collect(
       return
     }
     incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError)
-    incoming.on('error', ignoreFailure)
+    // A connection that breaks after its request was rejected is not an error.
+    incoming.on('error', () => undefined)
     incoming.pause()
     done(error, empty)
   }
@@ -78,14 +66,14 @@ export function collect(
     if (first === undefined) first = chunk
     else if (rest === undefined) rest = [first, chunk]
     else rest.push(chunk)
-    // All announced bytes are there. Waiting for the end would only cost another turn.
+    // All announced bytes have arrived. Waiting for the end would only cost another turn of the event loop.
     if (total === expected) finish(undefined)
   }
   const onEnd = (): void => {
     finish(undefined)
   }
   const onClose = (): void => {
-    // Every request closes finally. An error with its stack is created only for a broken one.
+    // Every request is closed at some time. An error, which costs a stack trace, is created only for a broken one.
     if (open) finish(clientLeft())
   }
   const onError = (cause: Error): void => {

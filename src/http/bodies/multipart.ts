@@ -6,9 +6,8 @@
 import { Readable, Stream } from 'node:stream'
 import { isUtf8 } from 'node:buffer'
 import type { Incoming } from '../node-messages.js'
-import { clientLeft, ignoreFailure, tooLarge } from './collect.js'
 import { HttpError } from '../../errors/http-error.js'
-import { diskFull, isDiskFull } from '../refusals.js'
+import { clientLeft, diskFull, isDiskFull, tooLarge } from '../refusals.js'
 import { detectFileType } from '../file-types.js'
 import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
@@ -16,7 +15,6 @@ import type { ServerRequest } from '../server-request.js'
 import { Upload, type UploadedFile } from '../upload.js'
 import { jsonMedia, type BodyField, type BodyPlan } from './body-plan.js'
 import { bodyTypeOf } from './body-types.js'
-import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import type { MediaType } from './media-type.js'
 import { MultipartParser, type Found, type PartHeaders } from './multipart-parser.js'
@@ -52,7 +50,8 @@ class MultipartInput extends Readable {
     const incoming = this.#incoming
     incoming.off('data', this.#onData).off('end', this.#onEnd)
     incoming.off('close', this.#onClose).off('error', this.#onError)
-    incoming.on('error', ignoreFailure)
+    // A connection that breaks after its request was rejected is not an error.
+    incoming.on('error', () => undefined)
     if (!this.#ended) incoming.pause()
     callback(error)
   }
@@ -101,7 +100,6 @@ export async function readMultipart(
 ): Promise<void> {
   const input = new MultipartInput(request.incoming, plan.limits.multipart)
   await new MultipartReading(request, plan, input).read(boundary)
-  takeFormToken(request)
 }
 
 type Received = { readonly header: PartHeader; readonly upload: UploadedFile } | undefined
@@ -117,10 +115,10 @@ class MultipartReading {
   readonly #writing: Promise<Received>[] = []
   #fieldCount = 0
   #fieldBytes = 0
-  #hasDecided = false
+  #isAccessChecked = false
   #folder: Promise<UploadFolder> | undefined
   readonly #pace = new Pace()
-  #part: Stream = nobody
+  #part: Stream = beforeFirstPart
   #failed = false
   #failure: unknown
 
@@ -134,9 +132,9 @@ class MultipartReading {
 
   async read(boundary: string): Promise<void> {
     try {
-      await this.#takeApart(new MultipartParser(boundary, this.#limits.partHeader))
+      await this.#readParts(new MultipartParser(boundary, this.#limits.partHeader))
       const received = await Promise.all(this.#writing)
-      await this.#decide()
+      await this.#checkAccess()
       this.#request.body = this.#fields
       this.#request.files = toFiles(received)
     } catch (cause) {
@@ -146,7 +144,7 @@ class MultipartReading {
     }
   }
 
-  async #takeApart(parser: MultipartParser): Promise<void> {
+  async #readParts(parser: MultipartParser): Promise<void> {
     for await (const chunk of this.#input as AsyncIterable<Buffer>) {
       for (const found of parser.take(chunk)) {
         const pending = this.#receive(found)
@@ -217,7 +215,7 @@ class MultipartReading {
       return
     }
     if (this.#writing.length === this.#limits.files) throw tooMany('files', this.#limits.files)
-    await this.#decide()
+    await this.#checkAccess()
     this.#folder ??= this.#createFolder()
     const folder = await this.#folder
     if (this.#failed) return
@@ -233,9 +231,9 @@ class MultipartReading {
     this.#writing.push(received)
   }
 
-  async #decide(): Promise<void> {
-    if (this.#hasDecided) return
-    this.#hasDecided = true
+  async #checkAccess(): Promise<void> {
+    if (this.#isAccessChecked) return
+    this.#isAccessChecked = true
     const { formToken } = this.#fields
     await this.#plan.beforeFirstFile?.(typeof formToken === 'string' ? formToken : undefined)
   }
@@ -294,8 +292,8 @@ class Pace {
   }
 }
 
-/** Receives bytes before the first part. */
-const nobody = new Stream()
+/** Receives the bytes before the first part, which are ignored. */
+const beforeFirstPart = new Stream()
 
 function tooMany(label: string, limit: number): HttpError {
   return new HttpError(413, `The form has more than ${limit} ${label}.`)

@@ -56,6 +56,7 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
     announcedLength(request.incoming, plan.limits.multipart)
     requestBody(request)
     await readMultipart(request, plan, boundary)
+    takeFormToken(request)
     return
   }
   if (media === formMedia) request.bodyForm = 'form'
@@ -78,7 +79,7 @@ function mediaTaken({ media, declared }: BodyPlan): readonly string[] {
 function takes(plan: BodyPlan, one: string): boolean {
   const media = mediaTaken(plan)
   if (media.includes(one)) return true
-  // Its bytes are not kept.
+  // The bytes of a multipart body are not stored.
   return media.includes(otherMedia) && !(plan.keepsBytes === true && one === uploadMedia)
 }
 

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
 import { detectedBytes } from '../file-types.js'
-import { clientLeft, tooLarge } from './collect.js'
+import { clientLeft, tooLarge } from '../refusals.js'
 
 /** Bytes that may wait for a slow disk, for each running upload. */
 const writeAhead = 256 * 1024
@@ -47,8 +47,8 @@ export class UploadFolder {
   /**
    * Writes one part's data, from events `data` and `end`, to a file of a random name.
    *
-   * @throws {HttpError} 413; `CLIENT_GONE` when the folder was removed meanwhile
-   * @throws {Error} the system's, or when fewer bytes lie on the disk than were sent
+   * @throws {HttpError} 413; `CLIENT_GONE` if the folder was removed meanwhile
+   * @throws {Error} the system's error, or if the disk has fewer bytes than were sent
    */
   receive(part: Stream, { limit, input }: ReceiveOptions): Promise<StoredFile> {
     return new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ export class UploadFolder {
   }
 
   #open(path: string): WriteStream {
-    // The usual mode: the folder keeps others out, and a file that was moved out of it may be read.
+    // The default mode: the folder is private, and a file that was moved out of it may be read.
     const writer = createWriteStream(path, { flags: 'wx', highWaterMark: writeAhead })
     this.#writers.add(writer)
     writer.once('close', () => this.#writers.delete(writer))
