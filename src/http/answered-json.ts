@@ -1,4 +1,3 @@
-/** Writes the JSON of responses. The JSON of some classes depends on the caller. */
 import type { ServerRequest } from './server-request.js'
 
 /** Prototypes of instances that are plain JSON data, such as checked inputs and records. */

@@ -1,8 +1,7 @@
-/**
- * Cache headers of responses for one caller: not cacheable, unless the handler sets another rule that is bound to the
- * caller. Source: RFC 9111 §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
- */
 import type { ServerRequest } from './server-request.js'
+
+// Responses for one caller are not cacheable, unless the handler sets another rule for private caches. Source: RFC 9111
+// §3 and §5.2.2; RFC 9110 §12.5.5 (`Vary`).
 
 /** Bits of `ServerRequest.dependsOn`: the request headers that the response depends on. */
 export const onAuthorization = 1
@@ -25,7 +24,7 @@ export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (isForOne(request)) head.push('Cache-Control', noStore)
 }
 
-/** Lengths of the names that it looks for: most headers have another one. */
+/** The lengths of the names that `setPrivacy` searches. Most headers have another length. */
 const lengths = ['vary', 'set-cookie', 'cache-control'].map((name) => name.length)
 
 /** Adds `Vary`, and `Cache-Control` if the response is for one caller, to a complete head. */
@@ -65,14 +64,14 @@ function isForOne(request: ServerRequest): boolean {
   return request.admitted !== undefined || request.hasVisitor
 }
 
-/** Whether the response is for this caller and the rule permits no shared cache. */
+/** Whether a `Cache-Control` value excludes shared caches. */
 function isPrivate(rule: string): boolean {
   const directives = rule.split(',').map((directive) => directive.trim().toLowerCase())
   const opens = directives.some((name) => name === 'public' || name.startsWith('s-maxage'))
   return directives.includes('private') && !opens
 }
 
-/** The last value and its bits: an application has few, and mostly the same. */
+/** The last value of `Vary` and its bits, because most responses of an application have the same value. */
 let [lastVary, lastBits] = ['', 0]
 
 function namedIn(vary: string): number {

@@ -1,10 +1,10 @@
-/** A text that is created once and sent with an ETag, for parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import { entityTag, matchesEntityTag } from './entity-tags.js'
 import { reply, type Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
 /**
- * Responds with the text and its ETag, or with 304. Sends `Cache-Control: no-cache` unless `.header` sets another rule.
+ * Serves a text that is created once, such as a part of a page: with its ETag, or as 304. Sends `Cache-Control:
+ * no-cache` unless `.header` sets another rule.
  *
  * @param type the `Content-Type`
  * @param write called at the first request, and again only if it failed

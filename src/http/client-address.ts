@@ -1,4 +1,7 @@
-/** The client's address, also from headers of trusted proxies. Source: decisions, Requests; RFC 7239. */
+/**
+ * The address of a client, also from headers of trusted proxies, and whether it is on this machine. Source: decisions,
+ * Requests; RFC 7239.
+ */
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -8,8 +11,8 @@ export function clientAddress(address = ''): string {
 }
 
 /**
- * The entry of `X-Forwarded-For` or `X-Forwarded-Proto` that a trusted proxy wrote. Where the header is missing,
- * `Forwarded` counts.
+ * Returns the entry of `X-Forwarded-For` or `X-Forwarded-Proto` that a trusted proxy wrote. If the header is missing,
+ * uses `Forwarded`.
  *
  * @param proxies their number, counted from the right; `true` takes the entry at the left
  */
@@ -30,7 +33,7 @@ export function readForwarded(
   return undefined
 }
 
-/** Each proxy adds its client at the right. Where there are fewer entries, the leftmost is all that is known. */
+/** Each proxy adds its client at the right. If there are fewer entries than proxies, the leftmost one counts. */
 function entryOf(entries: readonly string[], proxies: number | true): string | undefined {
   return entries[proxies === true ? 0 : Math.max(0, entries.length - proxies)]?.trim()
 }
@@ -49,8 +52,8 @@ function unquote(text: string): string {
 }
 
 /**
- * @param entry as proxies write it: `203.0.113.8`, `203.0.113.8:61598`, `2001:db8::1`, `[2001:db8::1]:443`, quoted or
- * not
+ * @param entry as proxies write it, possibly in quotes: `203.0.113.8`, `203.0.113.8:61598`, `2001:db8::1`,
+ * `[2001:db8::1]:443`
  *
  * @returns the address without the port; undefined if it is invalid
  */

@@ -1,17 +1,17 @@
 /**
- * Closes a server without losing a request: clients get `Connection: close` before connections are closed. Source: RFC
- * 9112 §9.6; docs/configuration.md, "Shutdown".
+ * Closes a server without losing a request: clients get `Connection: close` before connections are closed, and streams
+ * are ended. Source: RFC 9112 §9.6; docs/configuration.md, "Shutdown".
  */
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Connections } from './connections.js'
 
 export interface ClosingTimes {
-  /** Milliseconds for which open connections are still answered. */
+  /** Milliseconds for which open connections are still served. */
   readonly linger: number
   /** Milliseconds until requests in flight are aborted. */
   readonly drain: number
-  /** New connections are accepted and answered meanwhile. False if other workers accept them. */
+  /** Whether new connections are accepted and served meanwhile. False if other workers accept them. */
   readonly takesNew: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Limits the connections of a server, in total and for each peer, and drops clients that do not read their answer.
- * Source: docs/configuration.md, "Bounds".
+ * Limits the connections of a server, in total and for each peer, and disconnects clients that do not read their
+ * responses. Source: docs/configuration.md, "Bounds".
  */
 import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
@@ -14,7 +14,7 @@ export interface ConnectionBounds {
   readonly connectionsByAddress: number
   /** Milliseconds within which a client must read some bytes of its response. */
   readonly stall: number
-  /** Of one connection. */
+  /** Maximum requests of one connection. */
   readonly requests: number
 }
 
@@ -38,7 +38,7 @@ export class Connections implements Iterable<Socket> {
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
   readonly #upgraded = new WeakMap<Socket, Upgraded>()
-  /** Node's own count begins anew with each parser that reads from a connection. */
+  /** Counted here, because Node starts its count again with each parser that reads from a connection. */
   readonly #requests = new WeakMap<Socket, { count: number }>()
   #refuses = false
   /** The total number of connections. */
@@ -81,7 +81,7 @@ export class Connections implements Iterable<Socket> {
     })
   }
 
-  /** From now on it speaks another protocol. */
+  /** Registers that the connection uses another protocol from now on. */
   upgraded(socket: Socket, upgraded: Upgraded): void {
     this.#upgraded.set(socket, upgraded)
   }

@@ -35,8 +35,8 @@ export function readCookies(header: string): Record<string, string> {
 }
 
 /**
- * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not
- * hold to the rules for it.
+ * Only space and tab. `trim` removes more, and could turn another name into a `__Host-` name, which the browser has not
+ * checked.
  */
 const blanks = /^[ \t]+|[ \t]+$/g
 
@@ -63,7 +63,7 @@ export function readSoleCookie(header: string, name: string): string | undefined
  * Makes the value of a `Set-Cookie` header: `theme=dark; Path=/; HttpOnly; SameSite=Lax`.
  *
  * @param value any text; it is percent-encoded
- * @throws {TypeError} when the name, path or domain cannot stand in the header, or an option is unknown
+ * @throws {TypeError} if the name, path or domain is not allowed in the header, or an option is unknown
  */
 export function toSetCookie(name: string, value: string, options: CookieOptions = {}): string {
   refuseUnknownOptions('cookie', options, optionNames)

@@ -1,7 +1,4 @@
-/**
- * The CORS headers that every response carries. Source: specification, Authentication 8; Fetch standard, "HTTP CORS
- * protocol".
- */
+/** The CORS headers of all responses. Source: specification, Authentication 8; Fetch standard, "HTTP CORS protocol". */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ServerRequest } from './server-request.js'
@@ -17,7 +14,7 @@ export interface CorsOptions {
    * Needs a list of origins. Default false.
    */
   credentials?: boolean
-  /** How long a browser may keep a pre-flight's answer, in seconds. Default 86_400, a day. */
+  /** Seconds for which a browser may cache the response to a preflight request. Default 86_400, a day. */
   maxAge?: number
   /** Response headers that scripts may read in addition to `FreshToken`. Default none. */
   exposedHeaders?: readonly string[]
@@ -35,7 +32,7 @@ export interface CorsHeaders {
 
 /** All lists are names and values in turn, and are never changed. */
 export interface Cors {
-  /** False: responses have no CORS headers, and there are no pre-flights. */
+  /** If false, responses have no CORS headers, and preflight requests are ordinary OPTIONS requests. */
   readonly isOn: boolean
   /**
    * The headers of every response, if they do not depend on the request, so that they can be prepared; otherwise
@@ -58,14 +55,14 @@ const exposed = ['FreshToken']
 const day = 86_400
 const exposeHeader = 'Access-Control-Expose-Headers'
 
-/** Headers that routes of every application may have. Each is exposed only where a response has it. */
+/** Response headers of the framework. Each is exposed only if a response has it. */
 const responseNames = [
   ...['ETag', 'Link', 'X-Total-Count', 'X-Total-Count-Estimate', 'Retry-After'],
   ...['RateLimit', 'RateLimit-Policy', 'Content-Disposition', 'Content-Range'],
   ...['Deprecation', 'Sunset'],
 ]
 
-/** Headers that routes of every application read. Each is allowed only where a pre-flight asks for it. */
+/** Request headers that the framework reads. Each is allowed only if a preflight request names it. */
 const requestNames = [
   ...['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'],
   ...['If-Range', 'Range', 'Last-Event-ID', 'X-Request-Id'],
@@ -73,7 +70,7 @@ const requestNames = [
 
 /**
  * @param added headers of the application's modules
- * @throws {TypeError} when an origin is malformed; `findCorsProblems` says so before
+ * @throws {TypeError} if an origin is malformed, which `findCorsProblems` reports before
  */
 export function createCors(
   options: CorsOptions | false = {},
@@ -129,7 +126,7 @@ function sharedHeaders(options: CorsOptions, more: readonly string[]): string[] 
   ]
 }
 
-/** Adds what this pre-flight asks for, where the framework reads it. */
+/** Adds the requested headers that the framework reads. */
 function allowRequested(
   headers: readonly string[],
   { incoming }: ServerRequest,
@@ -148,7 +145,7 @@ function allowRequested(
   return headers.with(allowIndex, [headers[allowIndex], ...more].join(', '))
 }
 
-/** The further headers of a pre-flight. */
+/** The additional headers of a response to a preflight request. */
 function preflightParts(
   options: CorsOptions,
   added: readonly CorsHeaders[],
@@ -232,7 +229,7 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
   const add = (message: string, remedy: string) =>
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
   refuseUnknownNames('Option cors', options, optionNames, problems)
-  // A single one as text is a likely slip that only the compiler would see.
+  // A single origin as text is a likely mistake, which only the compiler would find.
   const originsInput = origins as string | readonly string[]
   if (typeof originsInput === 'string' && originsInput !== '*') {
     add(`origins: "${originsInput}" is not a list.`, `Give '*', or a list: ["${originsInput}"].`)
@@ -284,7 +281,7 @@ function findNameProblems(
   }
 }
 
-/** A scheme, a host and perhaps a port, nothing after it: what browsers send as `Origin`. */
+/** True for a scheme, a host and an optional port, as browsers send in `Origin`. */
 function isOrigin(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s*]+$/i.test(text) && URL.canParse(text)
 }

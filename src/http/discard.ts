@@ -1,4 +1,3 @@
-/** Releases a result that can no longer be sent. */
 import { isAnswer } from './route-response.js'
 import { toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'

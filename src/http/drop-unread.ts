@@ -1,7 +1,3 @@
-/**
- * Closes connections whose clients may still be sending. Closing a connection with unread bytes resets it, and a reset can
- * cost the client the response. Source: RFC 9112 §9.6.
- */
 import { Socket } from 'node:net'
 
 /** Bytes that are read and dropped. */
@@ -10,7 +6,11 @@ const maxDropped = 1024 * 1024
 /** Milliseconds for which bytes are read and dropped once everything is sent. */
 const dropTime = 1000
 
-/** From now on the connection drops what it reads. Its `destroySoon` waits until the client has stopped sending. */
+/**
+ * Prepares the end of a connection whose client may still be sending. Closing a connection with unread bytes resets it,
+ * and a reset can cost the client the response. So the bytes are read and dropped, and `destroySoon` waits until the
+ * client has stopped sending. Source: RFC 9112 §9.6.
+ */
 export function dropUnread(socket: Socket): void {
   let dropped = 0
   socket.removeAllListeners('data')

@@ -1,4 +1,3 @@
-/** Ends a response with its whole body, in one write of one string. */
 import { writeScheduler } from './sliced-json.js'
 import { endInPieces, largeAnswer } from './unread-responses.js'
 import type { Outgoing } from './node-messages.js'

@@ -1,19 +1,18 @@
+/** @param all true to end handlers that are still running too, false for responses that have begun only */
+export type End = (all: boolean) => void
+
 /**
  * Ends work that would not end by itself when the application closes: event streams, and handlers that use
  * `request.signal`. Source: docs/configuration.md, "Shutdown".
  */
-
-/** @param all false for responses that have begun only, true also for handlers that are still running */
-export type End = (all: boolean) => void
-
 export class Ending {
   readonly #ends = new Set<End>()
-  #has: 'begun' | 'come' | undefined
+  #phase: 'running' | 'ending streams' | 'ending all' = 'running'
 
   /** Calls the function when the application closes, or immediately if it is closing already. */
   add(end: End): void {
     this.#ends.add(end)
-    if (this.#has !== undefined) end(this.#has === 'come')
+    if (this.#phase !== 'running') end(this.#phase === 'ending all')
   }
 
   delete(end: End): void {
@@ -26,17 +25,17 @@ export class Ending {
    * @param after milliseconds
    */
   begin(after: number): void {
-    this.#has = 'begun'
-    // Subscriptions send `complete` themselves, in this turn.
+    this.#phase = 'ending streams'
+    // Subscriptions send `complete` themselves, in this turn of the event loop.
     setImmediate(() => {
       this.#call(false)
     })
-    const complete = (): void => {
-      this.#has = 'come'
+    const endAll = (): void => {
+      this.#phase = 'ending all'
       this.#call(true)
     }
-    if (after === 0) complete()
-    else setTimeout(complete, after).unref()
+    if (after === 0) endAll()
+    else setTimeout(endAll, after).unref()
   }
 
   #call(all: boolean): void {

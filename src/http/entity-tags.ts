@@ -1,4 +1,4 @@
-/** ETags and the conditions that name them. Source: RFC 9110 §8.8.3 and §13.1.2. */
+/** ETags, the conditions that name them, and texts that are sent with one. Source: RFC 9110 §8.8.3 and §13.1.2. */
 import crypto from 'node:crypto'
 
 /** A strong ETag: equal only for equal bytes. */

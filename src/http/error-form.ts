@@ -1,4 +1,4 @@
-/** An application's own form of errors, `errors: { form }`. It is applied where an error becomes a response. */
+/** The application's custom format of error responses: option `errors: { form }` of `bootstrap`. */
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { ruleValueOf } from '../errors/field-errors.js'
@@ -38,7 +38,7 @@ export interface FormedError {
 export type ErrorForm = (error: ClientError, request: HttpRequest) => FormedError
 
 export interface ErrorsOptions {
-  /** Makes the body of an error, and its status. It must not throw nor wait. */
+  /** Returns the body of an error, and its status. It must neither throw nor return a promise. */
   readonly form: ErrorForm
   /** Describes the body in the OpenAPI document. Default: any JSON. */
   readonly class?: ClassReference
@@ -47,7 +47,7 @@ export interface ErrorsOptions {
 export interface FormOfErrors {
   readonly form: ErrorForm
   readonly class: ClassReference | undefined
-  /** True for the routes of the application; those of packages have clients that read the standard form. */
+  /** True for routes of the application. Clients of routes of packages expect the standard format. */
   readonly applies: (route: RouteInfo | undefined) => boolean
 }
 

@@ -20,7 +20,7 @@ export interface PageError extends ClientError {
   readonly nearestRoutes: readonly { readonly method: string; readonly path: string }[]
 }
 
-/** Makes the page of an error. Texts of the error can contain what the client sent, so escape them. */
+/** Returns the HTML page of an error. Texts of the error can contain input of the client, so escape them. */
 export type ErrorPage = (error: PageError, request: HttpRequest) => string
 
 /** HTML and the headers that it needs, names and values in turn. */
@@ -75,7 +75,7 @@ export class ErrorPages {
   }
 }
 
-/** A JSON type in `Accept` is a program's. Browsers list none when they open a page. */
+/** Programs list a JSON type in `Accept`. Browsers list none when they open a page. */
 const jsonTypes = /\bapplication\/(?:\*|[\w.+-]*json)/i
 const refusedPage = /\btext\/html\s*;[^,]*\bq=0(?:\.0*)?\s*(?:[,;]|$)/i
 
@@ -114,15 +114,15 @@ const headings: Readonly<Record<number, string>> = {
   413: 'The file or text is too large',
   429: 'Too many requests',
   500: 'Something went wrong',
-  503: 'Not available at the moment',
+  503: 'Temporarily not available',
 }
 
 const advice: Readonly<Record<number, string>> = {
   401: 'Sign in, then open this page again.',
   404: 'Check the address, or go back to the page before.',
-  429: 'Wait a moment, then try again.',
+  429: 'Wait, then try again.',
   500: 'The error was logged. Try again later.',
-  503: 'Try again in a moment.',
+  503: 'Try again soon.',
 }
 
 function createErrorPage(error: PageError): PageContent {
@@ -145,8 +145,8 @@ function createErrorPage(error: PageError): PageContent {
 function toRouteLink({ method, path }: PageError['nearestRoutes'][number]): string {
   const text = escapeHtml(path)
   const isLink = method === 'GET' && !path.includes('<')
-  const shown = `<code>${isLink ? `<a href="${escapeHtml(encodeURI(path))}">${text}</a>` : text}</code>`
-  return `<span class="method">${escapeHtml(method)}</span> ${shown}`
+  const pathHtml = `<code>${isLink ? `<a href="${escapeHtml(encodeURI(path))}">${text}</a>` : text}</code>`
+  return `<span class="method">${escapeHtml(method)}</span> ${pathHtml}`
 }
 
 const style = `

@@ -1,5 +1,4 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
-
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { writeFor } from './answered-json.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
@@ -68,7 +67,7 @@ export class EventStream {
 
 const itemNames: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
 
-const noItems = 'events: the items come from no iterable. Give a generator, a list or a stream.'
+const noItems = 'events: the items are not iterable. Pass a generator, a list or a stream.'
 
 /**
  * Sends events when they are available: `text/event-stream`, with a comment every 15 seconds to keep the connection

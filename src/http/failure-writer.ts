@@ -1,5 +1,4 @@
-/** Sends error responses, whatever state the request is in. Source: decisions, Responses. */
-
+/** Sends error responses in any state of the request. Source: decisions, Responses. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import {
   withoutHiddenErrors,

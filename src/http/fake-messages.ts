@@ -1,4 +1,3 @@
-/** Fake versions of Node's request and response, for requests without a socket. */
 import { Readable, Writable } from 'node:stream'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming, Outgoing } from './node-messages.js'
@@ -27,7 +26,7 @@ export function createIncoming(request: FakeRequest): Incoming {
   for (const [name, value] of request.headers) {
     const key = name.toLowerCase()
     const before = headers[key]
-    // As proxies split it (RFC 9113 §8.2.3), and Node puts it together.
+    // Proxies split the cookie header (RFC 9113 §8.2.3). Node joins it with a semicolon.
     const between = key === 'cookie' ? '; ' : ', '
     headers[key] = typeof before === 'string' ? before + between + value : value
     rawHeaders.push(name, value)
@@ -86,8 +85,8 @@ export class FakeResponse extends Writable implements Outgoing {
     this.body.on('error', () => undefined)
     this.on('error', () => undefined)
     this.once('close', () => {
-      rejectHead(new Error('The connection was closed before there was an answer.'))
-      if (!this.writableFinished) this.body.destroy(new Error('The answer was cut off.'))
+      rejectHead(new Error('The connection was closed before there was a response.'))
+      if (!this.writableFinished) this.body.destroy(new Error('The response was cut off.'))
     })
   }
 

@@ -77,7 +77,7 @@ export function file(path: string, options: FileOptions): Reply<FileBody> {
 export interface OpenFile {
   /** 200, 206 or 304. */
   readonly status: number
-  /** Names and values in turn; neither `Content-Type` nor `Content-Length` is among them. */
+  /** Names and values in turn, without `Content-Type` and `Content-Length`. */
   readonly headers: readonly string[]
   readonly type: string
   /** The length of the response in bytes; undefined for 304. */
@@ -107,17 +107,17 @@ export async function openFile(request: ServerRequest, body: FileBody): Promise<
 function conditionsOf({ method, incoming }: ServerRequest, size: number): Readable {
   const isRead = method === 'GET' || method === 'HEAD'
   const headers = isRead ? { ...incoming.headers } : {}
-  // Ranges are defined for GET alone (RFC 9110 §14.2). The ETags are weak, which is not sufficient for `If-Range`
+  // Ranges are only defined for GET (RFC 9110 §14.2). The ETags are weak, which is not sufficient for `If-Range`
   // (§13.1.5).
   if (method === 'HEAD' || headers['if-range']?.toString().includes('"') === true)
     delete headers.range
-  // Nor do weak ETags match If-Match (§13.1.1), although the package accepts them.
+  // Weak ETags do not match If-Match either (§13.1.1), although the package accepts them.
   const { 'if-match': ifMatch } = headers
   if (ifMatch !== undefined && ifMatch.trim() !== '*') headers['if-match'] = '"none"'
   // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.
   const suffix = /^ *bytes=-(\d+)$/.exec(headers.range ?? '')?.[1]
   if (suffix !== undefined && Number(suffix) > size && size > 0) headers.range = 'bytes=0-'
-  // The package looks at these two members only.
+  // The package only uses these two properties.
   return { method, headers } as unknown as Readable
 }
 
@@ -130,7 +130,7 @@ interface FoundFile {
   readonly size: number
 }
 
-/** The real file; `undefined` if it does not exist or must not be visible. */
+/** Finds the file, with all links resolved; `undefined` if it does not exist or must not be visible. */
 async function findFile({ path, root, wellKnown }: FileBody): Promise<FoundFile | undefined> {
   if (!isPlainPath(path, wellKnown)) return undefined
   try {
@@ -150,7 +150,7 @@ async function findFile({ path, root, wellKnown }: FileBody): Promise<FoundFile 
 }
 
 /**
- * Parts with a name each, none of them hidden, nothing that any file system or decoder takes for a separator.
+ * True if all parts have a name and are not hidden, and nothing in them is a separator for a file system or a decoder.
  *
  * @param wellKnown the first part may be `.well-known`
  */

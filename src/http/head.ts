@@ -1,4 +1,4 @@
-/** Checks the head of a request before anything else looks at it. Source: decisions, Requests; RFC 9112 §3.2. */
+/** Reads the head of a request: checks it before any other step, its path and its origin. Source: decisions, Requests; RFC 9112 §3.2. */
 import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
@@ -6,8 +6,8 @@ import { maxHeaders } from './limits.js'
 import type { HttpRequest } from './request.js'
 
 /**
- * @param maxUrl bytes of the request target, over which the answer is 414
- * @returns what is wrong with the head, or `undefined`
+ * @param maxUrl the maximum size of the request target in bytes. A longer one gets 414
+ * @returns the error for an invalid head, otherwise `undefined`
  */
 export function headError(incoming: Incoming, maxUrl: number): HttpError | undefined {
   const url = incoming.url ?? ''
@@ -22,7 +22,7 @@ export function headError(incoming: Incoming, maxUrl: number): HttpError | undef
   return repeatedHeader(headers) ?? hostError(incoming) ?? codingError(incoming)
 }
 
-/** If one of these came twice, a proxy and this server could read two different requests. */
+/** If one of these headers occurs twice, a proxy and this server could read two different requests. */
 function repeatedHeader(headers: readonly string[]): HttpError | undefined {
   let seenBits = 0
   for (let index = 0; index < headers.length; index += 2) {
@@ -37,7 +37,7 @@ function repeatedHeader(headers: readonly string[]): HttpError | undefined {
   return undefined
 }
 
-/** A bit for each header that may come once only, 0 for all others; the length rules most of them out at once. */
+/** A bit for each header that may occur only once, 0 for other headers. The length of most names is decisive. */
 function singleHeaderBit(name: string): number {
   switch (name.length) {
     case 4:
@@ -53,12 +53,12 @@ function singleHeaderBit(name: string): number {
   }
 }
 
-/** The last name that was one: nearly all requests of a process have the same. */
+/** The last valid host, because nearly all requests of a process have the same. */
 let knownHost = ''
-/** A name, an address, a port. Source: RFC 3986 §3.2.2; RFC 9112 §3.2. */
+/** A name or an address, and a port. Source: RFC 3986 §3.2.2; RFC 9112 §3.2. */
 const hostForm = /^(?:\[[\w:.%]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i
 
-/** What is no name could be taken for markup or for another server where a program makes a link of it. */
+/** An invalid host could act as markup, or name another server, in a link that the program builds from it. */
 function hostError(incoming: Incoming): HttpError | undefined {
   const { host } = incoming.headers
   if (host === knownHost) return undefined
@@ -75,7 +75,7 @@ function hostError(incoming: Incoming): HttpError | undefined {
   })
 }
 
-/** A body in another coding would be read as it stands there. Source: RFC 9112 §6.1. */
+/** Only `chunked` is decoded. A body in another coding would be read undecoded. Source: RFC 9112 §6.1. */
 function codingError({ headers }: Incoming): HttpError | undefined {
   const coding = headers['transfer-encoding']
   if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
@@ -101,7 +101,7 @@ export function acceptsEventStream({
   return found !== null && !zeroQuality.test(found[1] ?? '')
 }
 
-/** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */
+/** Removes scheme and authority from a target in absolute form (`http://host/path`, RFC 9112 §3.2.2). */
 export function toOriginForm(target: string): string {
   if (target.startsWith('/')) return target
   const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(target)

@@ -1,21 +1,16 @@
-/**
- * Response headers as one flat list, names and values in turn, which is what `writeHead` takes fastest. Source: RFC
- * 9110 §5.1 (names) and §5.5 (values).
- */
-
 const noToken = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/
-// Tab is the one control character a value may hold; above U+00FF Node cannot write it.
+// A value may contain the control character Tab. Node cannot write characters above U+00FF.
 const unsendable = /[\0-\x08\n-\x1f\x7f]|[^\0-\xff]/
 const framing = /^(?:transfer-encoding|trailer|content-length)$/i
 
-/** Headers that may stand in a response more than once; of all others the first one counts. */
+/** Headers that may occur in a response more than once. */
 const repeatable = /^(?:set-cookie|vary|link|www-authenticate)$/i
 
 /**
- * Lets a header pass that can be sent as it is.
+ * Checks that a header can be sent. Source: RFC 9110 §5.1 (names) and §5.5 (values).
  *
- * @throws {TypeError} naming the header and the fault: a name that is no token, CR, LF, NUL or another control
- * character in the value, a character beyond U+00FF, or a header that Filigree writes itself
+ * @throws {TypeError} for a name that is not a token, a value with CR, LF, NUL, another control character or a character
+ * above U+00FF, and a header that Filigree writes itself
  */
 export function assertHeader(name: string, value: string): void {
   if (!soundNames.has(name)) assertName(name)
@@ -23,15 +18,15 @@ export function assertHeader(name: string, value: string): void {
 }
 
 /**
- * `assertHeader` for the headers of an answer that is ready, which may also name more headers that scripts of other
- * origins read: that takes nothing from what `cors` says.
+ * As `assertHeader`, for headers that an interceptor sets on a response. `Access-Control-Expose-Headers` is allowed,
+ * because it can only add to the configured headers.
  */
 export function assertAnswerHeader(name: string, value: string): void {
   if (/^access-control-expose-headers$/i.test(name)) assertValue(name, value)
   else assertHeader(name, value)
 }
 
-/** Names that were found sound: a program writes the same few with every answer. */
+/** Names that were checked already, because a program sends the same few names with every response. */
 const soundNames = new Set<string>()
 const maxSoundNames = 200
 
@@ -62,14 +57,14 @@ function describeInvalid(value: string): string {
   return 'the value contains a character that no header can carry. Percent-encode it.'
 }
 
-/** Sets a header in the list: in place of one with that name, or at the end where it may repeat or is new. */
+/** Sets a header: replaces the one with the same name, or adds it at the end if it is new or repeatable. */
 export function setHeader(list: string[], name: string, value: string): void {
   const index = repeatable.test(name) ? -1 : findHeader(list, name)
   if (index === -1) list.push(name, value)
   else list.splice(index, 2, name, value)
 }
 
-/** Adds what the list does not have yet: a header that is there already stays as it is. */
+/** Adds headers that the list does not have yet, and repeatable ones. */
 export function addMissing(list: string[], more: readonly string[]): void {
   for (let index = 0; index + 1 < more.length; index += 2) {
     const name = more[index] ?? ''
@@ -83,7 +78,7 @@ export function hasHeader(list: readonly string[], name: string): boolean {
   return findHeader(list, name) !== -1
 }
 
-/** Every value of a header. */
+/** All values of a header. */
 export function valuesOf(list: readonly string[], name: string): string[] {
   const lowerName = name.toLowerCase()
   const values: string[] = []
@@ -93,7 +88,7 @@ export function valuesOf(list: readonly string[], name: string): string[] {
   return values
 }
 
-/** Takes a header out, however often it is there. */
+/** Removes all occurrences of a header. */
 export function removeHeader(list: string[], name: string): void {
   for (let at = findHeader(list, name); at !== -1; at = findHeader(list, name)) list.splice(at, 2)
 }

@@ -3,23 +3,23 @@ import type { Problem } from '../errors/declaration-error.js'
 
 /** Each can be set for the application by `limits`; `Infinity` turns it off. */
 export interface Bounds {
-  /** Event streams and other answers of unknown length, of the whole process. Over it 503. Default 2,000. */
+  /** Event streams and other responses of unknown length in the process. Further ones get 503. Default 2,000. */
   readonly streams: number
-  /** The same for one address. Over it 429. Default 100. */
+  /** The same for one address. Further ones get 429. Default 100. */
   readonly streamsByAddress: number
-  /** Changes that wait for one subscriber. Over it they are dropped, and it is told `EVENTS_LOST`. Default 1,000. */
+  /** Changes that wait for one subscriber. Further ones are dropped, and the subscriber gets `EVENTS_LOST`. Default 1,000. */
   readonly events: number
-  /** Sessions that one address may begin in a minute. Over it 429. Default 300. */
+  /** Sessions that one address may begin in a minute. Further ones get 429. Default 300. */
   readonly sessionsByAddress: number
-  /** Open connections of the whole process. Over it 503. Default 10,000. */
+  /** Open connections of the process. Further ones get 503. Default 10,000. */
   readonly connections: number
-  /** The same for one peer; not counted behind a proxy (`trustProxy`). Over it 503. Default 2,000. */
+  /** The same for one peer; not counted behind a proxy (`trustProxy`). Further ones get 503. Default 2,000. */
   readonly connectionsByAddress: number
-  /** Bytes of large answers that clients have not read, together. Over it the slowest clients are ended. Default 67,108,864. */
+  /** Total bytes of large responses that clients have not read. Above it, the slowest clients are disconnected. Default 67,108,864. */
   readonly unread: number
-  /** Bytes of WebSocket messages that have not arrived completely, together. Over it the oldest are closed. Default 67,108,864. */
+  /** Total bytes of incomplete WebSocket messages. Above it, the oldest sockets are closed. Default 67,108,864. */
   readonly unfinished: number
-  /** Requests on one connection, which then is closed. Default 10,000. */
+  /** Requests on one connection, which is closed after the last one. Default 10,000. */
   readonly requests: number
   /** Bytes of an issuer's key set. A larger one is not read. Default 262,144. */
   readonly jwks: number
@@ -38,7 +38,7 @@ export const defaultBounds: Bounds = Object.freeze({
   jwks: 256 * 1024,
 })
 
-/** @param options values by the names of `Bounds`; others are left to whoever reads them */
+/** @param options values by name. Names that are not in `Bounds` are ignored */
 export function resolveBounds(
   options: Readonly<Partial<Record<string, number | string>>>,
   problems: Problem[],
@@ -60,25 +60,26 @@ export function resolveBounds(
   return Object.freeze(bounds)
 }
 
-/** How much of a request is read before it is refused. Source: decisions, Requests. */
-
-/** Sizes in bytes. Every one can be set for the application, the first three for a route. */
+/**
+ * Limits of one request, with sizes in bytes. All of them can be set for the application, the first three also for a
+ * route. Source: decisions, Requests.
+ */
 export interface Limits {
-  /** A JSON, text, urlencoded or raw body. Over it 413. */
+  /** A JSON, text, urlencoded or raw body. A larger one gets 413. */
   readonly body: number
-  /** One uploaded file. Over it 413. */
+  /** One uploaded file. A larger one gets 413. */
   readonly file: number
-  /** A whole multipart body. Over it 413. Where `file` alone is set, there is room for one such file. */
+  /** A complete multipart body. A larger one gets 413. If only `file` is set, there is room for one such file. */
   readonly multipart: number
-  /** Files in one multipart body. Over it 413. */
+  /** Number of files in one multipart body. More get 413. */
   readonly files: number
-  /** Text fields in one multipart body. Over it 413. */
+  /** Number of text fields in one multipart body. More get 413. */
   readonly fields: number
-  /** The headers of one part of a multipart body. Over it 431. */
+  /** The headers of one part of a multipart body. Larger ones get 431. */
   readonly partHeader: number
-  /** The request target. Over it 414. */
+  /** The request target. A longer one gets 414. */
   readonly url: number
-  /** What a client's list may cost the database, in points. Over it 400 `TOO_COSTLY`; `Infinity` is no limit. */
+  /** The cost of a client's list for the database, in points. A higher cost gets 400 `TOO_COSTLY`; `Infinity` disables the limit. */
   readonly cost: number
 }
 
@@ -96,13 +97,13 @@ export const defaultLimits: Limits = Object.freeze({
   cost: 5_000,
 })
 
-/** Levels of lists and objects in a JSON body. Deeper is 400. */
+/** Maximum levels of lists and objects in a JSON body. More get 400. */
 export const maxJsonDepth = 64
 
-/** Bytes of the whole header block. Over it Node's parser gives up and the answer is 431. */
+/** Maximum bytes of all headers together. More get 431 from Node's parser. */
 export const headBytes = 16 * kibi
 
-/** A head with as many headers as this, or more, is answered with 431. */
+/** A request with this number of headers, or more, gets 431. */
 export const maxHeaders = 2000
 
 /** Room for the part headers and boundaries around one file. */
@@ -118,7 +119,7 @@ const units: Readonly<Record<string, number>> = { b: 1, kb: kibi, mb: mebi, gb: 
 /**
  * Reads a size: a number of bytes, or text such as `512kb`, `10mb`, `1.5 GB` (powers of 1024).
  *
- * @returns bytes, or `undefined` when it says no size
+ * @returns bytes; `undefined` if the value is not a size
  */
 export function readSize(size: number | string): number | undefined {
   if (typeof size === 'number') return Number.isSafeInteger(size) && size >= 0 ? size : undefined

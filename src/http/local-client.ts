@@ -1,4 +1,3 @@
-/** Recognises clients on this machine, such as the developer's browser. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming } from './node-messages.js'
 
@@ -20,7 +19,7 @@ export function findProxyHeader(headers: IncomingHttpHeaders): string | undefine
   return Object.keys(headers).find((name) => proxyHeaders.test(name))
 }
 
-/** True for a request of this machine to a name of this machine, without a header of a proxy. */
+/** True for a request from this machine, such as the developer's browser, to a name of this machine, without a proxy. */
 export function isLocalRequest({ socket, headers }: Incoming): boolean {
   return (
     isLoopback(socket.remoteAddress) &&

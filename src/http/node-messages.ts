@@ -1,31 +1,31 @@
 /**
- * The two ends of a request: what is read from and what is written to. Node's own objects fit as they are; `inject`
- * and `handle(Request)` bring stand-ins with the same members, so that one request path serves all three.
+ * The interfaces of Node's request and response objects, and fakes for requests without a socket. `inject`,
+ * `handle(Request)` and internal requests use the fakes, so that all requests take the same path.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 
-/** A request as it comes in: a stream of the body's bytes, with a head. `IncomingMessage` is one. */
+/** An incoming request: its head, and a stream of the body's bytes. `IncomingMessage` implements it. */
 export interface Incoming extends Readable {
   readonly method?: string | undefined
   /** The request target as sent: `/items/7?full=1`. */
   readonly url?: string | undefined
-  /** Lower-case names. Node drops all but the first of some repeated headers; `rawHeaders` has them all. */
+  /** By lower-case name. Of some repeated headers, Node keeps only the first; `rawHeaders` has all. */
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[]
   readonly httpVersion: string
   /** The connection's peer; `encrypted` is true over TLS. */
   readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }
-  /** It came over a socket of another protocol, so that nothing in the head of its answer reaches the client. */
+  /** True for internal requests: no client sees the head of the response. */
   readonly isTunneled?: true
 }
 
-/** Where the response goes: a stream of its bytes, after a head. `ServerResponse` is one. */
+/** An outgoing response: a head, then a stream of the body's bytes. `ServerResponse` implements it. */
 export interface Outgoing extends Writable {
-  /** Null while the answer waits for its turn, and when the client is gone; absent where there is none. */
+  /** Null while the response waits for earlier ones, and after the client has disconnected; absent without a socket. */
   readonly socket?: Writable | null
-  /** The status that `writeHead` was given. */
+  /** The status that was passed to `writeHead`. */
   readonly statusCode?: number
   /** True once `writeHead` was called. */
   readonly headersSent: boolean
@@ -35,11 +35,11 @@ export interface Outgoing extends Writable {
    * @param headers names and values in turn
    */
   writeHead(status: number, headers: string[]): unknown
-  /** Asks a client that waits (`Expect: 100-continue`) for its body. Absent where nobody can wait. */
+  /** Sends `100 Continue` to a client that waits for it (`Expect: 100-continue`). Absent without a socket. */
   writeContinue?(): void
 }
 
-/** Headers by lower-case name; values that came more than once are joined. */
+/** Returns the headers by lower-case name, with repeated values joined. */
 export function toTextHeaders(incoming: Incoming): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(incoming.headers)) {

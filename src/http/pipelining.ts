@@ -11,13 +11,13 @@ import { toHeadBytes } from './upgrade.js'
 /** Requests that may wait on a connection. The connection is closed after the responses to them. */
 export const maxWaitingRequests = 64
 
-/** Waiting bytes from which on nothing more is read from a connection. */
+/** With more waiting bytes than this, nothing more is read from a connection. */
 const maxWaitingBytes = 64 * 1024
 
-/** What `onIncoming` returns to stop Node's parser after a head, as before another protocol. */
+/** The result of `onIncoming` that stops Node's parser after a head, as for an upgrade. */
 const stopParser = 2
 
-/** The private parts of Node's sockets that are used. Other runtimes have no `parser`. */
+/** The used private properties of Node's sockets. Other runtimes have no `parser`. */
 interface ParsedSocket {
   readonly parser?: {
     onIncoming?: ((incoming: IncomingMessage, keepAlive: boolean) => number) | null
@@ -25,7 +25,7 @@ interface ParsedSocket {
   readonly _httpMessage?: ServerResponse | null
 }
 
-/** @returns the response that this connection is to send next, from the end of its request's head on */
+/** @returns the response that this connection will send next, available once the head of its request is complete */
 export function currentResponse(socket: object): ServerResponse | undefined {
   return (socket as ParsedSocket)._httpMessage ?? undefined
 }
@@ -47,7 +47,7 @@ export interface PipeliningOptions {
 export class Pipelining {
   readonly #options: PipeliningOptions
   readonly #batches = new WeakMap<Socket, Batch>()
-  /** What the connections do next whose response is written, in order of arrival. */
+  /** The next steps of connections whose response is written, in order of arrival. */
   readonly #ready: (() => void)[] = []
   #isScheduled = false
   /** Node's listeners to `drain` of the connection whose parser was just stopped. */
@@ -85,7 +85,7 @@ export class Pipelining {
     }
   }
 
-  /** True where the parser was stopped before this request. */
+  /** True if the parser was stopped before this request. */
   isStopped(incoming: IncomingMessage): boolean {
     return incoming === this.#stopped
   }
@@ -174,7 +174,7 @@ export class Pipelining {
     if (this.#isScheduled) setImmediate(this.#startNext)
   }
 
-  /** The current response still needs to know when its connection takes more. */
+  /** The current response still needs the event `drain` of its connection. */
   #restoreDrain(socket: Socket): void {
     const present = socket.listeners('drain')
     const removed = this.#drainListeners.filter((listener) => !present.includes(listener))

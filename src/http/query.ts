@@ -2,13 +2,13 @@
 import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 
-/** Text by name, a list where the name repeats. Has no prototype, so that no key can reach one. */
+/** Text by name; a list if the name repeats. Has no prototype, so that no key can reach one. */
 export type TextValues = Record<string, string | string[]>
 
-/** Names that no field may have: in objects made carelessly they would reach a prototype. */
+/** Names that no field may have, because they would reach the prototype of a plain object. */
 export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Most pairs that are read; more of them are refused with 400. */
+/** Maximum number of pairs. More get 400. */
 export const maxPairs = 1000
 
 /**
@@ -36,7 +36,7 @@ export function readQuery(text: string): TextValues {
 const itemsWithCommas = new WeakMap<TextValues, Map<string, readonly string[]>>()
 
 /**
- * The items of a list in a query: `a,b` has two, `a%2Cb` has one. Where the name repeats, each value is one item.
+ * Returns the items of a list in a query: two for `a,b`, one for `a%2Cb`. If the name repeats, each value is one item.
  *
  * @param values what `readQuery` returned
  */
@@ -76,7 +76,7 @@ function decode(text: string): string {
   }
 }
 
-/** Texts from this length on are changed as bytes: `replaceAll` needs 200 ms for a million plus signs. */
+/** Longer texts are changed as bytes, because `replaceAll` needs 200 ms for a million plus signs. */
 const longText = 1024
 
 const [plus, space] = [0x2b, 0x20]

@@ -1,13 +1,12 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
-
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { assertHeader, setHeader } from './header-list.js'
 
-/** Writes the name under which a browser saves a response. Source: RFC 6266 §4.3 and appendix D; RFC 8187 §3.2. */
-
 /**
+ * Writes the name under which a browser saves a response. Source: RFC 6266 §4.3 and appendix D; RFC 8187 §3.2.
+ *
  * @param name any text; folders and control characters are removed
  * @returns both forms: `attachment; filename="Ubersicht _.csv"; filename*=UTF-8''%C3%9Cbersicht%20%E2%82%AC.csv`
  */
@@ -35,20 +34,20 @@ export interface FreshTokenOptions {
 const freshTokenOptions: ReadonlySet<string> = new Set<keyof FreshTokenOptions>(['crossSite'])
 
 /**
- * A body with its status and headers. Made by `reply`, `html`, `file`, `redirect` and `events`; every method changes
- * this reply and returns it.
+ * A body with its status and headers. `reply`, `html`, `file`, `redirect` and `events` create it. Except for `withBody`,
+ * its methods change the reply and return it.
  */
 export class Reply<Body = unknown> {
   readonly body: Body
-  /** Undefined: the route's, 204 where the body is null or undefined. */
+  /** Undefined: the route's status, or 204 if the body is null or undefined. */
   readonly status: number | undefined
-  /** Names and values in turn, all of them sendable; neither `Content-Type` nor `Content-Length` is among them. */
+  /** Checked names and values in turn, without `Content-Type` and `Content-Length`. */
   readonly headers: string[] = []
-  /** The `Content-Type` that was asked for; undefined: the body's own. */
+  /** The `Content-Type` that the handler has set; undefined: the default for the body. */
   mediaType: string | undefined = undefined
-  /** Bytes that a stream will give, where that is known; ignored for other bodies. */
+  /** The number of bytes of a stream, if known; ignored for other bodies. */
   length: number | undefined = undefined
-  /** A page of another site may get the token in its cookie. */
+  /** True if a request from another site may set the cookie with the token. */
   signsInCrossSite = false
 
   /** @throws {RangeError} if the status is not an integer from 200 to 599 */
@@ -61,11 +60,11 @@ export class Reply<Body = unknown> {
   }
 
   /**
-   * Sets a header; a second value for the same name replaces the first, except for `Set-Cookie`, `Vary`, `Link` and
-   * `WWW-Authenticate`, which add up. `Content-Length` is taken for streams.
+   * Sets a header. A second value for the same name replaces the first, except for `Set-Cookie`, `Vary`, `Link` and
+   * `WWW-Authenticate`, which are sent repeatedly. `Content-Length` only applies to streams.
    *
-   * @throws {TypeError} when the name is not a header name, the value holds CR, LF, NUL or what no header can carry, or
-   * Filigree writes the header itself (`Transfer-Encoding`, `Access-Control-*`)
+   * @throws {TypeError} if the name is not a header name, if the value contains CR, LF, NUL or another character that a
+   * header cannot contain, or if Filigree writes the header itself (`Transfer-Encoding`, `Access-Control-*`)
    */
   header(name: string, value: string | number): this {
     const text = String(value)
@@ -77,9 +76,9 @@ export class Reply<Body = unknown> {
   }
 
   /**
-   * Sets `Content-Type`, sent as it is: `text/csv; charset=utf-8`.
+   * Sets `Content-Type`, such as `text/csv; charset=utf-8`. It is sent unchanged.
    *
-   * @throws {TypeError} when the value cannot be sent
+   * @throws {TypeError} if the value cannot be sent
    */
   type(mediaType: string): this {
     assertHeader('Content-Type', mediaType)
@@ -88,17 +87,17 @@ export class Reply<Body = unknown> {
   }
 
   /**
-   * Adds a cookie, for the whole host, kept from scripts, SameSite=Lax, unless the options say otherwise.
+   * Adds a cookie. Default: for all paths of the host, hidden from scripts, SameSite=Lax.
    *
    * @param value any text; it is percent-encoded
-   * @throws {TypeError} when the name, path or domain cannot stand in a cookie, or an option is unknown
+   * @throws {TypeError} if the name, path or domain is not allowed in a cookie, or an option is unknown
    */
   cookie(name: string, value: string, options?: CookieOptions): this {
     return this.header('Set-Cookie', toSetCookie(name, value, options))
   }
 
   /**
-   * Makes browsers save the body under a name, in any characters: `Content-Disposition` in both forms of RFC 6266.
+   * Makes browsers save the body under a name, with any characters: `Content-Disposition` in both forms of RFC 6266.
    *
    * @param name folders and control characters are removed
    */
@@ -107,12 +106,12 @@ export class Reply<Body = unknown> {
   }
 
   /**
-   * Hands a token to the client, which stores it and sends it from now on: the header `FreshToken`. With `auth.cookie`
-   * it goes into the cookie too. A request from another site then gets 403, so that no other site can sign a visitor
-   * in.
+   * Sends a token to the client in the header `FreshToken`. The client stores it and uses it from then on. With
+   * `auth.cookie`, the token is also set as a cookie. A request from another site then gets 403, so that no other site
+   * can sign a visitor in.
    *
    * @param options `crossSite: true` for links in mails and redirects of providers, which come from other sites. The
-   * request itself must prove that this visitor wanted to sign in: by a token that works once, or by a cookie
+   * request itself must prove that this visitor wanted to sign in: by a one-time token, or by a cookie
    */
   freshToken(token: string, options: FreshTokenOptions = {}): this {
     refuseUnknownOptions('reply().freshToken', options, freshTokenOptions)

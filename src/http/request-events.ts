@@ -1,4 +1,3 @@
-/** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/monitoring.md. */
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
 import { readOutcome } from './request-observers.js'

@@ -24,7 +24,7 @@ export class RequestLog implements ChildLog {
   readonly #request: HttpRequest
   readonly #more: object | undefined
 
-  /** @param log undefined: nowhere */
+  /** @param log undefined: lines are discarded */
   constructor(log: Log | undefined, request: HttpRequest, more?: object) {
     this.#log = log ?? silentLog
     this.#request = request
@@ -58,7 +58,7 @@ export class RequestLog implements ChildLog {
   }
 }
 
-/** An error has no fields that a copy would take. */
+/** The fields of an error are not enumerable, so a copy would not include them. */
 function toFields(details: object): object {
   return details instanceof Error ? { err: details } : details
 }

@@ -1,6 +1,6 @@
 /**
- * Notifies observers, such as metrics and the access log, when a request begins and ends. No object is created for a
- * request: one object describes all outcomes in turn, and is valid only during the call.
+ * Observation of requests: observers, such as metrics and the access log, and the diagnostics channels
+ * `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/monitoring.md.
  */
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
@@ -30,6 +30,10 @@ export interface RequestObserver {
 /** The status for a disconnected client, which is never sent. */
 const clientLeft = 499
 
+/**
+ * Notifies observers when a request begins and ends. No object is created for a request: one object describes all
+ * outcomes in turn, and is valid only during the call.
+ */
 export class RequestObservers {
   /** A property instead of a getter, because every request reads it. */
   hasObservers = false
@@ -80,7 +84,7 @@ export function readOutcome(
   into.received = receivedBytes(request, status)
 }
 
-/** The answer may be complete before Node reports the end of the request. */
+/** The response may be complete before Node reports the end of the request. */
 function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): number {
   const { complete } = incoming as { complete?: boolean }
   if (complete === false && !(bodyRead && status < 400)) return 0

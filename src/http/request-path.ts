@@ -1,19 +1,16 @@
-/**
- * The path of a request as its router reads it, in one form: two requests have the same path exactly where the router
- * sees the same segments. Source: decisions, Routing; RFC 3986 §3.3 and §6.2.2.
- */
 import { pathError } from '../routing/route-table.js'
 
-/** A sign that a segment has to escape (RFC 3986, `pchar`), or an escape. */
+/** A character that a segment has to escape (RFC 3986, `pchar`), or an escape. */
 const escaped = /[^\w\-.~!$&'()*+,;=:@/]/
 
 /**
- * `/%70rivate/` → `/private`, `/caf%c3%a9` → `/caf%C3%A9`, `/a%2fb` → `/a%2Fb`. Dot segments and empty ones stay, since
- * the router takes them as they are.
+ * Normalizes a path, so that two requests have the same path if and only if the router sees the same segments:
+ * `/%70rivate/` → `/private`, `/caf%c3%a9` → `/caf%C3%A9`, `/a%2fb` → `/a%2Fb`. Dot segments and empty segments stay,
+ * because the router uses them unchanged. Source: decisions, Routing; RFC 3986 §3.3 and §6.2.2.
  *
  * @param sent without the query
- * @param pattern of the route that was found: what its `<rest:path>` takes has slashes for `%2F`, as the parameter has
- * @returns `sent` where it is malformed, which is answered 400
+ * @param pattern the matched route's. In the part that its `<rest:path>` takes, `%2F` becomes a slash
+ * @returns `sent` if it is malformed, which gets 400
  */
 export function readPath(sent: string, pattern: string | undefined): string {
   const path = withoutLastSlash(sent)
@@ -27,10 +24,10 @@ export function readPath(sent: string, pattern: string | undefined): string {
     .join('/')
 }
 
-/** The router does not count one slash at the end. */
+/** The router ignores one slash at the end. */
 function withoutLastSlash(path: string): string {
-  const counts = path.length < 2 || !path.endsWith('/') || path.endsWith('//')
-  return counts ? path : path.slice(0, -1)
+  const isIgnored = path.length >= 2 && path.endsWith('/') && !path.endsWith('//')
+  return isIgnored ? path.slice(0, -1) : path
 }
 
 function decode(part: string): string {

@@ -36,7 +36,7 @@ export function requestValue<T>(name: string): RequestValue<T> {
   })
 }
 
-/** A value with its request. There are few: a list of them is searched faster than a map is made. */
+/** A stored value, in a linked list, because searching a short list is faster than creating a map. */
 export interface StoredValue {
   readonly key: object
   value: unknown

@@ -169,7 +169,7 @@ class NodeResponder implements Responder {
     return isComplete && (own === undefined || own.length === 0)
   }
 
-  /** Of text with a length: mostly a copy of what was put together at the start. */
+  /** The head of a text, usually a copy of the prepared head. */
   #headOf(request: ServerRequest, parts: TextHead): string[] {
     const { own, type, length } = parts
     if (this.#jsonHead === undefined) return toHead(this.#cors, request, parts)
@@ -239,7 +239,8 @@ class NodeResponder implements Responder {
   #stream(request: ServerRequest, body: object, { status, length, head }: StreamHead): void {
     const { outgoing, method } = request
     const reader = toReader(body)
-    if (reader === undefined) throw new TypeError('An answer can hold text, bytes or a stream.')
+    if (reader === undefined)
+      throw new TypeError('A response body must be text, bytes or a stream.')
     if (outgoing.destroyed) {
       reader.cancel()
     } else if (method === 'HEAD' || length === 0 || isBodyless(status)) {
@@ -274,7 +275,7 @@ function withTag(request: ServerRequest, content: Content): Content {
   return isKnown(request, tag) ? toNotModified(tagged) : { ...content, own: tagged }
 }
 
-/** Of what is read. */
+/** Only responses to reads have an ETag. */
 function tagOf({ method }: ServerRequest, body: string): string | undefined {
   return method === 'GET' || method === 'HEAD' ? entityTag(body) : undefined
 }

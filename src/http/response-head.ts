@@ -1,4 +1,8 @@
-/** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
+/**
+ * The head of a response. Headers are one flat list, names and values in turn, which `writeHead` handles fastest. This
+ * file checks headers, edits such lists, and completes them: type, length, CORS, cookies and cache rules. Source: RFC
+ * 9110 §6.4.1 and §8.6.
+ */
 import type { AnswerParts } from './route-response.js'
 import type { Cors } from './cors.js'
 import { addMissing, findValue, hasHeader } from './header-list.js'
@@ -39,7 +43,7 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
   return head
 }
 
-/** As `toHead`, without length and CORS, for interceptors, which may change it. */
+/** As `toHead`, without length and CORS, for responses that interceptors may change. */
 export function toOwnHead(request: ServerRequest, { status, own, type }: Head): string[] {
   const head = own === undefined ? [] : [...own]
   if (type !== undefined && !isBodyless(status)) head.push('Content-Type', type)
@@ -51,7 +55,7 @@ export function toOwnHead(request: ServerRequest, { status, own, type }: Head): 
   return head
 }
 
-/** The head of a response of interceptors: their list, length and CORS, and headers collected on the request since. */
+/** Completes the head of a response that interceptors have seen: length, CORS, and headers collected since. */
 export function toAnswerHead(
   cors: Cors,
   request: ServerRequest,
@@ -73,7 +77,7 @@ export function toAnswerHead(
   return head
 }
 
-/** Puts the application's prefix before a `Location` that begins with one slash, unless it has it. */
+/** Adds the application's prefix to a `Location` that begins with one slash, unless it is there already. */
 export function prefixLocation(head: string[], basePath: string): void {
   if (basePath === '') return
   for (let index = 0; index + 1 < head.length; index += 2) {

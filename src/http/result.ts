@@ -1,6 +1,6 @@
 /**
- * Converts a handler's result to a response: status, headers and a body of text, bytes or a stream. Source: decisions,
- * Responses.
+ * Converts a handler's result to a response: status, headers and a body of text, bytes or a stream. Releases streams
+ * that are not sent. Source: decisions, Responses.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'

@@ -1,22 +1,22 @@
-/**
- * Whether a page of this application sent a request. A write that is authenticated by a cookie must come from one.
- * Source: decisions, CORS and cookies.
- */
 import type { ServerRequest } from './server-request.js'
 
-/** Uses `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4), otherwise `Origin`. */
+/**
+ * Whether a page of this application sent a request. A write that is authenticated by a cookie must come from one. Uses
+ * `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4), otherwise `Origin`. Source: decisions, CORS and
+ * cookies.
+ */
 export function isSameOrigin(request: ServerRequest): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.incoming.headers
   if (site !== undefined) return site === 'same-origin'
   if (origin === undefined) return false
   if (origin === request.publicOrigin) return true
-  const own = `${request.secure ? 'https' : 'http'}://${host}`
-  return URL.canParse(own) && new URL(own).origin === origin
+  const address = `${request.secure ? 'https' : 'http'}://${host}`
+  return URL.canParse(address) && new URL(address).origin === origin
 }
 
 /**
- * Whether a page of another site sent a request: by `Sec-Fetch-Site`, or by an `Origin` that is not ours where no
- * browser sent the former. Source: decisions, CORS and cookies.
+ * Whether a page of another site sent a request, according to `Sec-Fetch-Site`. Without that header, according to
+ * `Origin`. Source: decisions, CORS and cookies.
  */
 export function isCrossSite(request: ServerRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.incoming.headers

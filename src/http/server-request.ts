@@ -1,5 +1,4 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
-
 import { randomFillSync } from 'node:crypto'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
@@ -69,21 +68,21 @@ function writeBatch(): string {
 
 /** The settings of the application for all its requests. */
 export interface RequestSettings {
-  /** Believe `X-Forwarded-For` and `X-Forwarded-Proto`. Default false. */
+  /** Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`, or the number of proxies to trust. Default false. */
   readonly trustProxy: boolean | number
   /** The log of `request.log`. Default: none. */
   readonly log?: Log
-  /** Before every path: `/api`, or nothing. Default nothing. */
+  /** The prefix of all paths, such as `/api`. Default none. */
   readonly basePath?: string
   /** Whether fresh tokens of replies are set as a cookie too. Default false. */
   readonly tokenCookie?: boolean
-  /** Tells whether pages of another origin may send cookies. Default: they may not. */
+  /** Decides whether pages of another origin may send cookies. Default: they may not. */
   readonly cors?: Pick<Cors, 'allowsCredentials'>
   /** The public scheme, host and port, if configured. Default: as in the request. */
   readonly publicOrigin?: string | undefined
   /** Milliseconds since 1970, for rules that depend on the time. Default: the system clock. */
   readonly now?: () => number
-  /** Aborts the signals of requests when the application closes. Default: nothing does. */
+  /** Aborts the signals of requests when the application closes. Default: they are not aborted. */
   readonly ending?: Ending
 }
 
@@ -95,15 +94,17 @@ const noBytes = Buffer.alloc(0)
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
-/** A write that waits or runs. */
+/** A write to the database that waits or runs. */
 export interface UnderWay {
   stop(): void
 }
 
-/** `form`: texts, which are converted. `upload`: a form with files, which has its own time limit. */
-export type BodyForm = 'whole' | 'form' | 'upload'
+/**
+ * `form`: texts, which are converted. `upload`: a form with files, which has its own time limit. `plain`: any other body.
+ */
+export type BodyForm = 'plain' | 'form' | 'upload'
 
-/** Milliseconds since 1970 by the clock of the request's application; by the system's where there is no request. */
+/** Milliseconds since 1970 by the clock of the request's application; without a request by the system's clock. */
 export function timestampOf(request: HttpRequest | undefined): number {
   return request instanceof ServerRequest ? request.now() : Date.now()
 }
@@ -127,7 +128,7 @@ export class ServerRequest implements HttpRequest {
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
-  /** `url` without the query, as sent; the router reads it segment by segment. */
+  /** `url` without the query, as sent. The router reads its segments. */
   readonly sentPath: string
   /** Values of the path's parameters, in the order of the pattern. */
   readonly pathValues: PathValue[] = []
@@ -140,8 +141,8 @@ export class ServerRequest implements HttpRequest {
   /** True once the body is being read, so that it is not read twice. */
   bodyRead = false
   /** How it is read, determined by its media type when reading begins. */
-  bodyForm: BodyForm = 'whole'
-  /** Milliseconds in which the body has to arrive, while it is waited for. */
+  bodyForm: BodyForm = 'plain'
+  /** Milliseconds within which the body must arrive; set while the request waits for it. */
   bodyTime: number | undefined = undefined
   files: UploadedFiles = {}
   /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
@@ -302,7 +303,7 @@ export class ServerRequest implements HttpRequest {
     return this.#cookies
   }
 
-  /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
+  /** The client's address, with IPv4 in its own form. Taken from `X-Forwarded-For` if the application trusts its proxies. */
   get ip(): string {
     const remote = this.incoming.socket.remoteAddress
     const forwarded = this.#forwarded('for')

@@ -1,8 +1,7 @@
 /**
- * The Node server: passes on requests, responds itself to invalid ones, and closes without losing any. Source:
- * decisions, Requests; RFC 9112.
+ * The Node server: passes requests to the dispatcher, responds to malformed ones itself, and closes without losing any.
+ * Source: decisions, Requests; RFC 9112.
  */
-
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
@@ -29,10 +28,11 @@ export interface PortKeeper {
 /** Milliseconds between two checks. */
 const maxCheckInterval = 250
 
+/** Measures whether the event loop is overloaded. */
 class Pressure {
   /**
-   * True while the event loop lags by more than the limit. One long turn is not enough: after it, waiting requests are
-   * served sooner than a client could retry. Two in a row are.
+   * True while the event loop lags by more than the limit in two checks in a row. After a single long turn, waiting
+   * requests are served sooner than a client could retry.
    */
   isOver = false
   readonly #limit: number
@@ -131,7 +131,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const server = createServer({
     maxHeaderSize: headBytes,
     headersTimeout: times.headers,
-    // Bodies have their own clock in the request path; this one is the last resort.
+    // Bodies have their own time limit in the request path. This one is the last resort.
     requestTimeout: Math.max(times.request, times.upload) + 1000,
     keepAliveTimeout: times.keepAlive,
     connectionsCheckingInterval: Math.min(2000, times.headers),

@@ -1,7 +1,8 @@
 /**
- * Writes long JSON lists in slices of the event loop, so that other requests are served in between. While a list is
- * being written, handlers with large responses start one per turn, because their results wait in memory. The same
- * applies after any other large response that was written in one piece. Source: docs/performance.md, "Long lists".
+ * Writes the bodies of responses: values as JSON, and text in one write. Long JSON lists are written in slices of the
+ * event loop, so that other requests are served in between. While a list is being written, handlers with large responses
+ * start one per turn, because their results wait in memory. The same applies after any other large response that was
+ * written in one piece. Source: docs/performance.md, "Long lists".
  */
 import { writeFor } from './answered-json.js'
 import type { ServerRequest } from './server-request.js'
@@ -43,19 +44,23 @@ class ListWriter {
     return !this.#request.outgoing.destroyed
   }
 
-  /** @returns the complete text after the last slice */
-  write(letters: number): string | undefined {
-    const targetLength = this.#text.length + letters
-    const { length } = this.#list
-    while (this.#at < length && this.#text.length < targetLength) {
-      const average = this.#at === 0 ? letters / 16 : this.#text.length / this.#at
-      const count = Math.min(maxElementsPerSlice, Math.ceil(letters / 8 / average))
+  /**
+   * Writes about this number of characters.
+   *
+   * @returns the complete text after the last slice
+   */
+  write(length: number): string | undefined {
+    const targetLength = this.#text.length + length
+    const { length: listLength } = this.#list
+    while (this.#at < listLength && this.#text.length < targetLength) {
+      const average = this.#at === 0 ? length / 16 : this.#text.length / this.#at
+      const count = Math.min(maxElementsPerSlice, Math.ceil(length / 8 / average))
       const part = this.#list.slice(this.#at, this.#at + count)
       const text = writeFor(this.#request, this.#toJson, part)
       this.#text += this.#at === 0 ? text.slice(0, -1) : `,${text.slice(1, -1)}`
       this.#at += part.length
     }
-    return this.#at < length ? undefined : `${this.#text}]`
+    return this.#at < listLength ? undefined : `${this.#text}]`
   }
 }
 

@@ -84,7 +84,7 @@ function finish(outgoing: Outgoing, sent: number, length: number): void {
   outgoing.end()
 }
 
-/** A function, because the compiler takes it for settled that a property stays what it was. */
+/** A function, because the compiler assumes that a checked property does not change. */
 function isClosed(outgoing: Outgoing): boolean {
   return outgoing.destroyed
 }
@@ -118,11 +118,11 @@ function toChunk(value: unknown): Uint8Array {
   const bytes = typeof value === 'string' ? Buffer.from(value) : toBytes(value)
   if (bytes !== undefined) return bytes
   throw new TypeError(
-    `A streamed body gave ${value === null ? 'null' : typeof value}. Give text or bytes; objects can go out by events().`,
+    `A streamed body contains ${value === null ? 'null' : typeof value}. Use text or bytes, or send objects with events().`,
   )
 }
 
-/** Resolves when the response takes more, or was closed. */
+/** Resolves when the response has room for more, or was closed. */
 function roomIn(outgoing: Outgoing): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -1,20 +1,20 @@
-/**
- * The cookie with a token, for requests of browsers without headers: `<img>`, EventSource, pages made by the server.
- * Source: decisions, CORS and cookies; RFC 6265bis §4.1.3.2 (`__Host-`).
- */
 import { readSoleCookie, toSetCookie } from './cookies.js'
 import type { ServerRequest } from './server-request.js'
 
+/**
+ * The cookie with a token, for requests that browsers send without custom headers: `<img>`, EventSource, pages made by
+ * the server. Source: decisions, CORS and cookies; RFC 6265bis §4.1.3.2 (`__Host-`).
+ */
 export const tokenCookie = 'app_token'
-/** What it is called over https. */
+/** The name of the cookie over https. */
 export const secureTokenCookie = `__Host-${tokenCookie}`
 
-/** Over https no other host and no http page can set it: the browser holds the prefix to Secure, Path=/ and no Domain. */
+/** Over https no other host and no http page can set it, because browsers require Secure and Path=/ for the prefix. */
 function nameFor({ cookieSecure }: ServerRequest): string {
   return cookieSecure ? secureTokenCookie : tokenCookie
 }
 
-/** @returns the token; undefined where there is none, or two that differ */
+/** @returns the token; undefined if there is none, or if there are two different ones */
 export function readTokenCookie(request: ServerRequest): string | undefined {
   const header = request.incoming.headers.cookie
   if (header?.includes(tokenCookie) !== true) return undefined
@@ -22,7 +22,7 @@ export function readTokenCookie(request: ServerRequest): string | undefined {
 }
 
 /**
- * The value of `Set-Cookie`; the browser forgets the cookie when the token ends.
+ * Writes the value of `Set-Cookie`. The browser deletes the cookie when the token expires.
  *
  * @param token `undefined` clears the cookie
  */

@@ -145,7 +145,7 @@ export class UnreadResponses {
         const counts = { ended: this.#ended, stalled: this.#stalled, unread: this.#bytes }
         this.#ended = 0
         this.#stalled = 0
-        this.#log.warn(counts, 'clients that do not read their answers were ended')
+        this.#log.warn(counts, 'clients that do not read their responses were disconnected')
       },
       Math.max(0, this.#loggedAt + logInterval - performance.now()),
     ).unref()
@@ -177,7 +177,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
     drop()
     answers.remove(unread)
   })
-  // A slice of a text keeps the complete text in memory, also for a client that stops near the end.
+  // A slice of a string keeps the complete string in memory, even for a client that stops reading near the end.
   const holdNoMore = (): void => {
     if (isApart || queuedBytes(socket) === 0) return
     isApart = true

@@ -1,7 +1,7 @@
 /**
- * Requests with an `Upgrade` header. A handler may take over the connection. Any other such request is parsed again
- * without the header, because Node passes on all of them if there is a listener, and clients that prefer HTTP/2
- * (`Upgrade: h2c`) send it with ordinary requests. Source: RFC 9110 §7.8.
+ * Requests with an `Upgrade` header. A handler may take over their connection. Otherwise the request is parsed again
+ * without the header. This is needed because Node hands over all such requests if there is a listener, and clients that
+ * prefer HTTP/2 (`Upgrade: h2c`) send the header with ordinary requests. Source: RFC 9110 §7.8.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,7 +19,7 @@ export type TakeUpgrade = (
   head: Buffer,
 ) => Upgraded | undefined
 
-const wishes: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
+const upgradeHeaders: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
 /** Returns the connection to the server, with the request without the `Upgrade` header. */
 export function readAgain(
@@ -28,14 +28,14 @@ export function readAgain(
   socket: Socket,
   head: Buffer,
 ): void {
-  socket.unshift(Buffer.concat([toHeadBytes(incoming, withoutWish), head]))
+  socket.unshift(Buffer.concat([toHeadBytes(incoming, withoutUpgrade), head]))
   server.emit('connection', socket)
 }
 
 /**
- * The bytes of a head that Node has parsed.
+ * Writes the bytes of a head that Node has parsed.
  *
- * @param change called with each header; without a result the header is left out
+ * @param change returns the new value of a header, or undefined to leave it out
  */
 export function toHeadBytes(
   { method = 'GET', url = '/', httpVersion, rawHeaders }: IncomingMessage,
@@ -50,13 +50,14 @@ export function toHeadBytes(
   return Buffer.from(`${text}\r\n`, 'latin1')
 }
 
-function withoutWish(key: string, value: string): string | undefined {
+function withoutUpgrade(key: string, value: string): string | undefined {
   if (value === '') return value
-  const rest = key === 'connection' ? withoutWishes(value) : wishes.has(key) ? '' : value
+  if (upgradeHeaders.has(key)) return undefined
+  const rest = key === 'connection' ? withoutUpgradeNames(value) : value
   return rest === '' ? undefined : rest
 }
 
-/** Node no longer handles errors and the end of a connection that it has passed on. */
+/** Destroys a connection on an error and at its end. Node does not do so for a connection that it has handed over. */
 export function letGo(socket: Socket): void {
   const destroy = (): void => {
     socket.destroy()
@@ -65,7 +66,7 @@ export function letGo(socket: Socket): void {
   socket.once('finish', destroy)
 }
 
-function withoutWishes(value: string): string {
+function withoutUpgradeNames(value: string): string {
   const names = value.split(',').map((name) => name.trim())
-  return names.filter((name) => !wishes.has(name.toLowerCase())).join(', ')
+  return names.filter((name) => !upgradeHeaders.has(name.toLowerCase())).join(', ')
 }

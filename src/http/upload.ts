@@ -1,5 +1,4 @@
 /** An uploaded file in the request's temporary folder, until it is moved. Source: decisions, Responses. */
-
 import type { Readable } from 'node:stream'
 import { randomUUID } from 'node:crypto'
 import { createReadStream, type ReadStream } from 'node:fs'
@@ -7,22 +6,22 @@ import { copyFile, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, sep } from 'node:path'
 import type { FileType } from './file-types.js'
 
-/** A file that a client uploaded: streamed to disk, removed after the response unless it was moved. */
+/** An uploaded file. It is streamed to disk, and removed after the response unless it was moved. */
 export interface UploadedFile {
-  /** The client's name for it, cleaned: no folders, no control characters. Never used on disk as it is. */
+  /** The client's name for the file, without folders and control characters. It is never used on disk. */
   readonly name: string
   /**
-   * The media type that the first bytes show. Where bytes cannot tell (CSV, JSON, DOCX), what the client says decides
-   * between the types that fit. Other text is `text/plain`, other bytes are `application/octet-stream`.
+   * The media type, detected from the first bytes. If several types have the same bytes (CSV, JSON, DOCX), the client's
+   * type and file name decide. Other text is `text/plain`, other bytes are `application/octet-stream`.
    */
   readonly type: string
   /** Bytes. */
   readonly size: number
   /** The current path. */
   readonly path: string
-  /** Reads it piece by piece. */
+  /** Reads the file in chunks. */
   stream(): Readable
-  /** Reads all of it into memory. */
+  /** Reads the complete file into memory. */
   bytes(): Promise<Buffer>
   /**
    * Stores the file permanently.
@@ -136,7 +135,7 @@ async function copyAcross(from: string, to: string): Promise<void> {
   await rm(from, { force: true })
 }
 
-// Control characters, and the marks that turn the direction of text: "photo\u202Egnp.exe" reads as "photoexe.png".
+// Control characters, and marks that change the direction of text: "photo\u202Egnp.exe" is displayed as "photoexe.png".
 const hidden = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 const longestName = 200
 
@@ -151,12 +150,12 @@ export function cleanFileName(name: string): string {
 function shorten(name: string): string {
   if (name.length <= longestName) return name
   const extension = cleanExtension(name)
-  // The cut may have gone through a character of two units.
+  // The cut may split a character of two units.
   const start = name.slice(0, longestName - extension.length).replace(/[\ud800-\udbff]$/, '')
   return start.trimEnd() + extension
 }
 
-/** `.jpg` of `Holiday.JPG`; empty where there is none of at most 16 letters and digits. */
+/** `.jpg` for `Holiday.JPG`; empty if there is no extension of at most 16 letters and digits. */
 function cleanExtension(name: string): string {
   const extension = extname(basename(name)).toLowerCase()
   return /^\.[a-z0-9]{1,16}$/.test(extension) ? extension : ''

@@ -1,10 +1,9 @@
-/** Streams that an interceptor may have replaced, which are closed after the response was sent. */
 import { canFlow } from '../http/chunk-reader.js'
 import { bodyOf, discard } from '../http/discard.js'
 import { EventStream } from '../http/events.js'
 import type { ServerRequest } from '../http/server-request.js'
 
-/** Remembers a stream in the result; does nothing if there is none. */
+/** Remembers a stream in a result, because an interceptor may replace it. Does nothing if there is none. */
 export function keepFlow(request: ServerRequest, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const body = bodyOf(value)

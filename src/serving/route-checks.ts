@@ -80,7 +80,7 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
     : compileText(shape, { ...options, inputName: 'the body', isForm: true })
   return (request) => {
     request.sentBody = request.body
-    const checked = (request.bodyForm === 'whole' ? check : checkForm)(request.body)
+    const checked = (request.bodyForm === 'plain' ? check : checkForm)(request.body)
     if (!(checked instanceof Promise)) {
       request.body = checked
       return undefined

@@ -259,7 +259,7 @@ describe('handle', () => {
     const answer = get('/slow', { signal: abort.signal })
     await working
     abort.abort()
-    await expect(answer).rejects.toThrow('closed before there was an answer')
+    await expect(answer).rejects.toThrow('closed before there was a response')
     expect(await aborted).toBe('signal')
     release()
     expect((await get('/items')).status).toBe(200)
@@ -285,7 +285,7 @@ describe('handle', () => {
       ran = true
     }
     const signal = AbortSignal.abort()
-    await expect(get('/slow', { signal })).rejects.toThrow('closed before there was an answer')
+    await expect(get('/slow', { signal })).rejects.toThrow('closed before there was a response')
     expect(ran).toBe(false)
   })
 

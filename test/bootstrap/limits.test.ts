@@ -106,7 +106,7 @@ describe('large responses that clients do not read', () => {
     }
     // The server notices that the connection of a stopped reader is closed when it reads again.
     while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-    expect(warnings[0]?.[1]).toBe('clients that do not read their answers were ended')
+    expect(warnings[0]?.[1]).toBe('clients that do not read their responses were disconnected')
     const { ended, unread } = warnings[0]?.[0] as { ended: number; unread: number }
     expect(ended).toBeGreaterThan(0)
     expect(unread).toBeLessThanOrEqual(1.5 * 100_000_000)

@@ -88,7 +88,7 @@ describe('events', () => {
 
   it.each(['text', 7, null, {}])('refuses %j, which is not an iterable of events', (items) => {
     expect(() => events(items as unknown as EventItem[])).toThrow(
-      'events: the items come from no iterable. Give a generator, a list or a stream.',
+      'events: the items are not iterable. Pass a generator, a list or a stream.',
     )
   })
 

@@ -1,11 +1,11 @@
-/** The bodies that a route reads, decided once at bootstrap. */
+/** The bodies that routes read: their types, and how each type is recognized and parsed. */
 import type { Limits } from '../limits.js'
 
 export const jsonMedia = 'application/json'
 export const formMedia = 'application/x-www-form-urlencoded'
 export const textMedia = 'text/plain'
 export const uploadMedia = 'multipart/form-data'
-/** Any type that is not listed. */
+/** Any other type. */
 export const otherMedia = '*/*'
 
 /** A declared field of a form. */
@@ -14,25 +14,26 @@ export interface BodyField {
   readonly isBytes: boolean
 }
 
+/** The bodies that a route reads, decided once at the start. */
 export interface BodyPlan {
   readonly limits: Limits
-  /** Whether a body is required. An empty one is 400. */
+  /** Whether a body is required. An empty one gets 400. */
   readonly declared: boolean
   /**
-   * The media types that the route documents. All others are 415. `application/json` includes `+json`. Default: any
-   * type, or any type that can be parsed if a body is required.
+   * The media types that the route accepts. Other types get 415. `application/json` includes `+json`. Default: any type,
+   * or any type that can be parsed if a body is required.
    */
   readonly media?: readonly string[]
-  /** The fields of the class that the route declares, by name. Default: no class, so that a part with a file name is a file. */
+  /** The fields of the declared class, by name. Default: no class, so that a part with a file name is a file. */
   readonly fields?: ReadonlyMap<string, BodyField>
   /**
-   * What happens to files: the handler gets them; they are rejected as unknown, because it has neither the argument
-   * `files` nor `request`; or they are dropped, like unknown keys of the route. Default `'taken'`.
+   * `'taken'`: the handler gets files. `'unknown'`: they are rejected, because the handler has neither the argument
+   * `files` nor `request`. `'dropped'`: they are ignored, like unknown keys of the route. Default `'taken'`.
    */
   readonly files?: 'taken' | 'unknown' | 'dropped'
   /**
-   * Whether the handler has the argument `rawBody`: the bytes are stored in addition to the value, and multipart is
-   * 415. Default false.
+   * Whether the handler has the argument `rawBody`. The bytes are then stored in addition to the value, and multipart
+   * gets 415. Default false.
    */
   readonly keepsBytes?: boolean
   /**

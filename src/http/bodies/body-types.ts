@@ -1,8 +1,4 @@
-/**
- * The types of bodies: how each is recognized and parsed, which routes accept it, and its schema in the document. Add
- * new types here. Source: specification, Request body parsing.
- */
-
+/** The types of bodies. Add new types to `bodyTypes`. Source: specification, Request body parsing. */
 import { readQuery, type TextValues } from '../query.js'
 import { formMedia, jsonMedia, otherMedia, textMedia, uploadMedia } from './body-plan.js'
 import { readJson } from './json.js'

@@ -1,4 +1,3 @@
-/** Reads a body's bytes into memory and stops at a limit. Source: decisions, Requests. */
 import type { HttpError } from '../../errors/http-error.js'
 import type { Incoming } from '../node-messages.js'
 import { clientLeft, tooLarge } from '../refusals.js'

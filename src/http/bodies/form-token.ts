@@ -1,7 +1,10 @@
-/** Takes the browser client's `formToken` out of a body, before validation and the handler see it. Source: specification, Browser client. */
+/** The browser client's `formToken`. */
 import type { ServerRequest } from '../server-request.js'
 
-/** Ignores lists, text and bytes. A token that is not a text is removed and counts as none. */
+/**
+ * Removes the browser client's `formToken` from a body, before validation and the handler see it. A token that is not a
+ * text is removed and ignored. Source: specification, Browser client.
+ */
 export function takeFormToken(request: ServerRequest): void {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return

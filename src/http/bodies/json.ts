@@ -1,7 +1,4 @@
-/**
- * Reads JSON of clients: UTF-8, at most 64 levels deep, no key that reaches a prototype, and no more keys and objects
- * than `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions, Requests; RFC 8259.
- */
+/** Reads text and JSON of clients. Source: decisions, Requests; RFC 8259. */
 import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/json.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -15,7 +12,10 @@ const maxKeys = 1000
 const maxContainers = 100_000
 
 /**
- * @returns the value as `JSON.parse` makes it
+ * Parses JSON with limits: UTF-8, at most 64 levels, no key that reaches a prototype, and no more keys and objects than
+ * `JSON.parse` reads in reasonable time, because it cannot be interrupted.
+ *
+ * @returns the value as `JSON.parse` returns it
  * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `JSON_TOO_COMPLEX`, `MALFORMED_JSON`, `INEXACT_NUMBER` or
  * `PROTOTYPE_KEY`
  */
@@ -48,12 +48,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** True for few bodies; an escape may hide any letter of a key. */
+/** A quick test that is false for most bodies. An escape may stand for any letter of a key. */
 function mayNamePrototype(text: string): boolean {
   return /__proto__|constructor|\\u00/.test(text)
 }
 
-/** Few brackets and colons settle it for most bodies. Only the others are read byte by byte. */
+/** A quick test that is false for most bodies, because they have few brackets and colons. */
 function mayExceed(text: string): boolean {
   if (text.length < 2 * (maxJsonDepth + 1)) return false
   const brackets = countUpTo(maxJsonDepth + 1, '{', text)
@@ -78,13 +78,14 @@ const closes = 2
 const begins = 3
 const names = 4
 
-/** What a byte means; looking it up is twice as fast as comparing. */
+/** The meaning of each byte. A table is twice as fast as comparisons. */
 const meanings = new Uint8Array(256)
 for (const bracket of '[{') meanings[bracket.charCodeAt(0)] = opens
 for (const bracket of ']}') meanings[bracket.charCodeAt(0)] = closes
 meanings[quote] = begins
 meanings[colon] = names
 
+/** Counts levels, keys and containers byte by byte. */
 function refuseExcess(bytes: Buffer): void {
   const keys = new Uint16Array(maxJsonDepth + 1)
   let depth = 0
@@ -115,7 +116,7 @@ function tooComplex(description: string): HttpError {
   return new HttpError(400, `The JSON body has ${description}.`, { code: 'JSON_TOO_COMPLEX' })
 }
 
-/** @returns the index of the closing quote, the length where there is none */
+/** @returns the index of the closing quote, or the length if there is none */
 function endOfString(bytes: Buffer, start: number): number {
   let position = start + 1
   for (; position < bytes.length; position++) {

@@ -1,5 +1,3 @@
-/** Reads a Content-Type, the same way for every decision that depends on one. Source: RFC 9110 §8.3.1. */
-
 export interface MediaType {
   /** `type/subtype` in lower case. */
   readonly essence: string
@@ -9,13 +7,17 @@ export interface MediaType {
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const essencePattern = new RegExp(`[\\t ]*(${token}/${token})[\\t ]*`, 'y')
-// A semicolon may stand alone: RFC 9110 lets a parameter be left out after it.
+// RFC 9110 allows a semicolon without a parameter.
 const parameterPattern = new RegExp(
   `;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?[\\t ]*`,
   'y',
 )
 
-/** @returns `undefined` if the text is not a media type, a parameter is malformed, or one occurs twice */
+/**
+ * Reads a `Content-Type`. Source: RFC 9110 §8.3.1.
+ *
+ * @returns `undefined` if the text is not a media type, a parameter is malformed, or one occurs twice
+ */
 export function readMediaType(text: string): MediaType | undefined {
   essencePattern.lastIndex = 0
   const essence = essencePattern.exec(text)?.[1]

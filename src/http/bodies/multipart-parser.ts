@@ -75,7 +75,7 @@ export class MultipartParser {
     throw malformed(isAfterDelimiter ? 'The multipart body breaks off.' : unreadable)
   }
 
-  /** It begins with the line end of its delimiter, so that an empty one ends at once. */
+  /** A head begins with the line end of its delimiter, so that an empty head ends immediately. */
   #endOfHead(bytes: Buffer): number | undefined {
     const at = bytes.indexOf(headEnd)
     const length = (at === -1 ? bytes.length : at) - lineEnd.length

@@ -1,10 +1,11 @@
-/** Decodes the bytes of a body as UTF-8. Source: decisions, Requests; RFC 3629. */
 import { isUtf8 } from 'node:buffer'
 import { HttpError } from '../../errors/http-error.js'
 
 const byteOrderMark = 0xfeff
 
 /**
+ * Decodes the bytes of a body as UTF-8. Source: decisions, Requests; RFC 3629.
+ *
  * @returns the text without a byte order mark
  * @throws {HttpError} 400 `INVALID_UTF8`
  */
