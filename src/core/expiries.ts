@@ -1,4 +1,4 @@
-/** Ends things that expire, such as the event streams of an expired token. */
+/** The clock of an application, and timers that use it. */
 import type { Clock } from './clock.js'
 
 /** Milliseconds between two checks. */
@@ -10,6 +10,7 @@ interface Expiry {
   readonly end: () => void
 }
 
+/** Ends things that expire, such as the event streams of an expired token. */
 export class Expiries {
   readonly #clock: Clock
   readonly #open = new Set<Expiry>()

@@ -1,3 +1,5 @@
+/** Tests of JSON values, and a parser that keeps numbers exact. */
+
 /** True if a JSON value is an object: neither null nor a list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -14,11 +16,6 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   )
 }
 
-/**
- * Parses JSON with exact numbers. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400`
- * infinite, so that another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
- */
-
 /** Thrown for well-formed JSON with a number that parsing would change. */
 export class InexactNumberError extends SyntaxError {
   /** The number as sent, shortened. */
@@ -33,6 +30,9 @@ export class InexactNumberError extends SyntaxError {
 }
 
 /**
+ * Parses JSON and rejects inexact numbers. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400`
+ * infinite, so that another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
+ *
  * @returns the value as `JSON.parse` returns it
  * @throws {SyntaxError} for malformed JSON, or a number that a double cannot represent
  */

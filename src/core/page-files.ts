@@ -15,11 +15,11 @@ export interface PageFiles {
 }
 
 /** @throws {Error} if the files are missing; the message says how to fix it */
-export function pageFolder({ name, package: source, subfolder: within }: PageFiles): string {
+export function pageFolder({ name, package: source, subfolder }: PageFiles): string {
   const require = createRequire(import.meta.url)
   const candidates = [
     () => fileURLToPath(new URL(`./pages/${name}`, import.meta.url)),
-    () => join(dirname(require.resolve(`${source}/package.json`)), within),
+    () => join(dirname(require.resolve(`${source}/package.json`)), subfolder),
     // For an application that is bundled into one file.
     () => join(dirname(require.resolve('filigree/package.json')), 'dist/server/pages', name),
   ]
@@ -28,7 +28,7 @@ export function pageFolder({ name, package: source, subfolder: within }: PageFil
     if (folder !== undefined) return folder
   }
   throw new Error(
-    `The files of the page "${name}" are not there. Deploy node_modules/filigree/dist/server/pages as "pages" beside the program.`,
+    `The files of the page "${name}" are missing. Deploy node_modules/filigree/dist/server/pages as "pages" next to the program.`,
   )
 }
 

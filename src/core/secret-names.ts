@@ -1,10 +1,9 @@
-/** Recognises the names of secrets: fields, parameters, variables and headers. */
-
-/** Also found inside of words: `userpassword`, `accesskey`. */
+/** Parts of names of secrets, also within a longer word: `userpassword`, `accesskey`. */
 const secretStems =
   /pass(?:word|wd|phrase|code)|(?:pwd|jwt|otp)$|secret|token|credential|bearer|cookie|signature|(?:api|access|private|auth|signing)[_-]?key|pin[_-]?code|card_?(?:number|no\b)|kennwort|passwort|contrase|mot_?de_?passe|senha/
 
-const secretWords: ReadonlySet<string> = new Set([
+/** Words that make a name a secret only as a complete word. */
+const secretTerms: ReadonlySet<string> = new Set([
   ...['pass', 'pwd', 'pw', 'pin', 'jwt', 'auth', 'authorization', 'authentication', 'assertion'],
   ...['session', 'sess', 'sid', 'ssid', 'otp', 'totp', 'hotp', 'mfa', 'tan', 'csrf', 'xsrf'],
   ...['sig', 'hmac', 'hash', 'digest', 'salt', 'nonce', 'verifier', 'mnemonic'],
@@ -23,9 +22,13 @@ const harmlessQualifiers: Readonly<Record<string, ReadonlySet<string>>> = {
   ]),
 }
 
-/** @returns true for names such as `passwordConfirmation`, `X-Api-Key`, `user[pin_code]`, `password2` and `token.eq` */
+/**
+ * Recognises the names of secrets: fields, parameters, variables and headers.
+ *
+ * @returns true for names such as `passwordConfirmation`, `X-Api-Key`, `user[pin_code]`, `password2` and `token.eq`
+ */
 export function isSecretName(name: string, more?: ReadonlySet<string>): boolean {
-  const wordParts = name
+  const parts = name
     .normalize('NFKC')
     .replace(/([a-z\d])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
@@ -33,12 +36,12 @@ export function isSecretName(name: string, more?: ReadonlySet<string>): boolean 
     .map((part) => part.toLowerCase())
     .filter((part) => part !== '')
   if (more !== undefined && name.split(/[.[\]]+/).some((part) => more.has(part))) return true
-  if (secretStems.test(name.toLowerCase()) || secretStems.test(wordParts.join('_'))) return true
-  return wordParts.some((part) => {
-    if (!secretWords.has(part)) return false
+  if (secretStems.test(name.toLowerCase()) || secretStems.test(parts.join('_'))) return true
+  return parts.some((part) => {
+    if (!secretTerms.has(part)) return false
     const harmless = harmlessQualifiers[part]
     if (harmless === undefined) return true
-    return !wordParts.some((other) => harmless.has(other))
+    return !parts.some((other) => harmless.has(other))
   })
 }
 
@@ -46,7 +49,7 @@ export function isSecretName(name: string, more?: ReadonlySet<string>): boolean 
 const harmlessHeaders =
   /^(?:accept(?:-charset|-encoding|-language)?|access-control-request-(?:headers|method)|cache-control|connection|content-(?:encoding|language|length|type)|date|expect|host|if-(?:match|modified-since|none-match|range|unmodified-since)|keep-alive|origin|pragma|prefer|priority|range|referer|sec-fetch-(?:dest|mode|site|user)|te|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|x-request-id)$/i
 
-/** @returns true for headers whose values may be shown. The query of a `referer` can contain secrets */
+/** @returns true for headers whose values may be displayed. The query of a `referer` can contain secrets */
 export function isHarmlessHeader(name: string): boolean {
   return harmlessHeaders.test(name)
 }

@@ -1,4 +1,4 @@
-/** Finds secrets in texts by their shape, such as tokens, keys and card numbers, whatever they are called. */
+/** Recognises secrets by their names and by their shape, such as tokens, keys and card numbers. */
 
 /** The text that replaces a secret. */
 export const hiddenText = '(hidden)'

@@ -2,13 +2,7 @@
  * Validation errors of writes. A client gets the error only if it sent the invalid value itself. Any other error is a
  * mistake of the program. Source: decisions, Records: writes.
  */
-
 import { type FieldError, HttpError } from './http-error.js'
-
-/**
- * Marks validation errors about fields that must stay hidden from clients. The program sees them in full. A client only
- * learns that there are some.
- */
 
 /**
  * The key of the violated rule's parameter (`min: 3` → 3), which applications use in their own error formats. JSON does
@@ -30,8 +24,12 @@ export function ruleValueOf(fieldError: RuleFieldError): unknown {
   return fieldError[ruleValue]
 }
 
-/** Enumerable, so that a copy of the error with another path includes it. It is not part of the JSON. */
-const hidden = Symbol('untold')
+/**
+ * Marks validation errors about fields that must stay hidden from clients. The program sees them in full. A client only
+ * learns that there are some. The property is enumerable, so that a copy of the error with another path includes it. It
+ * is not part of the JSON.
+ */
+const hidden = Symbol('hidden')
 
 /** @returns the error with these validation errors marked; any other error unchanged */
 export function markHidden(error: unknown, isHidden: (fieldError: FieldError) => boolean): unknown {
@@ -140,7 +138,7 @@ class ProgramValueError extends Error {
     const record = mark?.record ?? ''
     const messages = fieldErrors.map(({ message }) => message).join('; ')
     super(
-      `${handler}: what it writes to ${record} does not fit: ${messages}. The client did not send that, so it is not told. Give the value, or take it from the request's body.`,
+      `${handler} writes an invalid value to ${record}: ${messages}. The client did not send the value, so it gets no details. Set the value, or take it from the request's body.`,
       { cause },
     )
     this.name = 'ProgramFault'

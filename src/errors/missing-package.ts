@@ -1,5 +1,4 @@
 /** Explains why an optional package of the application cannot be loaded. */
-
 import { DeclarationError, type Problem } from './declaration-error.js'
 
 /** @returns the command that installs a package on this runtime: `npm install pg`, `bun add pg` or `deno add npm:pg`. */
@@ -31,7 +30,7 @@ export function missingPackage(missing: MissingPackage, cause: unknown): Declara
   const failing = {
     code,
     message: `The package ${name} is installed and cannot be loaded: ${reason}.`,
-    remedy: `Mend what it says, or install a version that runs on ${runtime()}.`,
+    remedy: `Fix this error, or install a version that runs on ${runtime()}.`,
   }
   return new DeclarationError([failing], { cause })
 }

@@ -1,5 +1,4 @@
 /** Rejects unknown options, which would otherwise be ignored silently. */
-
 import type { Problem } from './declaration-error.js'
 import { didYouMean } from './did-you-mean.js'
 
@@ -35,7 +34,7 @@ export function rejectUnknownOptions(
   const all = allowedNames.length === 0 ? 'It has none.' : `Options: ${allowedNames.join(', ')}.`
   const code = 'UNKNOWN_OPTION'
   if (typeof options !== 'object')
-    return [{ code, message: toMessage('its options are no object'), remedy: all }]
+    return [{ code, message: toMessage('the options are not an object'), remedy: all }]
   return Object.keys(options)
     .filter((name) => !allowedNames.includes(name))
     .map((name) => ({

@@ -1,9 +1,9 @@
-/** Arguments of handlers by names of one's own: `@Module({ arguments: { tenant: (request) => tenant.get(request) } })`. */
+/** Custom arguments of handlers: `@Module({ arguments: { tenant: (request) => tenant.get(request) } })`. */
 import type { Problem } from '../errors/declaration-error.js'
 import type { HttpRequest } from '../http/request.js'
 import { requestArguments } from '../routing/route.js'
 
-/** Gives an argument's value, now or by a promise. Called once a request, right before the handler that names it. */
+/** Returns an argument's value or a promise of it. Called once per request, right before the handler that names it. */
 export type ArgumentResolver = (request: HttpRequest) => unknown
 
 /** By name, for the whole application. */
@@ -16,15 +16,15 @@ export interface DeclaredArguments {
   readonly resolvers: Readonly<Record<string, ArgumentResolver>>
 }
 
-/** @param problems gets names that are taken, and values that are not functions */
+/** @param problems receives names that are already used or invalid, and values that are not functions */
 export function collectArguments(
   declared: readonly DeclaredArguments[],
   problems: Problem[],
 ): ArgumentResolvers {
   const collected = new Map<string, ArgumentResolver>()
   const modules = new Map<string, string>()
-  for (const { module, resolvers: taken } of declared) {
-    for (const [name, resolver] of Object.entries(taken) as [string, unknown][]) {
+  for (const { module, resolvers } of declared) {
+    for (const [name, resolver] of Object.entries(resolvers) as [string, unknown][]) {
       const problem = findProblem(name, resolver, modules.get(name))
       if (problem !== undefined) {
         problems.push({ code: 'ARGUMENT_DECLARATION', ...describe(module, name, problem) })
@@ -42,10 +42,11 @@ interface ArgumentProblem {
   readonly remedy: string
 }
 
+/** @param otherModule the module that has declared the same name before */
 function findProblem(
   name: string,
   resolver: unknown,
-  other: string | undefined,
+  otherModule: string | undefined,
 ): ArgumentProblem | undefined {
   if ((requestArguments as readonly string[]).includes(name)) {
     return {
@@ -53,8 +54,9 @@ function findProblem(
       remedy: 'Choose another name.',
     }
   }
-  if (other !== undefined) {
-    return { description: `is an argument of ${other}, too`, remedy: 'Rename one of them.' }
+  if (otherModule !== undefined) {
+    const description = `is an argument of ${otherModule}, too`
+    return { description, remedy: 'Rename one of them.' }
   }
   if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
     return {
@@ -69,7 +71,7 @@ function findProblem(
 function describe(
   module: string,
   name: string,
-  { description: what, remedy }: ArgumentProblem,
+  { description, remedy }: ArgumentProblem,
 ): Omit<Problem, 'code'> {
-  return { message: `${module}.arguments: "${name}" ${what}.`, remedy }
+  return { message: `${module}.arguments: "${name}" ${description}.`, remedy }
 }

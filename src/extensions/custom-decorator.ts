@@ -1,8 +1,7 @@
 /**
- * `createDecorator`: custom decorators that act, check and document. The decorator writes a note; the start reads and
- * checks it and adds its problems to the report. See docs/extending.md.
+ * `createDecorator`: custom decorators that run code, check routes and change their documentation. See
+ * docs/extending.md.
  */
-
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -15,53 +14,53 @@ import {
   type DecoratorEntry,
 } from './interceptor.js'
 
-/** What `check` finds. */
+/** A problem that `check` reports. */
 export interface DecoratorProblem {
-  /** What is wrong, as the end of a sentence about the handler: `caches GET only`. */
+  /** The problem, as the end of a sentence about the handler: `caches GET only`. */
   readonly message: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string
 }
 
-/** What a decorator of one's own does. Every part may be left out. */
+/** The behaviour of a custom decorator. All parts are optional. */
 export interface DecoratorSpecification {
-  /** Where `enter` and `intercept` stand. Default `'handler'`. */
+  /** The position of `enter` and `intercept`. Default `'handler'`. */
   readonly before?: InterceptorPosition
   /** Called once for each route, at the start; the problems that it returns stop the start. */
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
-  /** Makes the operation of the OpenAPI document that stands for the route. */
+  /** Changes the OpenAPI operation of the route. */
   readonly document?: (operation: OperationObject) => OperationObject
   /**
-   * The providers that `enter` and `intercept` get after the route, by class or token. Classes need not be listed as
-   * providers.
+   * The providers that are passed to `enter` and `intercept` after the route, by class or token. Classes need not be
+   * listed as providers.
    */
   readonly inject?: readonly (Class | string | symbol)[]
   /**
-   * For code that only acts before the handler and does not see the answer. Called at the start, once for each route;
-   * its function is called with each request, before that of `intercept`.
+   * For code that only runs before the handler and does not see the response. Called at the start, once for each route.
+   * The returned function is called with each request, before the function of `intercept`.
    */
   readonly enter?: (route: RouteInfo, ...injected: never[]) => OnEnter
-  /** Called at the start, once for each route; its function is called with each request. */
+  /** Called at the start, once for each route. The returned function is called with each request. */
   readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }
 
-/** A decorator for methods and classes; without arguments the parentheses may be left out. */
+/** A decorator for methods and classes. Without arguments the parentheses are optional. */
 export type CustomDecorator<Arguments extends readonly unknown[]> = MetadataDecorator<Arguments> &
   ((...args: Arguments) => AnyDecorator) &
   (Arguments extends readonly [] ? AnyDecorator : unknown)
 
 /**
- * Makes a decorator of one's own. On a class it counts for each of its routes.
+ * Creates a custom decorator. On a class it applies to all its routes.
  *
- * @param name as it is written, for messages: `CacheFor`
- * @param specify makes the specification from the decorator's arguments; called at the start
+ * @param name the name for messages: `CacheFor`
+ * @param specify returns the specification for the decorator's arguments. Called at the start
  */
 export function createDecorator<Arguments extends readonly unknown[]>(
   name: string,
   specify: (...args: Arguments) => DecoratorSpecification,
 ): CustomDecorator<Arguments> {
   const decorator = (...args: unknown[]): AnyDecorator | undefined => {
-    // With one class alone it may be either: it is an argument, where the decorator takes one.
+    // A single class may be the target or an argument. It is an argument if the decorator has parameters.
     const isArgument = args.length === 1 && specify.length > 0
     const isBare =
       !isArgument &&
@@ -92,17 +91,15 @@ export function createDecorator<Arguments extends readonly unknown[]>(
   return customDecorator
 }
 
-/** What was called, or is written bare, by the function that it gave. */
+/** The entries by the decorator function, with or without a call. */
 const entriesByDecorator = new WeakMap<object, DecoratorEntry>()
 
-/** @returns undefined for what `createDecorator` did not make */
+/** @returns undefined for functions that `createDecorator` did not create */
 export function entryOf(decorator: unknown): DecoratorEntry | undefined {
   return typeof decorator === 'function' ? entriesByDecorator.get(decorator) : undefined
 }
 
-/**
- * Marks routes that only the page of a package calls, such as the admin page. The OpenAPI document leaves them out.
- */
+/** Marks routes that only the page of a package calls, such as the admin page. The OpenAPI document omits them. */
 export const Undocumented = createDecorator('Undocumented', () => ({}))
 
 /**

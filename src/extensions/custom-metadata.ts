@@ -1,5 +1,4 @@
-/** `createMetadata`: decorators of packages that only say something of a method, for the package to read at the start. */
-
+/** `createMetadata`: decorators that only store arguments for methods. Packages read them at the start. */
 import type { Problem } from '../errors/declaration-error.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
@@ -19,28 +18,28 @@ import { createMemberMetadata, lineage, type Class } from '../metadata/class-met
  */
 export const HealthCheck = createMetadata<[name: string]>('HealthCheck')
 
-/** A decorator for methods, and what reads it. */
+/** A decorator for methods, with functions that read its uses. */
 export interface CustomMetadata<Arguments extends readonly unknown[]> {
   (...args: Arguments): AnyDecorator
-  /** The methods of a class and of its bases that have it, with its arguments. */
+  /** Returns the decorated methods of a class and its base classes, with the arguments of the decorator. */
   readonly read: (owner: Class) => ReadonlyMap<string, Arguments>
   /**
-   * For the `check` of a module whose decorator belongs on providers: problems of the decorated classes that the process has
-   * loaded and that no module lists.
+   * For the `check` of a module whose decorator is used on providers: returns a problem for each decorated class that
+   * the process has loaded, but that no module lists.
    *
-   * @param providers the classes of the application, which `check` gets
+   * @param providers the classes of the application, which are passed to `check`
    */
   readonly findUnlisted: (providers: readonly Class[]) => Problem[]
 }
 
-/** A decorated method. Compilers with standard decorators give its class only when its metadata is first read. */
+/** A decorated method. With standard decorators, its class is known only once metadata of the class is read. */
 interface Use {
   readonly member: string
   owner: WeakRef<Class> | undefined
 }
 
 /**
- * Makes a decorator for methods of providers, which does nothing but keep its arguments.
+ * Creates a decorator for methods of providers that only stores its arguments.
  *
  * ```ts
  * export const Nightly = createMetadata<[hour: number]>('Nightly')
@@ -48,7 +47,7 @@ interface Use {
  * Nightly.read(Cleaner)   // Map { 'tidy' => [3] }
  * ```
  *
- * @param name as it is written, for messages
+ * @param name the name for messages
  */
 export function createMetadata<Arguments extends readonly unknown[]>(
   name: string,
@@ -58,7 +57,7 @@ export function createMetadata<Arguments extends readonly unknown[]>(
   const decorator = (...args: Arguments): AnyDecorator =>
     ((...decorated: unknown[]): void => {
       const use: Use = { member: memberOf(decorated[1]), owner: undefined }
-      const isDecorator = decorate(decorated, ({ owner, member, kind: kind, isStatic }) => {
+      const isDecorator = decorate(decorated, ({ owner, member, kind, isStatic }) => {
         if (member === undefined || kind !== 'method' || isStatic)
           throw new TypeError(
             `@${name} on ${owner.name}${member === undefined ? '' : `.${member}`}: it can only be used on a method of an instance.`,
@@ -73,7 +72,7 @@ export function createMetadata<Arguments extends readonly unknown[]>(
     read: (owner: Class) => metadata.readAll(owner),
     findUnlisted: (providers: readonly Class[]) => {
       const listed = new Set([...providers, ...listedClasses()].flatMap(lineage))
-      // Reading a class tells its decorated methods which class they belong to.
+      // Reading the metadata of a class sets the class in the uses of its methods.
       for (const type of listed) metadata.readAll(type)
       return uses.flatMap(({ owner, member }) => {
         const type = owner?.deref()

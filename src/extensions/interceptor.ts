@@ -1,8 +1,7 @@
 /**
- * Interceptors: code that runs around handlers. An interceptor is a provider; one instance serves
- * all requests. `@Use`, a module or `bootstrap` names it; `serving/` calls it.
+ * Interceptors: code that runs around handlers. An interceptor is a provider, so one instance serves all requests. It
+ * is named by `@Use`, a module or `bootstrap`, and called by `serving/`.
  */
-
 import type { OperationObject } from 'openapi3-ts/oas31'
 import {
   type ClassReference,
@@ -16,31 +15,27 @@ import type { MetadataDecorator, RouteInfo } from '../routing/route-info.js'
 import type { RouteResponse } from '../http/route-response.js'
 import type { HttpRequest } from '../http/request.js'
 
-/**
- * `@Use`: the interceptors around the handlers of a class, or of a method. Notes only; `createDecorator` writes into
- * the same list.
- */
-
 /** An interceptor by its class. */
 interface ClassEntry {
   readonly interceptor: ClassReference<Interceptor | EntryInterceptor> | undefined
 }
 
-/** A decorator of one's own, as it was written. */
+/** A use of a custom decorator. */
 export interface DecoratorEntry {
   readonly decorator: MetadataDecorator<readonly unknown[]>
   readonly args: readonly unknown[]
-  /** Makes the specification, once. May throw. */
+  /** Creates the specification once. May throw. */
   readonly specify: () => unknown
 }
 
 export type InterceptorEntry = ClassEntry | DecoratorEntry
 
-const onClasses = createClassMetadata<readonly InterceptorEntry[]>('stands')
-const onMethods = createMemberMetadata<readonly InterceptorEntry[]>('stands')
+/** The uses of `@Use` and of custom decorators. */
+const onClasses = createClassMetadata<readonly InterceptorEntry[]>('interceptors')
+const onMethods = createMemberMetadata<readonly InterceptorEntry[]>('interceptors')
 
 /**
- * Puts interceptors around a handler, or around every handler of a class; the first is the outermost. They need not
+ * Puts interceptors around a handler, or around all handlers of a class. The first one is the outermost. They need not
  * be listed as providers.
  */
 export function Use(
@@ -48,9 +43,9 @@ export function Use(
 ): AnyDecorator {
   if (interceptors.length === 0)
     throw new TypeError('@Use() names no interceptor. Write @Use(Timing), or remove it.')
-  // Without a call it gets what it stands before: a method's class and name, or a context.
+  // Without a call, the arguments are the target: a method's class and name, or a context.
   if (interceptors.some((one: unknown) => typeof one !== 'function' && one !== undefined))
-    throw new TypeError('@Use has no call, or names what is no class. Write @Use(Timing).')
+    throw new TypeError('@Use is not called with classes. Write @Use(Timing).')
   return toDecorator((target) => {
     addInterceptors(
       target,
@@ -60,9 +55,9 @@ export function Use(
   })
 }
 
-/** Decorators run from the bottom up: each puts itself before what is there. */
+/** Adds entries before the existing ones, because decorators run from the bottom up. */
 export function addInterceptors(
-  { owner, member, kind: kind, isStatic }: DecoratorTarget,
+  { owner, member, kind, isStatic }: DecoratorTarget,
   name: string,
   entries: readonly InterceptorEntry[],
 ): void {
@@ -72,13 +67,13 @@ export function addInterceptors(
   }
   if (kind !== 'method' || isStatic) {
     throw new TypeError(
-      `${name} on ${owner.name}.${member}: it belongs before a class or a method.`,
+      `${name} on ${owner.name}.${member}: write it before a class or a method.`,
     )
   }
   onMethods.update(owner, member, (before = []) => [...entries, ...before])
 }
 
-/** Those of a handler, from outside to inside: its class's, a base's first, and its own. */
+/** The interceptors of a handler from outside to inside: of its base classes, its class and its method. */
 export function readInterceptors(
   controller: Class,
   member: string,
@@ -100,65 +95,63 @@ export function decoratorsOf(controller: Class, member: string): string[] {
   )
 }
 
-/** The places at which interceptors run, from outside to inside. */
+/** The positions at which interceptors run, from outside to inside. */
 export const interceptorPositions = ['gate', 'body', 'handler'] as const
 
 /**
- * Where an interceptor stands. Before the `'gate'` nothing is known but the route; before the `'body'` the caller is
- * known and no byte of the body is read; before the `'handler'` the input is checked.
+ * The position of an interceptor. Before the `'gate'`, only the route is known. Before the `'body'`, the caller is known,
+ * and no byte of the body was read. Before the `'handler'`, the input was checked.
  */
 export type InterceptorPosition = (typeof interceptorPositions)[number]
 
 /**
- * Goes on to what stands further inside, once: who calls it again gets the same.
+ * Runs the inner interceptors and the handler once. Further calls return the same promise.
  *
- * Before gate and body it gives an `Answer`, whatever made it, and never rejects. Before the handler it gives the value
- * that the handler returned, not yet shaped, and throws what was thrown inside.
+ * Before gate and body, it resolves with a `RouteResponse`, also for errors, and never rejects. Before the handler, it
+ * resolves with the handler's value, before its declared class is applied, and rejects with the handler's error.
  */
 export interface Next {
   <Result = RouteResponse>(): Promise<Result>
 }
 
-/** Stands around the handlers of the routes that it is written at. */
+/** Runs around the handlers of its routes. */
 export interface Interceptor {
   /**
-   * Called once for each route, at the start; if it returns false, the route's requests cost nothing. Default: every
-   * route.
+   * Called at the start, once for each route. If it returns false, requests of the route skip the interceptor at no
+   * cost. Default: all routes.
    */
   applies?(route: RouteInfo): boolean
-  /**
-   * @returns what is answered: what `next()` gave, or anything that a handler may return
-   */
+  /** @returns the result of `next()`, or any other result that a handler may return */
   intercept(request: HttpRequest, next: Next): unknown
 }
 
 /**
- * Acts before the handlers of its routes and does not see the answer: a check, a count, a header. Because it does not
- * wait for an answer, it costs much less than `intercept`.
+ * Runs before the handlers of its routes and does not see the response: a check, a count, a header. It costs much less
+ * than `intercept`, because it does not wait for the response.
  */
 export interface EntryInterceptor {
-  /** As of `Interceptor`. */
+  /** As in `Interceptor`. */
   applies?(route: RouteInfo): boolean
-  /** Throws to refuse the request. `request.addHeader` adds a header to every answer. */
+  /** Throw to refuse the request. `request.addHeader` adds a header to any response. */
   enter(request: HttpRequest): void | Promise<void>
 }
 
-/** A class of interceptors, with where they stand; `'handler'` where it says nothing. */
+/** The static properties of a class of interceptors. */
 export interface InterceptorClass {
+  /** The position. Default `'handler'`. */
   readonly before?: InterceptorPosition
   /**
-   * Also runs around requests without a route and around the framework's own routes, wherever it is listed. Default
-   * false.
+   * Whether it also runs around requests without a route and around routes of the framework. Default false.
    */
   readonly everywhere?: boolean
-  /** Changes the OpenAPI operation of each route that it surrounds. */
+  /** Changes the OpenAPI operation of each of its routes. */
   readonly document?: (operation: OperationObject, route: RouteInfo) => OperationObject
 }
 
-/** One call on the walk. */
+/** The function that runs around a request's handler. */
 export type Intercept = (request: HttpRequest, next: Next) => unknown
 
-/** One call on the way in. */
+/** The function that runs before a request's handler. */
 export type OnEnter = (request: HttpRequest) => void | Promise<void>
 
 /** True for `'gate'`, `'body'` and `'handler'`. */

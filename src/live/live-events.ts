@@ -1,7 +1,7 @@
-/** Writes live query messages as server-sent events. Each message is formatted once for all listeners. */
 import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
+/** Writes messages as server-sent events. Each message is formatted once for all listeners. */
 export interface EventFormat {
   /** The events of a message, in order. */
   readonly toItems: (message: LiveMessage) => readonly WrittenEvent[]

@@ -1,6 +1,6 @@
 /**
- * Formats the results of live queries and the differences between them. Rows are compared by their key `id`. Values
- * without keys are sent completely.
+ * Formats the results of live queries and the differences between them, as JSON and as server-sent events. Rows are
+ * compared by their key `id`. Values without keys are sent completely.
  * Source: decisions, Live queries.
  */
 import { isMap } from '../core/json.js'
@@ -89,7 +89,7 @@ function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
   const previous = byKey(before)
   const current = byKey(now)
   if (previous === undefined || current === undefined) return undefined
-  const gone = [...previous.keys()].filter((key) => !current.has(key))
+  const removed = [...previous.keys()].filter((key) => !current.has(key))
   const set: unknown[] = []
   for (const [key, row] of current)
     if (!previous.has(key) || JSON.stringify(previous.get(key)) !== JSON.stringify(row))
@@ -99,7 +99,7 @@ function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
   for (const key of current.keys()) if (!previous.has(key)) follows.push(key)
   const order = [...current.keys()]
   const isInOrder = order.every((key, index) => key === follows[index])
-  return isInOrder ? { set, gone } : { set, gone, order }
+  return isInOrder ? { set, gone: removed } : { set, gone: removed, order }
 }
 
 function byKey(value: unknown): Map<Key, unknown> | undefined {

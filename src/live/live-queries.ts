@@ -205,7 +205,7 @@ export class LiveQueries {
     const depth = this.#unsharedOwners.has(definition.owner) ? 'all' : definition.depth
     const key = definition.key(depth)
     if (key.length > maxKeyLength)
-      throw new HttpError(413, `A live answer is asked for by at most ${maxKeyLength} characters.`)
+      throw new HttpError(413, `A live query may have at most ${maxKeyLength} characters.`)
     const name = nameOf(caller)
     this.#checkLimits(key, name)
     const listener = new LiveListener(caller, (one) => {
@@ -265,9 +265,9 @@ export class LiveQueries {
     const isOver = keys !== undefined && keys.size >= byCaller && !keys.has(key)
     if (!isOver && (this.#answers.has(key) || this.#answers.size < answers)) return
     const reached = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
-    throw new HttpError(429, 'Too many live answers are open.', {
+    throw new HttpError(429, 'Too many live queries are open.', {
       headers: { 'Retry-After': '5' },
-      reason: `${reached} different live answers, as live.${isOver ? 'byCaller' : 'answers'} allows`,
+      reason: `${reached} different live queries, the limit of live.${isOver ? 'byCaller' : 'answers'}`,
     })
   }
 
@@ -295,8 +295,8 @@ export class LiveQueries {
     if (!this.#listeners.delete(listener)) return
     this.counts.listeners--
     const keys = this.#byCaller.get(name)
-    const removeListener = (keys?.get(key) ?? 1) - 1
-    if (removeListener > 0) keys?.set(key, removeListener)
+    const remaining = (keys?.get(key) ?? 1) - 1
+    if (remaining > 0) keys?.set(key, remaining)
     else keys?.delete(key)
     if (keys?.size === 0) this.#byCaller.delete(name)
     this.#answers.get(key)?.remove(listener)

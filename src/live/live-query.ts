@@ -226,21 +226,21 @@ export class LiveQuery {
     }
     if (text === this.#text) return
     const version = ++this.#version
-    const told = this.#definition.form.change(this.#text, text, version)
+    const change = this.#definition.form.change(this.#text, text, version)
     this.#text = text
-    if (this.#listeners.size > 0) await this.#send({ kind: 'data', id: this.#id(), text: told })
+    if (this.#listeners.size > 0) await this.#send({ kind: 'data', id: this.#id(), text: change })
   }
 
   async #send(message: LiveMessage): Promise<void> {
     const now = this.#queries.parts.clock.now()
-    let told = 0
+    let notified = 0
     for (const listener of [...this.#listeners]) {
-      if (told > 0 && told % listenersPerSlice === 0)
+      if (notified > 0 && notified % listenersPerSlice === 0)
         await new Promise((resolve) => setImmediate(resolve))
       if (!listener.closeIfOver(now)) listener.send(message)
-      told++
+      notified++
     }
-    this.#queries.counts.messages += told
+    this.#queries.counts.messages += notified
   }
 
   #id(): string {
@@ -300,7 +300,7 @@ export class LiveQuery {
     if (this.#failures === 1)
       this.#queries.parts.log.warn(
         { err: error },
-        'a live answer cannot be made; it is tried again',
+        'a live query failed and will be retried',
       )
   }
 }

@@ -1,5 +1,4 @@
-/** `@Live`: sends a handler's result again whenever a table that it read changes. Source: decisions, Live queries. */
-
+/** `@Live`, and the option `live` of `bootstrap`. Source: decisions, Live queries. */
 import type {
   ContentObject,
   OperationObject,
@@ -56,6 +55,6 @@ export const Live = createDecorator('Live', () => ({
   check: ({ method }): DecoratorProblem[] =>
     method === 'GET'
       ? []
-      : [{ message: 'keeps answers of GET alone', remedy: 'Move it to a GET route.' }],
+      : [{ message: 'works only on GET', remedy: 'Move it to a GET route.' }],
   document: documentLive,
 }))

@@ -1,7 +1,7 @@
-/** Option `live` of `bootstrap`: limits on the number of live queries and on how often each runs. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
+/** Limits on the number of live queries, and on how often each runs. */
 export interface LiveQueriesOptions {
   /** Maximum number of different live queries per process. Further ones get 429. Default: 1,000. */
   answers?: number

@@ -237,7 +237,7 @@ class DatabaseTables {
         isFailing = false
       } catch (error) {
         if (!isFailing)
-          this.#log.warn({ err: error }, 'what other processes write cannot be looked up')
+          this.#log.warn({ err: error }, 'writes of other processes cannot be detected')
         isFailing = true
       }
     }, pollInterval).unref()

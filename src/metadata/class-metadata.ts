@@ -1,8 +1,7 @@
 /**
- * Typed notes on classes and their members. Decorators write them, builders read them once at bootstrap;
- * this file knows no feature, each feature keeps its own keys.
+ * Typed metadata of classes and their members. Decorators write it, and the start reads it once. Each feature creates
+ * its own metadata here.
  */
-
 import { isClass } from './dialect.js'
 import { settleDecorators } from './standard-dialect.js'
 
@@ -28,25 +27,26 @@ export function resolveClass<T>(reference: ClassReference<T> | undefined): Class
 /** Any class, abstract ones included. */
 export type Class<T = object> = abstract new (...args: never[]) => T
 
-/** A note that a class carries at most once. A subclass without its own has its base's. */
+/** One value per class. A subclass without a value has the value of its base class. */
 export interface ClassMetadata<T> {
   write(owner: Class, value: T): void
-  /** The note of the class, else of its nearest base that has one. */
+  /** Returns the value of the class, otherwise of its nearest base class with a value. */
   read(owner: Class): T | undefined
+  /** Returns the value of the class itself. */
   readOwn(owner: Class): T | undefined
 }
 
-/** A note on members of a class, by name. A subclass inherits its base's and may overwrite single ones. */
+/** One value per member of a class, by name. A subclass inherits values and may overwrite them. */
 export interface MemberMetadata<T> {
   write(owner: Class, member: string, value: T): void
-  /** Replaces the member's note on this very class by what `change` makes of it; `undefined` where it has none yet. */
+  /** Replaces the value of a member of this class. `change` gets `undefined` if the class itself has none yet. */
   update(owner: Class, member: string, change: (before: T | undefined) => T): void
-  /** Every noted member, the base's first, in the order of declaration. */
+  /** Returns all members with values in the order of declaration. Members of base classes come first. */
   readAll(owner: Class): ReadonlyMap<string, T>
   read(owner: Class, member: string): T | undefined
 }
 
-/** @param name shows in debuggers only; two notes of one name do not meet */
+/** @param name for debuggers. Metadata with equal names is independent */
 export function createClassMetadata<T>(name: string): ClassMetadata<T> {
   const key = Symbol(`filigree:${name}`)
   return {
@@ -64,7 +64,7 @@ export function createClassMetadata<T>(name: string): ClassMetadata<T> {
   }
 }
 
-/** @param name shows in debuggers only; two notes of one name do not meet */
+/** @param name for debuggers. Metadata with equal names is independent */
 export function createMemberMetadata<T>(name: string): MemberMetadata<T> {
   const membersByClass = createClassMetadata<Map<string, T>>(name)
   const readAll = (owner: Class): Map<string, T> => {
@@ -90,7 +90,7 @@ export function createMemberMetadata<T>(name: string): MemberMetadata<T> {
   }
 }
 
-/** The class and its bases, the oldest first. */
+/** The class and its base classes, the topmost first. */
 export function lineage(owner: Class): Class[] {
   const classes: Class[] = []
   let current: unknown = owner

@@ -1,7 +1,8 @@
 /**
- * The decorator dialects: how a compiler calls decorators and which types it emits. TypeScript's experimental dialect
- * is the usual one; the standard one is in `standard-dialect.ts`. Only this folder knows their call shapes and the
- * `design:*` keys.
+ * The decorator dialects: how compilers call decorators, and which types they emit. There are two, TypeScript's
+ * experimental decorators and the standard decorators of JavaScript (TC39, stage 3). Only this file depends on their
+ * calls and on the `design:*` keys. Source: https://github.com/tc39/proposal-decorators and
+ * proposal-decorator-metadata.
  */
 import type { Class } from './class-metadata.js'
 import { applyDeferred, isStandardContext } from './standard-dialect.js'
@@ -22,11 +23,11 @@ export interface AnyDecorator {
 }
 
 /**
- * Applies a decorator with the compiler's arguments: at once or, for members in the standard dialect, when the class's
- * notes are first read, because the class does not exist before.
+ * Applies a decorator with the compiler's arguments. Members in the standard dialect are applied when metadata of the
+ * class is first read, because the class does not exist before. Everything else is applied immediately.
  *
- * @returns false when the arguments are not the compiler's, so that one function can serve both bare (`@Secured`) and
- * called (`@Secured('admin')`)
+ * @returns false if the arguments are not the compiler's, so that one function can be used without a call (`@Secured`)
+ * and with one (`@Secured('admin')`)
  */
 export function decorate(
   args: readonly unknown[],
@@ -61,7 +62,7 @@ function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   }
 }
 
-/** Makes a decorator without options. */
+/** Creates a decorator without options. */
 export function toDecorator(apply: (target: DecoratorTarget) => void): AnyDecorator {
   return (...args: unknown[]) => {
     if (!decorate(args, apply)) {
@@ -70,7 +71,7 @@ export function toDecorator(apply: (target: DecoratorTarget) => void): AnyDecora
   }
 }
 
-/** True for a class, false for other functions: the `prototype` of a class cannot be assigned. */
+/** True for classes, whose `prototype` cannot be assigned; false for other functions. */
 export function isClass(value: unknown): value is Class {
   if (typeof value !== 'function') return false
   return Object.getOwnPropertyDescriptor(value, 'prototype')?.writable === false

@@ -1,16 +1,16 @@
 /**
- * The classes that the modules of this process list, in whatever application. A decorated class that none of them lists was
- * forgotten: one that only another application lists belongs to it.
+ * The classes that modules of this process list, in any of its applications. A decorated class that no module lists was
+ * probably forgotten.
  */
 import { resolveClass, type Class } from './class-metadata.js'
 import { isClass } from './dialect.js'
 
 const classes = new Set<WeakRef<Class>>()
 const remembered = new WeakSet<Class>()
-/** Functions that name a class which may not be defined yet. */
+/** Functions that return a class, which may not be defined yet. */
 let thunks: (() => unknown)[] = []
 
-/** @param entries of a list of `@Module`: classes, thunks, providers with a token */
+/** @param entries entries of a list of `@Module`: classes, thunks, providers with a token */
 export function rememberListed(entries: readonly unknown[]): void {
   for (const entry of entries) {
     if (isClass(entry)) remember(entry)

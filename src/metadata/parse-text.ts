@@ -1,10 +1,10 @@
-/** Reads what a method or a class declares, from the text that JavaScript keeps of it. The parser is loaded when it is first needed. */
+/** Parses the source text of methods and classes, which JavaScript stores. The parser is loaded lazily. */
 import { createRequire } from 'node:module'
 import type { Parser, Program } from 'acorn'
 
 export type { ClassBody, MethodDefinition, Pattern, PropertyDefinition } from 'acorn'
 
-/** @returns `undefined` for a text that is no JavaScript: `[native code]`, a syntax that is newer than the parser */
+/** @returns `undefined` for text that the parser rejects: `[native code]`, or syntax that is newer than the parser */
 export function parseText(text: string): Program | undefined {
   try {
     return loadParser().parse(text, { ecmaVersion: 'latest', checkPrivateFields: false })

@@ -1,22 +1,15 @@
-/**
- * The standard decorators of JavaScript (TC39, stage 3), as compilers lower them. A decorator of a member runs before
- * its class exists: its note waits in the class's metadata until the class's notes are read.
- *
- * Source: https://github.com/tc39/proposal-decorators and proposal-decorator-metadata.
- */
-// Imported here, because both files that read metadata stand on this one.
 import 'reflect-metadata'
 import type { DecoratorTarget } from './dialect.js'
 import type { Class } from './class-metadata.js'
 
-// Compilers leave metadata out where the platform has no such symbol. This file runs before any class that imports it.
+// Compilers emit no metadata if the platform has no such symbol. This file runs before any class that imports it.
 const symbols = Symbol as { metadata?: symbol }
 if (symbols.metadata === undefined) {
   Object.defineProperty(Symbol, 'metadata', { value: Symbol.for('Symbol.metadata') })
 }
 const metadataSymbol = symbols.metadata as unknown as symbol
 
-/** The part of a decorator's context that is read. */
+/** The used part of a decorator's context. */
 interface StandardContext {
   readonly kind: 'class' | 'method' | 'getter' | 'setter' | 'field' | 'accessor'
   readonly name: string | symbol | undefined
@@ -28,19 +21,24 @@ interface StandardContext {
 
 type Apply = (target: DecoratorTarget) => void
 
-/** The waiting notes of members, by their class's metadata. */
+/** Decorators of members that wait for their class, by the metadata of the class. */
 const waiting = new WeakMap<object, ((owner: Class) => void)[]>()
 
 export function isStandardContext(value: unknown): value is StandardContext {
   return typeof value === 'object' && value !== null && 'kind' in value && 'name' in value
 }
 
-/** @throws {TypeError} before a private member, and where the compiler gives no metadata */
+/**
+ * Applies a standard decorator: immediately for a class. A decorator of a member runs before its class exists, so it
+ * waits until metadata of the class is read.
+ *
+ * @throws {TypeError} for private members, and if the compiler emits no metadata
+ */
 export function applyDeferred(value: unknown, context: StandardContext, apply: Apply): void {
   const { kind, name, metadata } = context
   if (metadata === undefined) {
     throw new TypeError(
-      'The compiler gave this decorator no metadata. Import filigree before the class is defined.',
+      'The compiler passed no metadata to this decorator. Import filigree before the class is defined.',
     )
   }
   if (kind === 'class') {
@@ -51,7 +49,7 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   }
   const member = String(name)
   if (context.private === true) {
-    throw new TypeError(`A decorator of Filigree stands before the private member ${member}.`)
+    throw new TypeError(`Decorators of Filigree cannot be used on the private member ${member}.`)
   }
   const targetKind = kind === 'method' ? 'method' : 'field'
   const isStatic = context.static === true
@@ -62,14 +60,14 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   })
   if (existing !== undefined) return
   waiting.set(metadata, list)
-  // An instance may be made before anybody asks about its class.
+  // An instance may be created before metadata of its class is read.
   context.addInitializer?.(function () {
     const owner: unknown = isStatic ? this : (this as object).constructor
     if (typeof owner === 'function') settleDecorators(owner as Class)
   })
 }
 
-/** Writes the waiting notes of a class's members. To be called before its notes are read. */
+/** Applies the waiting decorators of a class's members. Call it before metadata of the class is read. */
 export function settleDecorators(owner: Class): void {
   for (let current: unknown = owner; typeof current === 'function';) {
     const metadata: unknown = Object.getOwnPropertyDescriptor(current, metadataSymbol)?.value

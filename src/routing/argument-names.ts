@@ -1,14 +1,15 @@
-/** Reads the names of a method's arguments from its source text: handlers are bound by name. */
+/** Reads the names of a handler's arguments from its source text, because handlers get their arguments by name. */
 import { parseText, type MethodDefinition, type Pattern } from '../metadata/parse-text.js'
 
-/** The names in order; or why they cannot be read, as the end of a sentence that begins with the handler. */
+/** The names in order; or the reason why they cannot be read, as the end of a sentence that begins with the handler. */
 export type ArgumentNames = { readonly names: readonly string[] } | { readonly unreadable: string }
 
 /**
- * The names of a handler's arguments. If another decorator replaced the method by a function, they are that function's
- * names; if it takes any arguments (`(...args)`, `arguments`, a bound function, a proxy), they are the method's.
+ * Reads the names of a handler's arguments. If another decorator replaced the method by a function, reads the names of
+ * that function. If that function accepts any arguments (`(...args)`, `arguments`, a bound function, a proxy), reads the
+ * names of the method.
  *
- * @param current what is called
+ * @param current the function that is called
  * @param declared the method as its class declares it
  */
 export function readHandlerNames(current: unknown, declared: unknown): ArgumentNames {
@@ -24,12 +25,10 @@ export function readHandlerNames(current: unknown, declared: unknown): ArgumentN
   }
 }
 
-/**
- * @param method a method of a class; also a function a decorator put in its place
- */
+/** @param method a method of a class, or the function by which a decorator replaced it */
 export function readArgumentNames(method: unknown): ArgumentNames {
   const text = Function.prototype.toString.call(method)
-  // The arguments that a proxy or a bound function passes on cannot be read.
+  // The source text of a proxy or a bound function is not available.
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text))
     return { unreadable: 'has no readable source text' }
   const simple = simpleSignature.exec(text)
@@ -47,15 +46,15 @@ export function readArgumentNames(method: unknown): ArgumentNames {
   for (const [index, parameter] of parameters.entries()) {
     const name = nameOf(parameter)
     if (name === undefined) {
-      const apart = parameter.type === 'RestElement' ? '' : ', since it is taken apart'
-      return { unreadable: `has no name for its argument ${index + 1}${apart}` }
+      const reason = parameter.type === 'RestElement' ? '' : ', because it is destructured'
+      return { unreadable: `has no name for its argument ${index + 1}${reason}` }
     }
     names.push(name)
   }
   return { names }
 }
 
-/** A method with plain names only; everything else goes through the parser. */
+/** A method with simple names only. Other methods are parsed. */
 const simpleSignature =
   /^(?:async\s*)?\*?\s*[A-Za-z_$][\w$]*\s*\((\s*(?:[A-Za-z_$][\w$]*\s*(?:,\s*[A-Za-z_$][\w$]*\s*)*)?)\)\s*\{/
 
@@ -64,7 +63,7 @@ function nameOf(parameter: Pattern): string | undefined {
   return parameter.type === 'AssignmentPattern' ? nameOf(parameter.left) : undefined
 }
 
-/** Tried as a member of a class first, then as an expression: a wrapper's arrow or function. */
+/** Parses the text as a member of a class, otherwise as an expression, such as the arrow function of a wrapper. */
 function parseParameters(text: string): readonly Pattern[] | undefined {
   const member = parseText(`(class extends Object { ${text} })`)
   const expression = member ?? parseText(`(${text})`)

@@ -1,21 +1,21 @@
-/** `@Controller('/items')`: the note that makes a class's methods routes under one path. */
+/** The decorators of routes: `@Controller('/items')` on a class, `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete` on its methods. */
 import { type ClassReference, createClassMetadata, type Class } from '../metadata/class-metadata.js'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 
 export interface ControllerMetadata {
-  /** The path before every route of the class; `''` where it has none. */
+  /** The path before every route of the class; `''` if there is none. */
   readonly path: string
   readonly crud: ClassReference | undefined
   readonly only: readonly string[] | undefined
   readonly version: string | undefined
-  /** What was given as options, to be checked at the start. */
+  /** The options as written, which are checked at the start. */
   readonly options: object
 }
 
 export interface ControllerOptions {
-  /** A record: the class gets routes to list, aggregate, find, create, update and delete it, beside its own. */
+  /** A record. The class also gets routes to list, aggregate, find, create, update and delete it. */
   crud?: ClassReference
-  /** Which of them. Default all. */
+  /** The routes that `crud` adds. Default all. */
   only?: readonly ('list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete')[]
   /** The version of the API that its routes belong to: `'2'`. Default: all of them. */
   version?: string
@@ -24,9 +24,9 @@ export interface ControllerOptions {
 const controllerMetadata = createClassMetadata<ControllerMetadata>('controller')
 
 /**
- * Makes a class a controller. Written bare, or with the path that all its routes begin with.
+ * Makes a class a controller, optionally with a path that all its routes begin with.
  *
- * @param path starts with `/`, may hold parameters (`/shops/<shop:int>`); its faults are reported at bootstrap
+ * @param path begins with `/` and may have parameters (`/shops/<shop:int>`). Mistakes are reported at the start
  */
 export function Controller(path?: string, options?: ControllerOptions): AnyDecorator
 export function Controller(target: Class): void

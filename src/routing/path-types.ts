@@ -1,10 +1,9 @@
-/** The types of path parameters: which segments they match and what handlers get. Source: decisions, Routing. */
-
+/** The type of a path parameter: the segments that it matches, and the value for the handler. Source: decisions, Routing. */
 export interface PathType {
   readonly name: string
   /** If several types match a segment, the lower rank wins. Static text wins over all of them. */
   readonly rank: number
-  /** @returns the handler's value, or `undefined` when the segment is no such value and the route does not match */
+  /** @returns the value for the handler; `undefined` if the segment is not of the type, so that the route does not match */
   convert(text: string): string | number | undefined
   /** Its values as JSON Schema, for documentation. */
   readonly schema: Readonly<Record<string, unknown>>
@@ -41,7 +40,7 @@ const float: PathType = {
   schema: { type: 'number' },
 }
 
-/** `<id:uuid>`: RFC 9562 text form, either case, handed over in lower case. */
+/** `<id:uuid>`: the text format of RFC 9562 in either case. The handler gets it in lower case. */
 const uuid: PathType = {
   name: 'uuid',
   rank: 3,
@@ -68,7 +67,7 @@ export const plainType: PathType = {
   schema: { type: 'string' },
 }
 
-/** `<rest:path>`: everything to the end, slashes included, at least one character. The tree gives it the whole rest. */
+/** `<rest:path>`: the complete rest of the path, including slashes, at least one character. */
 export const restType: PathType = {
   name: 'path',
   rank: 6,
@@ -76,7 +75,7 @@ export const restType: PathType = {
   schema: { type: 'string' },
 }
 
-/** Every type that may stand after the colon, by name. */
+/** The types that may follow the colon, by name. */
 export const pathTypes: ReadonlyMap<string, PathType> = new Map(
   [int, float, restType, uuid, slug].map((type) => [type.name, type]),
 )

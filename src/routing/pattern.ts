@@ -1,5 +1,5 @@
 /**
- * Path patterns: `/items/<id:int>` and, meaning the same, `/items/{id:int}`.
+ * Path patterns, such as `/items/<id:int>` or `/items/{id:int}`, which are equivalent, and the types of their parameters.
  * Source: specification, Route declaration rules; decisions, Routing.
  */
 import type { Problem } from '../errors/declaration-error.js'
@@ -19,10 +19,10 @@ export interface Pattern {
 }
 
 /**
- * @param text starts with `/`; static text is written decoded (`/café`), a segment is static or one parameter
- * @param where opens the messages: `GET /items (ItemController.list)`
- * @param problems takes every fault found
- * @returns the pattern, or `undefined` where there were faults
+ * @param text begins with `/`. Static text is written decoded (`/café`). A segment is either static or one parameter
+ * @param where the beginning of messages: `GET /items (ItemController.list)`
+ * @param problems receives all mistakes
+ * @returns the pattern; `undefined` if it has mistakes
  */
 export function parsePattern(
   text: string,
@@ -30,8 +30,8 @@ export function parsePattern(
   problems: Problem[],
 ): Pattern | undefined {
   const before = problems.length
-  const report = (code: string, what: string, remedy: string): void => {
-    problems.push({ code, message: `${where}: ${what}`, remedy })
+  const report = (code: string, problem: string, remedy: string): void => {
+    problems.push({ code, message: `${where}: ${problem}`, remedy })
   }
   if (!text.startsWith('/')) {
     report('RELATIVE_PATH', `path "${text}" is relative.`, `Begin it with a slash: "/${text}".`)
@@ -57,14 +57,14 @@ export function parsePattern(
   })
 }
 
-/** Joins a controller's path and a route's: `/items` and `/` make `/items`. Faults are left for `parsePattern`. */
+/** Joins the paths of a controller and a route: `/items` and `/` become `/items`. `parsePattern` checks the result. */
 export function joinPaths(base: string, path: string): string {
   if (base === '' || base === '/') return path === '' ? '/' : path
   if (path === '' || path === '/') return base
   return `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`
 }
 
-type Report = (code: string, what: string, remedy: string) => void
+type Report = (code: string, problem: string, remedy: string) => void
 
 function splitPattern(text: string): string[] {
   const trimmed = text.length > 1 && text.endsWith('/') ? text.slice(1, -1) : text.slice(1)
@@ -106,7 +106,7 @@ function parseSegment(part: string, report: Report): Segment {
   return { kind: 'parameter', name, type }
 }
 
-/** Parameters as other frameworks write them would match their own text alone. */
+/** Parameters in the syntax of other frameworks would only match their own text. */
 function refuseForeign(part: string, report: Report): void {
   const [, name] = /^:([A-Za-z_$][\w$]*)/.exec(part) ?? []
   if (name !== undefined) {

@@ -1,20 +1,20 @@
 /**
- * Every route of an application by method and path. Takes patterns with a value each, gives the value for a request;
- * filled by bootstrap, read by the request path, the documentation and the lint.
- * Source: specification, Route declaration rules; decisions, Routing.
+ * Finds the route of a request by method, path and version. The tables are filled at the start. Source: specification,
+ * Route declaration rules; decisions, Routing.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { Pattern } from './pattern.js'
 import { SegmentTree } from './segment-tree.js'
 
-/** The methods a route can be declared for. HEAD is answered by GET, OPTIONS by the table itself. */
+/** The methods that a route can be declared for. Routes for GET handle HEAD; the dispatcher handles OPTIONS. */
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type Method = (typeof methods)[number]
 
+/** Values of routes by method and path. */
 export class RouteTable<T extends object> {
   readonly #trees = new Map<string, SegmentTree<T>>()
 
-  /** @returns the value that already answers the same requests, which then stays; `undefined` when it was added */
+  /** @returns the existing value for the same requests, which is not replaced; `undefined` if the value was added */
   add(method: Method, pattern: Pattern, value: T): T | undefined {
     let tree = this.#trees.get(method)
     if (tree === undefined) {
@@ -27,13 +27,14 @@ export class RouteTable<T extends object> {
   /**
    * Finds the route of a request.
    *
-   * Static segments win over `int`, then `float`, `uuid`, `slug`, plain parameters, `path`; the order of declaration
-   * does not matter. If a choice leads to no route, the next one is tried.
+   * Static segments take precedence over `int`, then `float`, `uuid`, `slug`, plain parameters, `path`. The order of
+   * declaration does not matter. If a choice leads to no route, the next one is tried.
    *
    * @param method upper case; `HEAD` is looked up as `GET`
-   * @param path as sent, without the query; split on `/` first, then each segment is percent-decoded once
-   * @param values takes the parameters, converted, from left to right
-   * @throws {HttpError} 400 `MALFORMED_ENCODING` for a broken escape, invalid UTF-8 or NUL, whether or not a route matches
+   * @param path as sent, without the query. It is split on `/` first, then each segment is percent-decoded once
+   * @param values receives the converted parameters from left to right
+   * @throws {HttpError} 400 `MALFORMED_ENCODING` for a malformed escape, invalid UTF-8 or NUL, whether or not a route
+   * matches
    */
   match(method: string, path: string, values: (string | number)[]): T | undefined {
     const encoded = path.includes('%')
@@ -43,9 +44,9 @@ export class RouteTable<T extends object> {
   }
 
   /**
-   * Methods that have this path, in the order GET, HEAD, POST, PUT, PATCH, DELETE; empty for an unknown path.
+   * Lists the methods of a path, in the order GET, HEAD, POST, PUT, PATCH, DELETE; empty for an unknown path.
    *
-   * @param path well-formed: `pathFault` finds nothing wrong with it
+   * @param path well-formed: `pathError` returns `undefined` for it
    */
   allowedMethods(path: string): string[] {
     const encoded = path.includes('%')
@@ -56,7 +57,7 @@ export class RouteTable<T extends object> {
   }
 }
 
-/** @returns 400 `MALFORMED_ENCODING` for a broken escape, invalid UTF-8 or NUL, else `undefined` */
+/** @returns 400 `MALFORMED_ENCODING` for a malformed escape, invalid UTF-8 or NUL, otherwise `undefined` */
 export function pathError(path: string): HttpError | undefined {
   if (!path.includes('%') || isWellFormed(path)) return undefined
   const message = 'The path is not well-formed: broken percent-encoding or a NUL character.'

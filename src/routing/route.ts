@@ -1,4 +1,4 @@
-/** A route as data: what a controller's notes say about one handler, checked and frozen. Made once, at bootstrap. */
+/** Routes as data: collects the routes of controllers at the start, checks them, and warns about suspicious ones. */
 import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
@@ -10,10 +10,11 @@ import { joinPaths, parsePattern, type Pattern } from './pattern.js'
 import type { Method } from './route-table.js'
 import { readRouteDeclarations, type RouteDeclaration, type RouteOptions } from './verbs.js'
 
+/** A route as its controller declares it, checked and frozen. */
 export interface Route {
   readonly method: Method
   readonly pattern: Pattern
-  /** Of the API; undefined for routes of all versions. */
+  /** The version of the API; undefined for routes of all versions. */
   readonly version?: string | undefined
   /** `ItemController.show`, for messages and logs. */
   readonly name: string
@@ -30,7 +31,7 @@ export function describeRoute({ method, pattern, name }: Route): string {
   return `${method} ${pattern.text} (${name})`
 }
 
-/** What a handler may ask for by name beside its path parameters. */
+/** The argument names of handlers in addition to path parameters. */
 export const requestArguments = [
   'body',
   'query',
@@ -43,20 +44,20 @@ export const requestArguments = [
   'request',
 ] as const
 
-/** What the application says about all routes. */
+/** Settings of the application for all routes. */
 export interface RouteContext {
-  /** Before every path: `/api`, or nothing. */
+  /** The prefix of all paths, such as `/api`; `''` if there is none. */
   readonly basePath: string
-  /** Versions stand in the path: `/v2`. */
+  /** Whether versions are part of the path: `/v2`. */
   readonly versionInPath: boolean
-  /** Names of arguments that the application declares itself. */
+  /** Names of custom arguments. */
   readonly ownArguments: readonly string[]
 }
 
 /**
- * Every route of a controller, in the order of its methods.
+ * Collects the routes of a controller, in the order of its methods.
  *
- * @param problems takes a class without `@Controller`, faulty patterns and options, unreadable and unknown arguments
+ * @param problems receives missing `@Controller`, invalid patterns and options, unreadable and unknown arguments
  */
 export function collectRoutes(
   controller: Class,
@@ -114,7 +115,7 @@ function readVersion(version: unknown, { name }: Class, problems: Problem[]): st
   return undefined
 }
 
-/** Without those that only modules call: `internal`. */
+/** Removes routes that only modules call: `internal`. */
 export function reachable<Planned extends { readonly route: Route }>(
   routes: readonly Planned[],
 ): Planned[] {
@@ -124,7 +125,7 @@ export function reachable<Planned extends { readonly route: Route }>(
 interface RouteInput {
   readonly controller: Class
   readonly member: string
-  /** Of the controller; undefined where it has problems. */
+  /** The path of the controller; undefined if it is invalid. */
   readonly base: string | undefined
   readonly version: string | undefined
   readonly declaration: RouteDeclaration
@@ -132,7 +133,7 @@ interface RouteInput {
 }
 
 function toRoute(input: RouteInput, problems: Problem[]): Route | undefined {
-  const { controller, member, base = '', version, declaration: declaration, context } = input
+  const { controller, member, base = '', version, declaration, context } = input
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, declaration.path)
   const where = `${declaration.method} ${text} (${name})`
@@ -186,7 +187,7 @@ function checkTransaction(where: string, transaction: unknown, problems: Problem
 }
 
 function readArguments(
-  { controller, member, declaration: declaration }: RouteInput,
+  { controller, member, declaration }: RouteInput,
   name: string,
   problems: Problem[],
 ): readonly string[] | undefined {
@@ -224,16 +225,16 @@ function checkArguments(
     problems.push({
       code: 'UNKNOWN_ARGUMENT',
       message: `${name}: argument "${argument}" is not a path parameter of ${pattern.text}.`,
-      remedy: near === '' || looksRenamed(argument) ? `${remedy} ${statedNames}` : remedy,
+      remedy: near === '' || mayBeRenamed(argument) ? `${remedy} ${argsHint}` : remedy,
     })
   }
 }
 
-/** As bundlers rename: `id2`, `id$1`, `_id`, `e`. */
-function looksRenamed(argument: string): boolean {
+/** True for names as bundlers create them: `id2`, `id$1`, `_id`, `e`. */
+function mayBeRenamed(argument: string): boolean {
   return /^_|[\d$_]$|^.{1,2}$/.test(argument)
 }
 
-/** Bundlers rename arguments, and functions that wrap a method have names of their own. */
-const statedNames =
-  "Where a bundler or a wrapping decorator renamed it, state the names: { args: ['id', 'body'] }."
+/** Bundlers rename arguments, and functions that wrap a method have other argument names. */
+const argsHint =
+  "If a bundler or a wrapping decorator renamed it, state the names: { args: ['id', 'body'] }."

@@ -1,7 +1,3 @@
-/**
- * Finds a path among patterns, segment by segment, and converts parameters while it matches. A request visits each
- * node at most once, and only those that its own segments lead to: the number of routes does not matter.
- */
 import { restType, type PathType } from './path-types.js'
 import type { Pattern } from './pattern.js'
 
@@ -9,9 +5,9 @@ interface Node<T> {
   readonly statics: Map<string, Node<T>>
   /** Parameters of one segment, the lowest rank first. */
   readonly edges: Edge<T>[]
-  /** Where a pattern ends. */
+  /** The value of the pattern that ends here. */
   leaf: T | undefined
-  /** Where a pattern takes the whole rest. */
+  /** The value of the pattern whose parameter takes the rest of the path. */
   rest: T | undefined
 }
 
@@ -20,14 +16,18 @@ interface Edge<T> {
   readonly node: Node<T>
 }
 
+/**
+ * Finds the pattern of a path, segment by segment, and converts parameters meanwhile. A search visits each node at most
+ * once, and only nodes that match its segments, so its time does not depend on the number of routes.
+ */
 export class SegmentTree<T extends object> {
   readonly #root: Node<T> = createNode()
-  /** Whole paths without parameters: nothing can win over them. */
+  /** Complete paths without parameters, which take precedence. */
   readonly #staticPaths = new Map<string, T>()
 
   /**
-   * @returns the value that already stands where `pattern` leads, which then stays; `undefined` when it was added.
-   * Names do not count: `/x/<a:int>` and `/x/<b:int>` are one place.
+   * @returns the existing value for the pattern, which is not replaced; `undefined` if the value was added. Names of
+   * parameters are ignored: `/x/<a:int>` and `/x/<b:int>` are equal.
    */
   add(pattern: Pattern, value: T): T | undefined {
     let node = this.#root
@@ -50,8 +50,9 @@ export class SegmentTree<T extends object> {
   }
 
   /**
-   * @param path as sent, without the query; its escapes are known to be well-formed when `encoded`
-   * @param values takes the converted parameters from left to right; untouched when nothing matches
+   * @param path as sent, without the query, with well-formed escapes
+   * @param encoded whether the path has escapes
+   * @param values receives the converted parameters from left to right; unchanged if nothing matches
    */
   find(path: string, encoded: boolean, values: (string | number)[]): T | undefined {
     const staticMatch = this.#staticPaths.get(path)
@@ -67,7 +68,7 @@ const slashCode = 47
 
 interface Subject {
   readonly path: string
-  /** Before a trailing slash, which does not count. */
+  /** The end without a trailing slash, which is ignored. */
   readonly end: number
   readonly encoded: boolean
 }

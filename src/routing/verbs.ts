@@ -1,4 +1,3 @@
-/** `@Get`, `@Post`, `@Put`, `@Patch`, `@Delete`: the notes that make a method a route. */
 import {
   decorate,
   toDecorator,
@@ -15,54 +14,54 @@ import type { Isolation } from '../core/transaction.js'
 import type { Method } from './route-table.js'
 
 export interface RouteOptions {
-  /** The class of the body, checked before the handler runs; `Object` takes any value. Default: the type of the argument `body` where it is emitted. */
+  /** The class of the body, which is checked before the handler runs; `Object` accepts any value. Default: the emitted type of the argument `body`. */
   body?: Declared
-  /** The class of the query. Default: the type of the argument `query` where it is emitted. */
+  /** The class of the query. Default: the emitted type of the argument `query`. */
   query?: ClassReference
   /**
-   * The class of the answer: only its declared fields are sent. By status: `{ 200: Item, 404: Problem }`. A missing
-   * value is 404.
+   * The class of the response, of which only the declared fields are sent. By status: `{ 200: Item, 404: Problem }`. A
+   * missing value gets 404.
    */
   returns?: Declared | Readonly<Record<number, Declared>>
   /** The status of a plain value. Default 200. */
   status?: number
-  /** Largest body, in bytes or as `'20mb'`; lifts the file limit too. Default: the application's. */
+  /** The maximum size of the body, in bytes or as `'20mb'`. Also raises the limit of files. Default: the application's. */
   limit?: number | string
   /** Milliseconds for the handler before 503. Default: the application's. */
   timeout?: number
-  /** JSON answers to GET have an ETag, and a client that has it already gets 304. Default false; true for `crud`. */
+  /** JSON responses to GET have an ETag, and a client that already has it gets 304. Default false; true for `crud`. */
   etag?: boolean
-  /** The names of the handler's arguments in order, where minified code no longer tells them. */
+  /** The names of the handler's arguments in order, for minified code. */
   args?: readonly string[]
   /**
-   * The handler runs in a transaction of the database: an error rolls everything back, and after a conflict with
-   * another transaction it runs again, within its time. `true` is `'serializable'`: the result is as if the transactions
-   * ran one after the other. Another isolation level is named instead. Default false.
+   * Runs the handler in a transaction of the database. An error rolls everything back. After a conflict with another
+   * transaction the handler runs again, within its time limit. `true` means `'serializable'`: the result is as if the
+   * transactions ran one after the other. Name another isolation level instead to use it. Default false.
    */
   transaction?: boolean | Isolation
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
   /**
-   * No client reaches it and no document shows it: only modules call it, through `Routes`. Default false.
+   * Clients cannot reach the route, and documents omit it. Only modules call it, through `Routes`. Default false.
    */
   internal?: boolean
   /**
-   * Only class-validator's rules of these groups run, for body and query. Default: every rule, as its `validate()`
-   * does.
+   * Runs only the rules of class-validator in these groups, for body and query. Default: all rules, like its
+   * `validate()`.
    */
   groups?: readonly string[]
 }
 
 export interface RouteDeclaration {
   readonly method: Method
-  /** Behind the controller's path; `''` where the route has none of its own. */
+  /** Relative to the controller's path; `''` if the route has none. */
   readonly path: string
   readonly options: RouteOptions
-  /** The method as its class declares it, and where: another decorator may put a function in its place. */
+  /** The method as its class declares it, because another decorator may replace it by a function. */
   readonly declared: { readonly owner: Class; readonly method: unknown }
 }
 
-/** Written bare (`@Get`), or called with a path, options or both. A method may carry several. */
+/** Used without a call (`@Get`), or called with a path, options or both. A method may have several. */
 export interface Verb {
   (path?: string, options?: RouteOptions): AnyDecorator
   (options: RouteOptions): AnyDecorator
@@ -72,18 +71,18 @@ export interface Verb {
 
 const declarations = createMemberMetadata<readonly RouteDeclaration[]>('routes')
 
-/** Answers GET and HEAD requests. Public unless `@Secured`. */
+/** Handles GET and HEAD requests. Public unless `@Secured`. */
 export const Get = createVerb('GET')
-/** Answers POST requests. Needs a token unless `@NoAuth`. */
+/** Handles POST requests. Requires a token unless `@NoAuth`. */
 export const Post = createVerb('POST')
-/** Answers PUT requests. Needs a token unless `@NoAuth`. */
+/** Handles PUT requests. Requires a token unless `@NoAuth`. */
 export const Put = createVerb('PUT')
-/** Answers PATCH requests. Needs a token unless `@NoAuth`. */
+/** Handles PATCH requests. Requires a token unless `@NoAuth`. */
 export const Patch = createVerb('PATCH')
-/** Answers DELETE requests. Needs a token unless `@NoAuth`. */
+/** Handles DELETE requests. Requires a token unless `@NoAuth`. */
 export const Delete = createVerb('DELETE')
 
-/** The routes of a class by the name of their method, the base's first. */
+/** The routes of a class by the name of their method. Methods of base classes come first. */
 export function readRouteDeclarations(
   owner: Class,
 ): ReadonlyMap<string, readonly RouteDeclaration[]> {
@@ -92,11 +91,11 @@ export function readRouteDeclarations(
 
 function createVerb(method: Method): Verb {
   const write = (target: DecoratorTarget, path: string, options: RouteOptions): void => {
-    const { owner, member, kind: kind } = target
+    const { owner, member, kind } = target
     if (member === undefined || kind !== 'method') {
-      throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
+      throw new TypeError(`@${titleCase(method)} on ${owner.name}: write it before a method.`)
     }
-    // The compiler puts what wraps the method into the class when all decorators of the method have run.
+    // If a decorator wraps the method, the compiler stores the wrapper in the class after all decorators have run.
     const declared = { owner, method: (owner.prototype as Record<string, unknown>)[member] }
     const declaration = Object.freeze({ method, path, options, declared })
     declarations.update(owner, member, (before = []) => [declaration, ...before])

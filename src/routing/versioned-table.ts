@@ -1,11 +1,8 @@
-/**
- * Routes of several versions under one path: a header says which version is meant. Source: decisions, Routing.
- */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Pattern } from './pattern.js'
 import { methods, RouteTable, type Method } from './route-table.js'
 
-/** Finds routes; `RouteTable` is enough if the path determines the route. */
+/** The interface of both tables for requests. */
 export interface RouteLookup<T extends object> {
   match(
     method: string,
@@ -13,16 +10,17 @@ export interface RouteLookup<T extends object> {
     values: (string | number)[],
     headers: IncomingHttpHeaders,
   ): T | undefined
-  /** @param headers of the request; without them the methods of every version */
+  /** @param headers of the request. Default: the methods of all versions */
   allowedMethods(path: string, headers?: IncomingHttpHeaders): string[]
 }
 
+/** Routes of several versions with the same path. A header selects the version. Source: decisions, Routing. */
 export class VersionedTable<T extends object> implements RouteLookup<T> {
   readonly #read: (headers: IncomingHttpHeaders) => string | undefined
   readonly #common = new RouteTable<T>()
   readonly #versions = new Map<string, RouteTable<T>>()
 
-  /** @param read gives the version that a request asks for */
+  /** @param read returns the requested version */
   constructor(read: (headers: IncomingHttpHeaders) => string | undefined) {
     this.#read = read
   }

@@ -1,4 +1,3 @@
-/** Finds the classes that a route declares: in its options, otherwise in the types that the compiler emitted. */
 import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/type-of.js'
@@ -6,6 +5,7 @@ import { emittedArgumentTypes } from '../metadata/dialect.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'
 
+/** The classes that a route declares: in its options, otherwise in the types that the compiler emitted. */
 export interface DeclaredClasses {
   readonly body: DeclaredType | undefined
   readonly query: DeclaredType | undefined

@@ -1,12 +1,11 @@
 /**
- * Takes a request through its steps. Every request goes through them in this order:
+ * Runs the steps of a request. Every request runs through them in this order:
  *
  *   head → route → before (gate, body, session, checks) → handler → shape → after (session, token) → response
  *
- * Only a step or a handler that returns a promise is awaited. The responder answers every error that is thrown on the
- * way. Which steps a route has is decided in `serve-route.ts`.
+ * Only a step or a handler that returns a promise is awaited. The responder sends errors that any of them throws. The
+ * steps of a route are chosen in `serve-route.ts`.
  */
-
 import { publishRequest, requestEvents } from '../http/request-events.js'
 import type { RequestObservers } from '../http/request-observers.js'
 import { invokeScheduled } from '../http/sliced-json.js'
@@ -326,7 +325,7 @@ export class Dispatcher {
     if (allowed.length === 0)
       return new HttpError(404, undefined, { reason: 'no route has this path' })
     const Allow = toAllow(allowed)
-    const reason = `this path has routes for ${Allow} alone`
+    const reason = `this path only has routes for ${Allow}`
     return new HttpError(405, undefined, { headers: { Allow }, reason })
   }
 

@@ -56,7 +56,7 @@ export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch
       remaining = 0
       log.warn(
         { code: 'FORGOTTEN_AWAIT', route: name, path },
-        `${name} answers a promise at ${path}, which is sent as {}: await it first.`,
+        `${name} returns a promise at ${path}, which is sent as {}. Await it first.`,
       )
       return result
     })

@@ -1,10 +1,10 @@
-/** The framework's own routes, which no controller declares: documentation, client script, files and GraphQL. */
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Method } from '../routing/route-table.js'
 import type { Invoker } from './invoker.js'
 import type { ServedRoute, Step } from './served-route.js'
 
+/** A route of the framework, which no controller declares: documentation, client script, files or GraphQL. */
 export interface FrameworkRoute {
   readonly pattern: Pattern
   readonly served: ServedRoute

@@ -1,4 +1,4 @@
-/** Sends a request to an application without a port, for tests. */
+/** Serves requests without a port: `inject` for tests, and web-standard requests. */
 import { createIncoming, FakeResponse } from '../http/fake-messages.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'

@@ -47,8 +47,8 @@ interface Inside {
   open: boolean
 }
 
-/** The response for requests that no longer wait for one. */
-const nobodys: RouteResponse = new PreparedAnswer({
+/** A placeholder for requests that no longer wait for a response. It is never sent. */
+const unsentResponse: RouteResponse = new PreparedAnswer({
   status: 503,
   list: [],
   body: null,
@@ -92,12 +92,12 @@ class InterceptedPipeline {
         const pending = callInRequest(request, line.step)
         if (pending !== undefined) await this.#waitFor(pending)
         // A handler that has not started does not start for a client that has left.
-        if (isOver() || request.outgoing.destroyed) return nobodys
+        if (isOver() || request.outgoing.destroyed) return unsentResponse
       }
       const running = callInRequest(request, (outcome) => invokeScheduled(this.#route, outcome))
       const result = isThenable(running) ? await running : running
       keepFlow(request, result)
-      if (isOver()) return nobodys
+      if (isOver()) return unsentResponse
       const shaped = this.#route.shape === undefined ? result : this.#route.shape(result)
       const finishing = this.#finish()
       if (finishing !== undefined) await finishing
@@ -105,7 +105,7 @@ class InterceptedPipeline {
       return isThenable(answer) ? await answer : answer
     } catch (error) {
       return isOver()
-        ? nobodys
+        ? unsentResponse
         : await this.#answerFailure(request.isTimedOut ? timeoutError(request) : error)
     }
   }
@@ -122,7 +122,7 @@ class InterceptedPipeline {
 
   #goInside(from: number): Promise<RouteResponse> {
     const request = this.#request
-    if (request.isTimedOut || request.answered) return Promise.resolve(nobodys)
+    if (request.isTimedOut || request.answered) return Promise.resolve(unsentResponse)
     return new Promise((resolve) => {
       const inside: Inside = { resolve, open: true }
       this.#insides.push(inside)

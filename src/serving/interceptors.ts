@@ -143,7 +143,7 @@ function callApplies(
   const result = attemptCall(() => instance.applies?.(info))
   if (typeof result === 'boolean') return result
   const description =
-    result instanceof Failure ? `throws: ${result.text}` : 'answers neither true nor false'
+    result instanceof Failure ? `throws: ${result.text}` : 'returns neither true nor false'
   problems.push({
     code: 'INTERCEPTOR_APPLIES',
     message: `${type.name}: applies ${description}, for ${info.name}.`,
@@ -254,5 +254,5 @@ function start(inner: Invoker, request: ServerRequest): unknown {
 }
 
 function ignore(): void {
-  // Whoever awaits the promise gets the error.
+  // The code that awaits the promise gets the error.
 }

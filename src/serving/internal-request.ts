@@ -172,7 +172,7 @@ export class InternalOutgoing extends EventEmitter {
     this.statusCode = status
     this.#head = headers
     if (valueOf(headers, 'content-type')?.startsWith('text/event-stream') === true)
-      this.#refuse('The answer is a stream of events, which does not end.')
+      this.#refuse('The response is a stream of events, which does not end.')
     return this
   }
 
@@ -202,7 +202,7 @@ export class InternalOutgoing extends EventEmitter {
 
   destroy(): this {
     if (this.destroyed) return this
-    if (!this.writableFinished) this.#fail(new Error('The answer was cut off.'))
+    if (!this.writableFinished) this.#fail(new Error('The response was cut off.'))
     this.#close()
     return this
   }
@@ -210,7 +210,7 @@ export class InternalOutgoing extends EventEmitter {
   #fits({ length }: string | Uint8Array): boolean {
     this.#length += length
     if (this.#length <= this.#maxBytes) return true
-    this.#refuse(`The answer is larger than ${this.#maxBytes} bytes.`)
+    this.#refuse(`The response is larger than ${this.#maxBytes} bytes.`)
     return false
   }
 
@@ -225,8 +225,8 @@ export class InternalOutgoing extends EventEmitter {
     this.#waiting?.reject(error)
   }
 
-  #refuse(why: string): void {
-    this.#fail(new Error(why))
+  #refuse(reason: string): void {
+    this.#fail(new Error(reason))
     this.#pieces = undefined
     this.destroy()
   }

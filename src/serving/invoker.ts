@@ -1,6 +1,6 @@
 /**
- * Compiles the call of a handler, `controller.show(request.pathValues[0], request.body)`, so that requests look nothing
- * up.
+ * Compiles the call of a handler, `controller.show(request.pathValues[0], request.body)`, so that requests need no
+ * lookups.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { handlerEvents } from '../http/request-events.js'
@@ -12,8 +12,8 @@ import { callInRequest } from './current-request.js'
 /** Calls the handler with its arguments from the request. Returns the handler's result, which may be a promise. */
 export type Invoker = (request: ServerRequest) => unknown
 
-/** The same, with the values of the application's own arguments. */
-export type InvokeWith = (request: ServerRequest, own: readonly unknown[]) => unknown
+/** The same, with the values of custom arguments. */
+export type InvokeWith = (request: ServerRequest, customValues: readonly unknown[]) => unknown
 
 /** The expression for each argument. */
 const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> = {
@@ -30,7 +30,7 @@ const argumentCode: Readonly<Record<(typeof requestArguments)[number], string>> 
 
 /** The parts that a call is compiled from. */
 export interface Call {
-  /** All its argument names are known: path parameters, names of `argumentCode`, or of `own`. */
+  /** Its argument names are path parameters, names of `argumentCode`, or custom arguments. */
   readonly route: Route
   /** The instance whose method is called. */
   readonly controller: object
@@ -42,59 +42,61 @@ export interface Call {
 export function compileInvoker({
   route,
   controller,
-  customArguments: declared,
+  customArguments,
   inside,
 }: Call): Invoker {
-  const takes: ArgumentResolver[] = []
+  const resolvers: ArgumentResolver[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)
     if (index !== -1) return `request.pathValues[${index}]`
-    const own = declared.get(name)
-    if (own === undefined) return argumentCode[name as keyof typeof argumentCode]
-    return `own[${takes.push(own) - 1}]`
+    const resolver = customArguments.get(name)
+    if (resolver === undefined) return argumentCode[name as keyof typeof argumentCode]
+    return `customValues[${resolvers.push(resolver) - 1}]`
   })
   // Names come from the route's source text; the member's name is quoted, so that it cannot become code.
   const call = `controller[${JSON.stringify(route.member)}](${values.join(', ')})`
-  const parameters = takes.length === 0 ? 'request' : 'request, own'
+  const parameters = resolvers.length === 0 ? 'request' : 'request, customValues'
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- compiled once at bootstrap, from checked names
   const build = new Function('controller', `return (${parameters}) => ${call}`) as (
     controller: object,
   ) => InvokeWith
   const invoke = published(inside(build(controller)), route.name)
   // A handler without parameters is called without arguments.
-  return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
+  return resolvers.length === 0 ? (invoke as Invoker) : withCustomArguments(resolvers, invoke)
 }
 
 /** Publishes each call if the channel has subscribers. */
 function published(invoke: InvokeWith, name: string): InvokeWith {
-  return (request, own) =>
+  return (request, customValues) =>
     handlerEvents.hasSubscribers
-      ? handlerEvents.around({ request, name, ms: 0, error: undefined }, () => invoke(request, own))
-      : invoke(request, own)
+      ? handlerEvents.around({ request, name, ms: 0, error: undefined }, () =>
+          invoke(request, customValues),
+        )
+      : invoke(request, customValues)
 }
 
-function withOwnArguments(takes: readonly ArgumentResolver[], invoke: InvokeWith): Invoker {
+function withCustomArguments(resolvers: readonly ArgumentResolver[], invoke: InvokeWith): Invoker {
   return (request) => {
-    const own = takeFrom(0, takes, request, [])
-    return isThenable(own)
-      ? own.then((argumentValues) => callInRequest(request, (same) => invoke(same, argumentValues)))
-      : invoke(request, own)
+    const values = resolveFrom(0, resolvers, request, [])
+    return isThenable(values)
+      ? values.then((resolved) => callInRequest(request, (same) => invoke(same, resolved)))
+      : invoke(request, values)
   }
 }
 
-/** One after the other, so that if one throws, no other is still running. */
-function takeFrom(
+/** Resolves the arguments one after the other, so that no other resolver is running if one throws. */
+function resolveFrom(
   index: number,
-  takes: readonly ArgumentResolver[],
+  resolvers: readonly ArgumentResolver[],
   request: ServerRequest,
   argumentValues: unknown[],
 ): MaybePromise<unknown[]> {
-  for (let at = index; at < takes.length; at++) {
-    const value = takes[at]?.(request)
+  for (let at = index; at < resolvers.length; at++) {
+    const value = resolvers[at]?.(request)
     if (isThenable(value)) {
       return Promise.resolve(value).then((resolved) => {
         argumentValues.push(resolved)
-        return takeFrom(at + 1, takes, request, argumentValues)
+        return resolveFrom(at + 1, resolvers, request, argumentValues)
       })
     }
     argumentValues.push(value)

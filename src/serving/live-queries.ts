@@ -1,6 +1,6 @@
 /**
- * All live queries of a page over one connection, for the browser client, because browsers open at most six connections
- * to an origin.
+ * Sends all live queries of a page over one connection, for the browser client, because browsers open at most six
+ * connections to an origin.
  *
  * ```
  * POST /filigree/live   { "asks": [{ "path": "/tickets?limit=20", "last": "life:3" }, …] }
@@ -58,7 +58,7 @@ export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
 
 /** Forwards the events of one live query until it ends. */
 async function pass(
-  ask: number,
+  index: number,
   outgoing: FakeResponse,
   items: Handover<EventItem>,
 ): Promise<void> {
@@ -67,7 +67,7 @@ async function pass(
     const refuse = (): Promise<void> | undefined => {
       outgoing.destroy()
       const data = { status: status < 400 ? 406 : status, retryAfter: retryAfter(headers) }
-      return items.give({ event: 'live', data: { ask, event: 'refused', data } })
+      return items.give({ event: 'live', data: { ask: index, event: 'refused', data } })
     }
     if (!isEventStream(headers)) {
       await refuse()
@@ -82,13 +82,13 @@ async function pass(
       const named = id === undefined ? '' : `,"id":${JSON.stringify(id)}`
       await items.give({
         event: 'live',
-        data: `{"ask":${ask},"event":"${event}"${named},"data":${data}}`,
+        data: `{"ask":${index},"event":"${event}"${named},"data":${data}}`,
       })
     }
   } catch {
     // The stream was cut off like a connection. The client requests it again.
   }
-  await items.give({ event: 'live', data: { ask, event: 'ended' } })
+  await items.give({ event: 'live', data: { ask: index, event: 'ended' } })
 }
 
 function retryAfter(headers: readonly string[]): number | undefined {
@@ -151,14 +151,15 @@ function readQueries(body: unknown): readonly LiveQueryRequest[] {
     throw new HttpError(400, 'Send { "asks": [{ "path": "/…" }] }.')
   }
   if (queries.length > maxQueries) {
-    throw new HttpError(429, `More than ${maxQueries} live answers over one connection.`)
+    throw new HttpError(429, `More than ${maxQueries} live queries over one connection.`)
   }
-  return queries.map((ask: unknown, index) => {
-    const { path, last } = isMap(ask) ? ask : { path: undefined, last: undefined }
+  return queries.map((query: unknown, index) => {
+    const { path, last } = isMap(query) ? query : { path: undefined, last: undefined }
     if (typeof path !== 'string' || !/^\/(?!\/)[!-~]*$/.test(path)) {
-      throw new HttpError(400, `asks[${index}].path is no path.`)
+      throw new HttpError(400, `asks[${index}].path is not a path.`)
     }
-    if (last !== undefined && !isId(last)) throw new HttpError(400, `asks[${index}].last is no id.`)
+    if (last !== undefined && !isId(last))
+      throw new HttpError(400, `asks[${index}].last is not an id.`)
     return { path, last }
   })
 }

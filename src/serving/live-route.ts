@@ -58,11 +58,11 @@ export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
         owner: route,
         depth,
         key: (by) => {
-          const mine = rightsKey({ claims, byKey, request }, by)
-          return JSON.stringify([where, request.sentPath, request.url, mine])
+          const rightsOfCaller = rightsKey({ claims, byKey, request }, by)
+          return JSON.stringify([where, request.sentPath, request.url, rightsOfCaller])
         },
         form: rowsForm,
-        run: ({ caller }, runWithin) => ask(route, caller.request ?? request, runWithin),
+        run: ({ caller }, runWithin) => runOnce(route, caller.request ?? request, runWithin),
       },
       {
         claims,
@@ -95,13 +95,13 @@ function rightsOf(
   return names.every((name) => name === 'user') ? 'claims' : 'all'
 }
 
-/** One run. */
-async function ask(
+/** Runs the handler once. @returns the JSON text of its result */
+async function runOnce(
   { plan, invoke, rule }: LiveRoute,
   request: ServerRequest,
   runWithin: Within,
 ): Promise<string> {
-  await runWithin(() => demand(plan.access, request))
+  await runWithin(() => requireAccess(plan.access, request))
   const result = await runWithin(() => invoke(request))
   const { returns } = plan.checks
   const content: MaybePromise<Content> = toContent(
@@ -112,10 +112,11 @@ async function ask(
   return after(content, toText)
 }
 
-function demand(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
+/** @throws {HttpError} 401 or 403 */
+function requireAccess(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
   if (rule.open) return undefined
-  return after(checkAccess(rule, requestCaller(request)), (verdict) => {
-    if (verdict !== 'admitted') throw new HttpError(verdict === 'forbidden' ? 403 : 401)
+  return after(checkAccess(rule, requestCaller(request)), (result) => {
+    if (result !== 'admitted') throw new HttpError(result === 'forbidden' ? 403 : 401)
   })
 }
 
@@ -123,7 +124,7 @@ function demand(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
 function toText({ status, type, body }: Content): string {
   if (status >= 400) throw new HttpError(status)
   if (typeof body !== 'string')
-    throw new TypeError('A live answer is data or text. Take @Live out, or return data.')
+    throw new TypeError('A live query must return data or text. Remove @Live, or return data.')
   if (type?.startsWith('application/json') === true) return body
   return body === '' ? 'null' : JSON.stringify(body)
 }

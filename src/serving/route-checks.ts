@@ -1,4 +1,4 @@
-/** Compiles the checks of a route's declared classes: for its body, its query and its responses. */
+/** Finds the declared classes of a route, and compiles their checks of its body, its query and its responses. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'

@@ -124,24 +124,17 @@ export class Routes {
     route: RouteInfo,
     call: RouteCall = {},
   ): MaybePromise<InternalResponse> {
-    const {
-      body,
-      prepare,
-      signal,
-      maxBytes: maxBytes = defaultMaxBytes,
-      params = {},
-      query = '',
-    } = call
+    const { body, prepare, signal, maxBytes = defaultMaxBytes, params = {}, query = '' } = call
     const { target, pattern, fixed, keepsBytes, limit } =
       this.#callPlans.get(route) ?? this.#open(route)
     const location = fixed ?? toLocation(pattern, params)
-    if (target === undefined || location === undefined) throw unfit(pattern, params)
+    if (target === undefined || location === undefined) throw invalidParams(pattern, params)
     if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
-    const standing = body === undefined ? bare : withBody
+    const defaults = body === undefined ? defaultHeaders : defaultHeadersWithBody
     const incoming = createInternalIncoming(request.incoming, {
       method: route.method,
       url: query === '' ? location.path : `${location.path}?${query}`,
-      headers: call.headers === undefined ? standing : { ...standing, ...call.headers },
+      headers: call.headers === undefined ? defaults : { ...defaults, ...call.headers },
     })
     const outgoing = new InternalOutgoing(maxBytes)
     if (signal?.aborted === true) outgoing.destroy()
@@ -191,8 +184,8 @@ interface CallPlan {
   readonly limit: number
 }
 
-const bare = { accept: 'application/json, */*;q=0.5' }
-const withBody = { ...bare, 'content-type': 'application/json' }
+const defaultHeaders = { accept: 'application/json, */*;q=0.5' }
+const defaultHeadersWithBody = { ...defaultHeaders, 'content-type': 'application/json' }
 
 /** The length of the outer request's body. */
 function lengthOf({ incoming }: HttpRequest): number {
@@ -259,7 +252,7 @@ function convert(type: PathType, text: string): string | number | undefined {
   return text !== '' && isStorable(text) ? type.convert(text) : undefined
 }
 
-function unfit({ segments }: Pattern, params: Readonly<Record<string, string>>): HttpError {
+function invalidParams({ segments }: Pattern, params: Readonly<Record<string, string>>): HttpError {
   const errors = segments.flatMap((segment) => {
     if (segment.kind === 'static') return []
     const { name, type } = segment

@@ -1,6 +1,6 @@
 /**
- * Makes a route ready to serve. The steps of its requests and their order are decided here and nowhere else. A step
- * that a route does not need is left out, so its requests do not pay for it.
+ * Makes a route ready to serve. Only this file chooses the steps of its requests and their order. Steps that a route
+ * does not need are left out, so its requests do not pay for them.
  */
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/maybe-promise.js'
@@ -48,7 +48,7 @@ export interface ServeContext {
 
 /**
  * @param controller the instance whose method is the handler
- * @param interceptors the interceptors around it, by place
+ * @param interceptors the interceptors around it, by position
  * @returns the route with its steps
  */
 export function serveRoute(
@@ -86,10 +86,10 @@ export function serveRoute(
     headers: plan.headers,
     ...toSteps([
       ...interceptors.gate,
-      // A guard may read the session; otherwise the store is only asked after the gate.
+      // A guard may read the session. Otherwise the store is only read after the gate.
       ...toLines([
         hasGuard(access) && openSession(context.sessions),
-        ...admissionSteps(plan, context),
+        ...accessSteps(plan, context),
       ]),
       ...interceptors.body,
       ...toLines([
@@ -210,7 +210,7 @@ function wantsBody(argumentNames: ReadonlySet<string>): boolean {
  * Unauthorized requests are refused before a byte of the body is read. Only if the application accepts `formToken`, the
  * body of a request without Authorization is read here.
  */
-function admissionSteps(plan: PlannedRoute, context: ServeContext): Step[] {
+function accessSteps(plan: PlannedRoute, context: ServeContext): Step[] {
   const { access, route } = plan
   if (access.open) return plan.isPersonal ? [recognise(context.gate, access)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))

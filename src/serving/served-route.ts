@@ -1,5 +1,4 @@
-/** A route that is ready to serve: everything the request path needs to know about it, decided at bootstrap. */
-
+/** A route that is ready to serve: everything that its requests need, decided at the start. */
 import type { AccessRule } from '../auth/access.js'
 import type { Limits } from '../http/limits.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
@@ -40,14 +39,11 @@ export interface PlannedRoute {
   readonly interceptors: readonly PlannedInterceptor[]
   /** Changes of its operation in the document by custom decorators, from inside to outside. */
   readonly documents: readonly DocumentOperation[]
-  /** The application's own arguments. */
+  /** The custom arguments of the application. */
   readonly ownArguments: ArgumentResolvers
 }
 
-/**
- * One thing done with a request. Returns a promise only if it has to wait; refuses the request by throwing or
- * rejecting.
- */
+/** A step of a request. Returns a promise only if it has to wait. To refuse the request, it throws or rejects. */
 export type Step = (request: ServerRequest) => Promise<void> | undefined
 
 /** One entry of the list before the handler: a step, or an interceptor around all following entries. */

@@ -1,6 +1,3 @@
-/**
- * Serves a web-standard `Request` with a `Response`, through the same pipeline as the server. Source: Fetch standard.
- */
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { createIncoming, FakeResponse } from '../http/fake-messages.js'
@@ -8,7 +5,11 @@ import type { Dispatcher } from './dispatcher.js'
 
 const withoutBody: readonly number[] = [204, 205, 304]
 
-/** @returns the response, whose body streams. Rejects only if the connection was cut off before the response began. */
+/**
+ * Serves a web-standard `Request` through the pipeline of the server. Source: Fetch standard.
+ *
+ * @returns the response, whose body streams. Rejects only if the connection was cut off before the response began
+ */
 export async function handleWebRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: Request,

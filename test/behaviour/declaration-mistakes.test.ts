@@ -127,7 +127,7 @@ describe('the start', () => {
     const started = bootstrap(DelayedModule, quiet)
     await expect(started).rejects.toThrow('2 problems')
     await expect(started).rejects.toThrow(
-      'Delayed: applies answers neither true nor false, for DelayedController.list.',
+      'Delayed: applies returns neither true nor false, for DelayedController.list.',
     )
     await expect(started).rejects.toThrow(
       'Throws: applies throws: no such path, for DelayedController.list.',

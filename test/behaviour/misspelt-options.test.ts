@@ -583,7 +583,7 @@ describe('misspelt options', () => {
         @(Use as unknown as MethodDecorator) @Get('/') read(): void {}
       }
       return Bare
-    }).toThrow('@Use has no call')
+    }).toThrow('@Use is not called with classes')
   })
 })
 

@@ -244,7 +244,7 @@ describe('the boot report', () => {
         expect.stringContaining('GET /a/../b (Odd.up): clients resolve'),
       ],
       [{ code: 'UNREACHABLE_ROUTE' }, expect.stringContaining('Write the character: "a b".')],
-      [{ code: 'BODY_ON_GET' }, expect.stringContaining('GET /c (Odd.wish): asks for "body"')],
+      [{ code: 'BODY_ON_GET' }, expect.stringContaining('GET /c (Odd.wish): uses "body"')],
     ])
   })
 
@@ -278,7 +278,7 @@ describe('the boot report', () => {
     expect(warnings).toEqual([
       [
         { code: 'BODY_UNCHECKED' },
-        expect.stringMatching(/^Loose\.make: takes whatever body comes/),
+        expect.stringMatching(/^Loose\.make: the body is not checked/),
       ],
     ])
   })

@@ -518,7 +518,7 @@ describe('@Live', () => {
     @Module({ controllers: [OddController] })
     class OddModule {}
     await expect(bootstrap(OddModule, { listen: false, logger: false })).rejects.toThrow(
-      '@Live on OddController.write: keeps answers of GET alone',
+      '@Live on OddController.write: works only on GET',
     )
   })
 })

@@ -64,7 +64,7 @@ describe('readArgumentNames', () => {
   })
 
   it.each([
-    ['destructured', 'has no name for its argument 1, since it is taken apart'],
+    ['destructured', 'has no name for its argument 1, because it is destructured'],
     ['afterDefault', 'has no name for its argument 2'],
   ])('reports why %s cannot be read', (member, unreadable) => {
     expect(readArgumentNames(methods[member])).toEqual({ unreadable })

@@ -171,8 +171,9 @@ export class GraphqlSocket {
   readonly #host: SocketHost
   readonly #operations = new Map<string, RunningOperation>()
   #carrier: Carrier
-  #state: 'new' | 'judged' | 'acknowledged' | 'ending' | 'closed' = 'new'
-  #isHeard = true
+  #state: 'new' | 'checking' | 'acknowledged' | 'ending' | 'closed' = 'new'
+  /** Whether the client has replied to the last ping. */
+  #isAlive = true
   readonly #initLimit: NodeJS.Timeout
 
   constructor(socket: WebSocket, carrier: Carrier, host: SocketHost) {
@@ -189,7 +190,7 @@ export class GraphqlSocket {
       if (socket.bufferedAmount <= maxUnreadBytes) socket.pong(data)
     })
     socket.on('pong', () => {
-      this.#isHeard = true
+      this.#isAlive = true
     })
     socket.on('error', () => {
       socket.terminate()
@@ -222,9 +223,9 @@ export class GraphqlSocket {
 
   /** Sends a ping. Closes the socket of a client that has not replied to the previous one. */
   beat(): void {
-    if (!this.#isHeard) this.#socket.terminate()
+    if (!this.#isAlive) this.#socket.terminate()
     else {
-      this.#isHeard = false
+      this.#isAlive = false
       this.#socket.ping()
     }
   }
@@ -275,7 +276,7 @@ export class GraphqlSocket {
       this.#close(codes.tooManyInits, 'Too many initialisation requests')
       return
     }
-    this.#state = 'judged'
+    this.#state = 'checking'
     const authorization = readAuthorization(payload)
     if (authorization !== undefined) {
       this.#carrier = withAuthorization(this.#carrier, authorization)
@@ -283,7 +284,7 @@ export class GraphqlSocket {
     const isGood = await this.#checkToken()
     clearTimeout(this.#initLimit)
     // The socket may have been closed meanwhile.
-    if (!isGood || (this.#state as string) !== 'judged') return
+    if (!isGood || (this.#state as string) !== 'checking') return
     this.#state = 'acknowledged'
     this.#send('{"type":"connection_ack"}')
   }
@@ -300,7 +301,7 @@ export class GraphqlSocket {
       if (status === 503) this.#close(codes.tryAgain, 'Try again later', reason)
       else if (status < 500) this.#close(codes.forbidden, 'Forbidden', reason)
       else {
-        this.#host.log.error({ err: error }, 'a token could not be judged')
+        this.#host.log.error({ err: error }, 'a token could not be checked')
         this.#close(codes.internal, 'Internal server error')
       }
       return false
@@ -439,12 +440,12 @@ export class GraphqlSocket {
     }, stall).unref()
   }
 
-  /** @param why for the log alone */
-  #close(code: number, reason: string, why = reason): void {
+  /** @param logReason only for the log */
+  #close(code: number, reason: string, logReason = reason): void {
     if (this.#state === 'closed') return
     if (code !== codes.goingAway) {
       const [path] = this.#host.url.split('?', 1)
-      this.#host.log.debug({ path, code, reason: why }, 'socket refused')
+      this.#host.log.debug({ path, code, reason: logReason }, 'socket refused')
     }
     this.#onLeave()
     this.#socket.close(code, reason)

@@ -79,15 +79,15 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
     }
     const { route, handshakes } = endpoint
     const carrier = carrierOf(incoming, isOurs)
-    let speaking: GraphqlSocket | undefined
+    let current: GraphqlSocket | undefined
     handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
       const opened = new GraphqlSocket(webSocket, carrier, {
         ...options,
         url: incoming.url ?? '/',
         isSubscription: route.isSubscription,
-        recognise: (asking) => recognise(asking, options),
+        recognise: (tunneled) => recognise(tunneled, options),
       })
-      speaking = opened
+      current = opened
       const maxPayload = (): number =>
         opened.isAcknowledged ? route.bytes + envelope : Math.min(maxFirstMessage, route.bytes)
       unfinished.follow(socket, maxPayload, opened.refuse)
@@ -101,7 +101,7 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
     })
     return {
       get isBusy() {
-        return speaking?.isBusy === true
+        return current?.isBusy === true
       },
     }
   }
