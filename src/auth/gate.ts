@@ -5,13 +5,13 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
-import { gateEvents } from '../http/request-events.js'
+import { gateEvents } from '../http/request-observers.js'
 import { withoutTracking } from '../http/caller-access.js'
-import { onAnything, onAuthorization, onCookie } from '../http/cache-privacy.js'
+import { onAnything, onAuthorization, onCookie } from '../http/response-head.js'
 import type { Claims, RequestAuth } from '../http/request.js'
-import { isSameOrigin } from '../http/same-origin.js'
+import { isSameOrigin } from '../http/request-head.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
+import { readTokenCookie, toTokenCookie } from '../http/cookies.js'
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import {
   endOfAccess,

@@ -4,7 +4,7 @@
  */
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
-import { createIncoming, FakeResponse } from '../http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../http/node-messages.js'
 
 /** Reads the token of a request: `(request) => request.headers['x-token']`. Undefined or empty: the request has none. */
 export type ReadToken = (request: HttpRequest) => string | undefined

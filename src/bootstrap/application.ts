@@ -4,7 +4,7 @@
  */
 import { rolesOf } from '../auth/access.js'
 import type { Log } from '../core/log.js'
-import type { Ending } from '../http/ending.js'
+import type { Ending } from '../http/closing.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import { isOperational } from '../openapi/documented-route.js'
 import { reachable } from '../routing/route.js'
@@ -19,8 +19,12 @@ import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { OpenApiDocument } from '../openapi/document.js'
-import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'
-import { handleWebRequest } from '../serving/web.js'
+import {
+  injectRequest,
+  type InjectRequest,
+  type InjectResponse,
+  handleWebRequest,
+} from '../serving/inject.js'
 
 /** Milliseconds that providers and the database have to stop, in a process that failed. */
 const closingTime = 5_000

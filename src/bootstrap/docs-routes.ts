@@ -15,8 +15,12 @@ import {
 } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
-import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
-import type { PlannedRoute, Step } from '../serving/served-route.js'
+import {
+  frameworkRoute,
+  type FrameworkRoute,
+  type PlannedRoute,
+  type Step,
+} from '../serving/served-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import { Undocumented } from '../extensions/custom-decorator.js'
 import type { Settings } from './options.js'

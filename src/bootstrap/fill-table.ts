@@ -1,17 +1,19 @@
 /** Fills the route table of a planned application: first its own routes, then the framework's. */
-import { joinPaths, parsePattern } from '../routing/pattern.js'
-import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
-import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-queries.js'
+import { joinPaths, parsePattern, restType } from '../routing/pattern.js'
+import {
+  frameworkRoute,
+  type FrameworkRoute,
+  surround,
+  type ServedRoute,
+} from '../serving/served-route.js'
+import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-connection.js'
 import { promiseOf, readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
 import type { Settings } from './options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import type { RouteInfo } from '../routing/route-info.js'
-import { restType } from '../routing/path-types.js'
-import { RouteTable } from '../routing/route-table.js'
-import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
+import type { RouteInfo } from '../routing/route.js'
+import { RouteTable, VersionedTable, type RouteLookup } from '../routing/route-table.js'
 import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
-import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
 import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
 import { aroundOperations } from './graphql-interceptors.js'

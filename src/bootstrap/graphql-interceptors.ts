@@ -12,7 +12,7 @@ import { queryParts } from '../graphql/graphql-endpoints.js'
 import { requestedOperation } from '../graphql/request-parts.js'
 import { readNamedOperation, interceptedRoots } from '../graphql/root-interceptors.js'
 import { ServerRequest } from '../http/server-request.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
 import type { Line } from '../serving/served-route.js'
 import {

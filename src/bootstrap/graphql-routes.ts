@@ -20,10 +20,9 @@ import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/floating-promises.js'
-import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
+import { frameworkRoute, type FrameworkRoute, toSteps, type Step } from '../serving/served-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 import type { Intercept } from '../extensions/interceptor.js'
-import { toSteps, type Step } from '../serving/served-route.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */
 function findSocketProblems(instances: readonly GraphQL[], problems: Problem[]): void {

@@ -24,8 +24,7 @@ import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
-import type { RouteInfo } from '../routing/route-info.js'
-import type { Route } from '../routing/route.js'
+import type { RouteInfo, Route } from '../routing/route.js'
 import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
 
 interface ApplicationUse {

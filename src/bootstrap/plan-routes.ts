@@ -13,8 +13,8 @@ import { bodyMedia } from '../openapi/request-body.js'
 import { docMetadata } from '../openapi/doc.js'
 import { documentLive } from '../live/live.js'
 import { collectRoutes, describeRoute, type Route } from '../routing/route.js'
-import { VersionedTable } from '../routing/versioned-table.js'
-import { declaredClasses } from '../serving/declared-classes.js'
+import { VersionedTable } from '../routing/route-table.js'
+import { declaredClasses, compileChecks } from '../serving/route-checks.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
@@ -22,7 +22,6 @@ import type { Settings } from './options.js'
 import { planInterceptors, type UseList } from './plan-interceptors.js'
 import { checkUnknownKeys } from './option-checks.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
-import { compileChecks } from '../serving/route-checks.js'
 
 /** The data that a controller's routes are planned from. */
 export interface PlannedController {

@@ -15,7 +15,7 @@ import { readTables } from '../records/model/read-table.js'
 import type { Table } from '../records/model/table.js'
 import { showsAnonymous } from '../records/policy/visible-rows.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import { readController } from '../routing/controller.js'
+import { readController } from '../routing/decorators.js'
 
 type AccessPlan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions' | 'settings'>
 

@@ -9,7 +9,7 @@ import { findSlowPatterns } from '../fields/pattern-cost.js'
 import { readShape } from '../fields/shape.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { findRouteWarnings } from '../routing/route-warnings.js'
+import { findRouteWarnings } from '../routing/route.js'
 import type { Settings } from './options.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 

@@ -17,7 +17,7 @@ import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/rec
 import { isOfPackage } from '../bootstrap/module.js'
 import { documentedRecords } from '../bootstrap/public-access.js'
 import type { DocumentedRecords } from '../openapi/document.js'
-import { readController } from '../routing/controller.js'
+import { readController } from '../routing/decorators.js'
 import { reachable } from '../routing/route.js'
 
 /** An access rule as data and as text. */

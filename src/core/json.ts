@@ -42,7 +42,7 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** Numbers with fewer digits and smaller exponents are always exact. This test alone decides most texts. */
+/** Numbers with fewer digits and smaller exponents are always exact. For most texts, no further test is needed. */
 const mayBeInexact = /[\d.]{16}|\d[eE][-+]?\d{3}/
 
 /** @param text well-formed JSON, so that numbers begin with a digit and strings end */

@@ -55,7 +55,7 @@ export function promise<T>(run: () => MaybePromise<T>): Promise<T> {
   try {
     return Promise.resolve(run())
   } catch (error) {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what was thrown goes on as it is
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- errors are passed on unchanged
     return Promise.reject(error)
   }
 }

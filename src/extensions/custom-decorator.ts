@@ -5,7 +5,7 @@
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { MetadataDecorator, RouteInfo } from '../routing/route-info.js'
+import type { MetadataDecorator, RouteInfo } from '../routing/route.js'
 import {
   type OnEnter,
   type Intercept,

@@ -11,7 +11,7 @@ import {
   type Class,
 } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
-import type { MetadataDecorator, RouteInfo } from '../routing/route-info.js'
+import type { MetadataDecorator, RouteInfo } from '../routing/route.js'
 import type { RouteResponse } from '../http/route-response.js'
 import type { HttpRequest } from '../http/request.js'
 
@@ -66,9 +66,7 @@ export function addInterceptors(
     return
   }
   if (kind !== 'method' || isStatic) {
-    throw new TypeError(
-      `${name} on ${owner.name}.${member}: write it before a class or a method.`,
-    )
+    throw new TypeError(`${name} on ${owner.name}.${member}: write it before a class or a method.`)
   }
   onMethods.update(owner, member, (before = []) => [...entries, ...before])
 }

@@ -2,7 +2,7 @@
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
-import { readMediaType } from '../http/bodies/media-type.js'
+import { readMediaType } from '../http/bodies/body-types.js'
 import type { TextValues } from '../http/query.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'

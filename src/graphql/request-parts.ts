@@ -2,7 +2,7 @@
 
 import type { RequestParams } from 'graphql-http'
 import { requestValue } from '../http/request-value.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import { isMap } from '../core/json.js'
 import { HttpError } from '../errors/http-error.js'
 import type { PersistedDocuments } from './documents.js'

@@ -3,7 +3,7 @@
  * the fields generated from it. A decorator runs around the complete operation, once for each root field and alias.
  */
 import { openAccess } from '../auth/access.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor.js'
 import { type RequestedOperation, readRequestParts } from './request-parts.js'
 import { accessOf } from './build-schema.js'

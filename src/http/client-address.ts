@@ -2,8 +2,10 @@
  * The address of a client, also from headers of trusted proxies, and whether it is on this machine. Source: decisions,
  * Requests; RFC 7239.
  */
+
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Incoming } from './node-messages.js'
 
 /** @returns an IPv4 address in its own form, also if it was mapped to IPv6 */
 export function clientAddress(address = ''): string {
@@ -63,4 +65,31 @@ export function readAddress(entry: string): string | undefined {
   const address =
     /^\[([^\]]+)\](?::\w+)?$/.exec(text)?.[1] ?? /^([\d.]+):\w+$/.exec(text)?.[1] ?? text
   return isIP(address) === 0 ? undefined : address
+}
+
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/.test(address)
+}
+
+/** @param host the header `Host`, with or without a port */
+export function isLocalHost(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)
+}
+
+/** Headers that proxies, tunnels and content delivery networks add. */
+const proxyHeaders =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|x-proxy.*|true-client-ip|client-ip|cdn-loop|cf-.*|ngrok-.*|fly-.*|tailscale-.*|x-tunnel-.*|x-ms-.*|x-amzn?-.*|x-appengine-.*|x-vercel-.*|fastly-.*|max-forwards)$/
+
+/** @returns the name of the header that a proxy or a tunnel has added, if any */
+export function findProxyHeader(headers: IncomingHttpHeaders): string | undefined {
+  return Object.keys(headers).find((name) => proxyHeaders.test(name))
+}
+
+/** True for a request from this machine, such as the developer's browser, to a name of this machine, without a proxy. */
+export function isLocalRequest({ socket, headers }: Incoming): boolean {
+  return (
+    isLoopback(socket.remoteAddress) &&
+    isLocalHost(headers.host ?? '') &&
+    findProxyHeader(headers) === undefined
+  )
 }

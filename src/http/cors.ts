@@ -24,7 +24,7 @@ export interface CorsOptions {
 
 /** Headers of a module that pages of other origins need. */
 export interface CorsHeaders {
-  /** Response headers that scripts may read, where a response has them. */
+  /** Response headers that scripts may read, if a response has them. */
   readonly exposedHeaders?: readonly string[]
   /** Request headers that scripts may send. */
   readonly allowedHeaders?: readonly string[]

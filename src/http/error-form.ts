@@ -4,7 +4,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { ruleValueOf } from '../errors/field-errors.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ClassReference } from '../metadata/class-metadata.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import type { HttpRequest } from './request.js'
 
 /** A field of an input that violates a rule. */

@@ -8,7 +8,7 @@ import { reasonPhrase } from '../errors/http-error.js'
 import { escapeHtml } from '../core/text.js'
 import { findNearestRoutes, type NearRoute } from '../routing/nearest-routes.js'
 import type { ClientError } from './error-form.js'
-import { isLocalRequest } from './local-client.js'
+import { isLocalRequest } from './client-address.js'
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
 

@@ -1,16 +1,16 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { writeFor } from './answered-json.js'
+import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 import type { Heartbeat } from './stream-body.js'
 
-/** One event: its text alone, or its fields. */
+/** One event: only its text, or its fields. */
 export type EventItem =
   | string
   | {
-      /** Text as it is, anything else as JSON. An event without data sets `id` and `retry` only. */
+      /** Text is sent unchanged, any other value as JSON. An event without data only sets `id` and `retry`. */
       readonly data?: unknown
       /** The name clients listen for. Default `message`. */
       readonly event?: string

@@ -6,15 +6,14 @@ import {
   hasHiddenErrors,
 } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
-import { addMissing, assertHeader, setHeader } from './header-list.js'
-import { type Sending, endWith } from './end-with.js'
+import { addMissing, assertHeader, setHeader, isBodyless, toHead } from './response-head.js'
+import { type Sending, endWith } from './response-body.js'
 import type { Incoming } from './node-messages.js'
 import type { Cors } from './cors.js'
 import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
 import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
-import { isBodyless, toHead } from './response-head.js'
 
 interface ErrorAnswer {
   readonly status: number

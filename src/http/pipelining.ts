@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { dropUnread } from './drop-unread.js'
+import { dropUnread } from './connections.js'
 import { toHeadBytes } from './upgrade.js'
 
 /** Requests that may wait on a connection. The connection is closed after the responses to them. */
@@ -63,8 +63,8 @@ export class Pipelining {
   }
 
   /**
-   * Stops the parser of a connection before each request that arrives while another is being answered, or in the turn of the
-   * event loop in which another arrived.
+   * Stops the parser of a connection before each request that arrives while an earlier one has no complete response, or in
+   * the same turn of the event loop as an earlier one.
    */
   watch(socket: Socket): void {
     const { parser } = socket as Socket & ParsedSocket

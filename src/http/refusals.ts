@@ -1,8 +1,8 @@
 /**
- * The answers to requests over a limit. They are counted in metrics and not logged one by one: a client that sends too
- * much would fill the disk too. Source: docs/configuration.md, "Bounds".
+ * Errors for requests that are refused: over a limit, while the application closes, or without room on the disk. Metrics
+ * count them. They are not logged individually, because a client that sends too much would also fill the disk with logs.
+ * Source: docs/configuration.md, "Bounds".
  */
-
 import { HttpError } from '../errors/http-error.js'
 
 /** True for the system's errors that the device is full or its quota used up. */

@@ -2,7 +2,7 @@
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { assertHeader, setHeader } from './header-list.js'
+import { assertHeader, setHeader } from './response-head.js'
 
 /**
  * Writes the name under which a browser saves a response. Source: RFC 6266 §4.3 and appendix D; RFC 8187 §3.2.

@@ -2,8 +2,10 @@
  * Observation of requests: observers, such as metrics and the access log, and the diagnostics channels
  * `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/monitoring.md.
  */
+
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
+import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 
 /** The outcome of a request. */
 export interface RequestOutcome {
@@ -27,7 +29,7 @@ export interface RequestObserver {
   ends(request: HttpRequest, outcome: RequestOutcome): void
 }
 
-/** The status for a disconnected client, which is never sent. */
+/** The status in metrics and logs for a client that has disconnected. It is never sent. */
 const clientLeft = 499
 
 /**
@@ -72,7 +74,7 @@ export class RequestObservers {
 }
 
 /** Reads the outcome of a request whose response is closed. */
-export function readOutcome(
+function readOutcome(
   request: ServerRequest,
   into: { status: number; bytes: number; received: number; aborted: boolean },
 ): void {
@@ -100,4 +102,68 @@ type TrackedOutgoing = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
 function over(this: TrackedOutgoing): void {
   const request = this[watched]
   request?.observers?.end(request)
+}
+
+/** A request, from its head to the last byte of its response. */
+export interface RequestEvent extends WatchedWork {
+  readonly request: HttpRequest
+  /** The application's `ApplicationState`: one process may have several. */
+  readonly application: object
+  /** The status of the response; 499 if the client disconnected before, 0 until there is one. */
+  status: number
+  /** Bytes of the response body. */
+  bytes: number
+  /** Bytes of the request body as announced; 0 if they did not arrive. */
+  received: number
+  /** Whether the client disconnected before the response was complete. */
+  aborted: boolean
+}
+
+/** The gate has checked a request. `error` is its rejection. */
+export interface GateEvent extends WatchedWork {
+  readonly request: HttpRequest
+}
+
+/** A handler was called. */
+export interface HandlerEvent extends WatchedWork {
+  readonly request: HttpRequest
+  /** `ItemController.show`. */
+  readonly name: string
+}
+
+export const requestEvents = new WorkChannel<RequestEvent>('filigree:request')
+export const gateEvents = new WorkChannel<GateEvent>('filigree:gate')
+export const handlerEvents = new WorkChannel<HandlerEvent>('filigree:handler')
+
+/**
+ * Publishes a request on `filigree:request`: its beginning now, its end when the response is complete or the client has
+ * disconnected.
+ *
+ * @param run processes the request
+ */
+export function publishRequest(
+  request: ServerRequest,
+  application: object,
+  run: (request: ServerRequest) => void,
+): void {
+  const startTime = performance.now()
+  const event: RequestEvent = {
+    request,
+    application,
+    status: 0,
+    bytes: 0,
+    received: 0,
+    aborted: false,
+    ms: 0,
+    error: undefined,
+  }
+  // This event occurs once.
+  request.outgoing.on('close', () => {
+    readOutcome(request, event)
+    event.error = request.failure
+    requestEvents.finish(event, startTime)
+  })
+  requestEvents.begin(event, () => {
+    run(request)
+  })
 }

@@ -1,5 +1,5 @@
 /** The request as handlers, guards and interceptors see it. Its internal state is in `server-request.ts`. */
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import type { ChildLog } from './request-log.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import type { TextValues } from './query.js'

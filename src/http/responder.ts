@@ -4,20 +4,20 @@
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
-import { isPlainData, toJson, writeFor } from './answered-json.js'
+import { isPlainData, toJson, writeFor, endWith, isLongList } from './response-body.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
-import { discard, toReader } from './discard.js'
-import { endWith } from './end-with.js'
+import { discard, toReader, toContent, type Content, type ResultRule } from './result.js'
 import type { FormOfErrors } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { entityTag, matchesEntityTag } from './entity-tags.js'
-import { addMissing, hasHeader } from './header-list.js'
-import { isLongList } from './sliced-json.js'
-import { pushPrivacy, setPrivacy } from './cache-privacy.js'
 import {
+  addMissing,
+  hasHeader,
+  pushPrivacy,
+  setPrivacy,
   isBodyless,
   noSniff,
   prefixLocation,
@@ -25,7 +25,6 @@ import {
   toHead,
   toOwnHead,
 } from './response-head.js'
-import { toContent, type Content, type ResultRule } from './result.js'
 import { requestIdHeader, type ServerRequest } from './server-request.js'
 import type { StreamKind, StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'

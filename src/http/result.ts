@@ -2,18 +2,18 @@
  * Converts a handler's result to a response: status, headers and a body of text, bytes or a stream. Releases streams
  * that are not sent. Source: decisions, Responses.
  */
+
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
-import { rememberData, toJson, writeFor } from './answered-json.js'
-import { canFlow, toBytes } from './chunk-reader.js'
+import { rememberData, toJson, writeFor, isLongList, writeLongList } from './response-body.js'
+import { canFlow, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
-import { addMissing, hasHeader } from './header-list.js'
-import { isLongList, writeLongList } from './sliced-json.js'
+import { addMissing, hasHeader, type Head } from './response-head.js'
 import { Reply } from './reply.js'
-import type { Head } from './response-head.js'
-import { isCrossSite } from './same-origin.js'
+import { isCrossSite } from './request-head.js'
 import type { ServerRequest } from './server-request.js'
+import { isAnswer } from './route-response.js'
 
 /** The route's rules for responses. */
 export interface ResultRule {
@@ -126,3 +126,56 @@ function toFile(
   })
 }
 
+/** Cancels the stream in a result, if there is one. Never throws. */
+export function discard(result: unknown): void {
+  const body = bodyOf(result)
+  if (typeof body !== 'object' || body === null) return
+  try {
+    toReader(body)?.cancel()
+  } catch {
+    // A locked web stream is released by its reader.
+  }
+}
+
+/** The body of a reply or response, otherwise the value itself. */
+function bodyOf(value: unknown): unknown {
+  return value instanceof Reply || isAnswer(value) ? (value as { body: unknown }).body : value
+}
+
+/** @returns undefined if the body is not a stream */
+export function toReader(body: object): ChunkReader | undefined {
+  if (body instanceof EventStream) return body.reader
+  return toChunkReader(body instanceof Blob ? body.stream() : body)
+}
+
+/** Remembers a stream in a result, because an interceptor may replace it. Does nothing if there is none. */
+export function keepFlow(request: ServerRequest, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  const body = bodyOf(value)
+  if (typeof body !== 'object' || body === null) return
+  if (!(body instanceof EventStream) && !canFlow(body)) return
+  if (request.answered) {
+    discard(body)
+    return
+  }
+  request.flows ??= []
+  if (!request.flows.includes(body)) request.flows.push(body)
+}
+
+/**
+ * Closes the remembered streams, except the one that was sent. Call it after the response was sent, because the
+ * response may read from them, for example to compress one.
+ */
+export function letGo(request: ServerRequest, sent: unknown): void {
+  const current = bodyOf(sent)
+  for (const flow of request.flows ?? []) {
+    if (flow === current) continue
+    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(flow)
+    else {
+      request.onFinished(() => {
+        discard(flow)
+      })
+    }
+  }
+  request.flows = undefined
+}

@@ -1,6 +1,6 @@
 /** A response that is ready but not sent yet, for interceptors before the gate and before the body. */
-import { isPlainData, toJson, writeFor } from './answered-json.js'
-import { assertAnswerHeader, removeHeader, valuesOf } from './header-list.js'
+import { isPlainData, toJson, writeFor } from './response-body.js'
+import { assertAnswerHeader, removeHeader, valuesOf } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of a response. Names in any case. */

@@ -1,19 +1,17 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import { randomFillSync } from 'node:crypto'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
 import { clientAddress, readAddress, readForwarded } from './client-address.js'
 import { readCookies } from './cookies.js'
 import type { Cors } from './cors.js'
-import type { End, Ending } from './ending.js'
+import type { End, Ending } from './closing.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import type { Log } from '../core/log.js'
 import { RequestLog, type ChildLog } from './request-log.js'
-import { toOriginForm } from './head.js'
-import { assertHeader, setHeader } from './header-list.js'
-import { onCookie } from './cache-privacy.js'
+import { toOriginForm, readPath } from './request-head.js'
+import { assertHeader, setHeader, onCookie } from './response-head.js'
 import { readQuery, type TextValues } from './query.js'
-import { readPath } from './request-path.js'
 import type { RequestObservers } from './request-observers.js'
 import type { StoredValue } from './request-value.js'
 import { closingRefusal, timeoutRefusal } from './refusals.js'
@@ -162,7 +160,7 @@ export class ServerRequest implements HttpRequest {
   byCookie = false
   /** The request headers that the response depends on: bits of `cache-privacy.ts`. */
   dependsOn = 0
-  /** The request within which this one was made. */
+  /** The request within which a module created this one. */
   parentRequest: HttpRequest | undefined = undefined
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
@@ -253,7 +251,7 @@ export class ServerRequest implements HttpRequest {
     return this.#params
   }
 
-  /** The query by name: text, or a list of texts where a key repeats. An object without a prototype. */
+  /** The query by name: text, or a list of texts if a key repeats. An object without a prototype. */
   get query(): TextValues {
     this.#query ??= readQuery(this.url.slice(this.sentPath.length + 1))
     return this.#query

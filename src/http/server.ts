@@ -8,9 +8,8 @@ import { HttpError } from '../errors/http-error.js'
 import { type Bounds, headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
 import type { Log } from '../core/log.js'
-import { dropUnread } from './drop-unread.js'
+import { dropUnread, Connections } from './connections.js'
 import { UnreadResponses } from './unread-responses.js'
-import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import { currentResponse, Pipelining } from './pipelining.js'
 import { noSniff } from './response-head.js'
@@ -254,7 +253,7 @@ function listen(
       resolve(toUrl(server.address() as AddressInfo))
     }
     if (inheritedSocket !== undefined) server.listen(inheritedSocket, listening)
-    // Without a host Node listens on all addresses, and on IPv4 alone if the machine has no IPv6, where `::` fails.
+    // Without a host, Node listens on all addresses. Unlike `::`, this also works on machines without IPv6.
     else server.listen(port, host === '::' ? undefined : host, listening)
   })
 }

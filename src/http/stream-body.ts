@@ -1,6 +1,6 @@
 /** Writes a streamed body with back-pressure, until it ends or the client disconnects. */
 import { toBytes, type ChunkReader } from './chunk-reader.js'
-import type { Sending } from './end-with.js'
+import type { Sending } from './response-body.js'
 import type { Outgoing } from './node-messages.js'
 
 export interface StreamOptions {

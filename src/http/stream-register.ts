@@ -3,9 +3,9 @@
  * their token is revoked or expires.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
-import type { Expiries } from '../core/expiries.js'
+import type { Expiries } from '../core/clock.js'
 import type { ChunkReader } from './chunk-reader.js'
-import type { Ending } from './ending.js'
+import type { Ending } from './closing.js'
 import { streamRefusal } from './refusals.js'
 import type { Claims } from './request.js'
 import type { ServerRequest } from './server-request.js'

@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
 import type { Log } from '../core/log.js'
-import type { Sending } from './end-with.js'
+import type { Sending } from './response-body.js'
 
 let collect: (() => void) | undefined
 
@@ -37,7 +37,7 @@ function nothing(): void {
 
 /** Smaller responses are written in one piece. */
 export const largeAnswer = 256 * 1024
-/** Bytes, or letters, of a piece. */
+/** Bytes, or characters, of a piece. */
 const piece = 128 * 1024
 /** Milliseconds for which a client may read nothing before its response is aborted in favor of others. */
 const grace = 500
@@ -49,6 +49,7 @@ const [checkInterval, logInterval] = [200, 10_000]
 /** Bytes of aborted responses after which garbage is collected. */
 const maxDropped = 32 * 1024 * 1024
 
+/** A large response whose client has not read everything. */
 interface Unread {
   readonly socket: Writable
   bytes: number
@@ -58,6 +59,7 @@ interface Unread {
   readonly drop: () => void
 }
 
+/** The large responses of a server that clients have not read completely. */
 export class UnreadResponses {
   readonly #maxBytes: number
   readonly #log: Log
@@ -164,10 +166,10 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
     outgoing.end(content)
     return
   }
-  // A text of as many bytes as letters is ASCII.
+  // A text with as many bytes as characters is ASCII.
   const encoding = bytes === content.length ? 'latin1' : 'utf8'
   let rest: Iterator<string | Uint8Array> = piecesOf(content)
-  // Bytes may be the application's own, for all readers.
+  // Bytes may belong to the application, which sends them to many clients, so they are not copied.
   let isApart = typeof content !== 'string'
   const drop = (): void => {
     rest = [].values()
@@ -195,7 +197,7 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
       answers.took(unread, size)
       if (goesOn) continue
       outgoing.once('drain', send)
-      // Node passes it on in the next tick.
+      // Node hands it to the system in the next tick.
       if (!isApart) process.nextTick(holdNoMore)
       return
     }
@@ -225,6 +227,7 @@ function apart(
   return emptying(copies.reverse())
 }
 
+/** Removes each piece when it is taken, so that its memory is released. */
 function* emptying(pieces: Uint8Array[]): Generator<Uint8Array> {
   for (let next = pieces.pop(); next !== undefined; next = pieces.pop()) yield next
 }

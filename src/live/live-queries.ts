@@ -28,7 +28,7 @@ import type { ServerRequest } from '../http/server-request.js'
 import { DependsOnRequest, LiveQuery } from './live-query.js'
 import type { LiveFormat } from './live-format.js'
 import { LiveListener } from './live-listener.js'
-import type { ResolvedLiveOptions } from './options.js'
+import type { ResolvedLiveOptions } from './live.js'
 import { WatchedTables } from './watched-tables.js'
 
 /**
@@ -50,6 +50,7 @@ const transportHeaders: ReadonlySet<string> = new Set([
   ...['content-type', 'last-event-id', 'pragma', 'transfer-encoding'],
 ])
 
+/** Returns the part of the caller that a result depends on, as JSON data. */
 export function rightsKey({ claims, byKey, request }: CallerIdentity, depth: RightsDepth): unknown {
   if (depth === 'nothing') return null
   const who = byKey ? 'key' : sorted(claims ?? {}, noNames)
@@ -67,14 +68,13 @@ function sorted(values: object, without: ReadonlySet<string>): [string, unknown]
     .sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
+/** Maximum number of runs that wait for a database at the same time. */
+const maxConcurrentRuns = 4
+
 /**
  * The queue of due runs. It starts a few at a time, each in its own turn of the event loop, so that a change to many
  * live queries does not block other requests. A live query is in the queue at most once.
  */
-
-/** Maximum number of runs that wait for a database at the same time. */
-const maxConcurrentRuns = 4
-
 class RunQueue {
   readonly #due: (() => Promise<void>)[] = []
   #running = 0

@@ -1,4 +1,5 @@
 /** `@Live`, and the option `live` of `bootstrap`. Source: decisions, Live queries. */
+
 import type {
   ContentObject,
   OperationObject,
@@ -6,6 +7,8 @@ import type {
   SchemaObject,
 } from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
@@ -53,8 +56,87 @@ function schemaOf(content: ContentObject | undefined): SchemaObject {
  */
 export const Live = createDecorator('Live', () => ({
   check: ({ method }): DecoratorProblem[] =>
-    method === 'GET'
-      ? []
-      : [{ message: 'works only on GET', remedy: 'Move it to a GET route.' }],
+    method === 'GET' ? [] : [{ message: 'works only on GET', remedy: 'Move it to a GET route.' }],
   document: documentLive,
 }))
+
+/** Limits on the number of live queries, and on how often each runs. */
+export interface LiveQueriesOptions {
+  /** Maximum number of different live queries per process. Further ones get 429. Default: 1,000. */
+  answers?: number
+  /**
+   * Maximum number of different live queries per caller; anonymous callers count by address. Further ones get 429.
+   * Default: 100.
+   */
+  byCaller?: number
+  /**
+   * Minimum time between two runs of one live query, such as `'100ms'`, or in milliseconds. After a slow run, the
+   * minimum is twice its duration. Default: 100.
+   */
+  pace?: number | string
+}
+
+/** The options with defaults applied. */
+export interface ResolvedLiveOptions {
+  readonly answers: number
+  readonly byCaller: number
+  /** Milliseconds. */
+  readonly pace: number
+}
+
+export const defaultLive: ResolvedLiveOptions = Object.freeze({
+  answers: 1000,
+  byCaller: 100,
+  pace: 100,
+})
+
+const names: Readonly<Record<keyof LiveQueriesOptions, true>> = {
+  answers: true,
+  byCaller: true,
+  pace: true,
+}
+
+/** @param problems receives unknown options and invalid values */
+export function resolveLive(value: unknown, problems: Problem[]): ResolvedLiveOptions {
+  if (value === undefined) return defaultLive
+  if (typeof value !== 'object' || value === null) {
+    problems.push(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
+    return defaultLive
+  }
+  refuseUnknownNames('bootstrap live', value, names, problems)
+  const { pace, ...counts } = value as Readonly<Record<string, unknown>>
+  const count = (name: 'answers' | 'byCaller'): number => {
+    const value = counts[name]
+    if (value === undefined) return defaultLive[name]
+    if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1))
+      return Number(value)
+    const remedy = 'Give a whole number from 1, or Infinity for no limit.'
+    problems.push(invalid(`live.${name}`, value, remedy))
+    return defaultLive[name]
+  }
+  return Object.freeze({
+    answers: count('answers'),
+    byCaller: count('byCaller'),
+    pace: readPace(pace, problems),
+  })
+}
+
+function readPace(value: unknown, problems: Problem[]): number {
+  if (value === undefined) return defaultLive.pace
+  const match = typeof value === 'string' ? /^(\d+)\s*(ms|s)$/.exec(value.trim()) : null
+  const milliseconds = match === null ? value : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
+  if (
+    Number.isSafeInteger(milliseconds) &&
+    Number(milliseconds) >= 10 &&
+    Number(milliseconds) <= 60_000
+  )
+    return Number(milliseconds)
+  const remedy = "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'."
+  problems.push(invalid('live.pace', value, remedy))
+  return defaultLive.pace
+}
+
+function invalid(name: string, value: unknown, remedy: string): Problem {
+  const message = `bootstrap: ${name} is ${typeof value === 'function' ? 'a function' : JSON.stringify(value)}.`
+  return { code: 'INVALID_OPTION', message, remedy }
+}

@@ -2,8 +2,7 @@
  * Typed metadata of classes and their members. Decorators write it, and the start reads it once. Each feature creates
  * its own metadata here.
  */
-import { isClass } from './dialect.js'
-import { settleDecorators } from './standard-dialect.js'
+import { isClass, settleDecorators } from './dialect.js'
 
 /**
  * `Item`, or `() => Item` if the class is defined later (import cycles, classes further down the file).

@@ -11,7 +11,7 @@ import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
 import { html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { createCachedText, hardened } from '../http/cached-text.js'
+import { createCachedText, hardened } from '../http/entity-tags.js'
 import type { ResolvedDocs } from './docs-options.js'
 import { type OpenApiDocument, toYaml } from './document.js'
 

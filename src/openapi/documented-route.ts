@@ -2,8 +2,7 @@
 import type { OperationObject } from 'openapi3-ts/oas31'
 import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
-import type { Route } from '../routing/route.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { Route, RouteInfo } from '../routing/route.js'
 import { Operational } from '../extensions/custom-decorator.js'
 
 /** True if the response depends on the caller: a token is read, although none is required. */

@@ -14,11 +14,11 @@ import type {
 import { HttpError } from '../errors/http-error.js'
 import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
-import { createIncoming, FakeResponse } from '../http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import type { Schemas } from './schemas.js'
 import type { TokenSource } from '../auth/token-source.js'
-import { secureTokenCookie } from '../http/token-cookie.js'
+import { secureTokenCookie } from '../http/cookies.js'
 
 /** Prefix for the names of responses in the application's form; packages use the responses of the standard form. */
 const prefix = 'Own'

@@ -3,8 +3,15 @@
  * from a sample.
  */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
-import { otherMedia, uploadMedia, jsonMedia, textMedia } from '../http/bodies/body-plan.js'
-import { anyMedia, bodyTypes, bodyTypeOf } from '../http/bodies/body-types.js'
+import {
+  otherMedia,
+  uploadMedia,
+  jsonMedia,
+  textMedia,
+  anyMedia,
+  bodyTypes,
+  bodyTypeOf,
+} from '../http/bodies/body-types.js'
 import type { DocMetadata } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { isMap } from '../core/json.js'

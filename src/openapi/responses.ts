@@ -13,7 +13,7 @@ import type {
 } from 'openapi3-ts/oas31'
 import { hasConditions as needsMore } from '../auth/access.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
-import { plainType, restType } from '../routing/path-types.js'
+import { plainType, restType } from '../routing/pattern.js'
 import { bodyMedia } from './request-body.js'
 import type { DocMetadata, DocResponse } from './doc.js'
 import { anySuccess, dependsOnCaller, type DocumentedRoute } from './documented-route.js'

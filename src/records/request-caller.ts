@@ -4,7 +4,7 @@
  */
 import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
-import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
+import { secureTokenCookie, tokenCookie } from '../http/cookies.js'
 import { sessionCookie } from '../sessions/keeper.js'
 import type { Engine } from '../engines/contract/engine.js'
 import { isTracking } from './table-reads.js'

@@ -1,7 +1,6 @@
 /** Finds the routes that are most similar to a request without a route, to suggest them to the developer. */
 import { editDistance } from '../errors/did-you-mean.js'
-import type { Pattern, Segment } from './pattern.js'
-import { restType } from './path-types.js'
+import { type Pattern, type Segment, restType } from './pattern.js'
 
 export interface NearRoute {
   readonly method: string

@@ -1,14 +1,63 @@
 /** Routes as data: collects the routes of controllers at the start, checks them, and warns about suspicious ones. */
+
+import type { Class } from '../metadata/class-metadata.js'
 import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import type { Class } from '../metadata/class-metadata.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
-import { type ControllerOptions, readController } from './controller.js'
+import {
+  type ControllerOptions,
+  readController,
+  readRouteDeclarations,
+  type RouteDeclaration,
+  type RouteOptions,
+} from './decorators.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
 import type { Method } from './route-table.js'
-import { readRouteDeclarations, type RouteDeclaration, type RouteOptions } from './verbs.js'
+import { emittedArgumentTypes } from '../metadata/dialect.js'
+
+/** The arguments of custom decorators on a route. */
+export interface RouteMetadata {
+  /**
+   * Returns the arguments of the decorator: `[60]` for `@CacheFor(60)`, `[]` without a call, `undefined` if the route
+   * does not have it. A decorator of the method takes precedence over one of the class.
+   */
+  get<Arguments extends readonly unknown[]>(
+    decorator: MetadataDecorator<Arguments>,
+  ): Arguments | undefined
+}
+
+/** A decorator that `createDecorator` returned, identified by the object. */
+export interface MetadataDecorator<Arguments extends readonly unknown[]> {
+  /** The name for messages: `CacheFor`. */
+  readonly decoratorName: string
+  /** The types of its arguments. Only for the compiler. */
+  readonly argumentsOf?: Arguments
+}
+
+/** A route as interceptors, custom decorators and logs see it. Plain data, created once at the start. */
+export interface RouteInfo {
+  /** `GET` also handles HEAD. */
+  readonly method: string
+  /** The path pattern, including the prefix of the application: `/items/<id:int>`. */
+  readonly path: string
+  /** `ItemController.show`; for the framework's own routes their purpose, such as `documentation`. */
+  readonly name: string
+  /** `undefined` for routes of the framework. */
+  readonly controller: Class | undefined
+  /** The record, for routes that `crud` created. */
+  readonly record: Class | undefined
+  /** The names of the handler's arguments, in order. */
+  readonly arguments: readonly string[]
+  /** The names of the fields of its body; `undefined` if it declares no class, or a list. */
+  readonly body: readonly string[] | undefined
+  /** Whether a token is required. */
+  readonly secured: boolean
+  /** Roles that are allowed; empty if any token is. */
+  readonly roles: readonly string[]
+  readonly metadata: RouteMetadata
+}
 
 /** A route as its controller declares it, checked and frozen. */
 export interface Route {
@@ -45,7 +94,7 @@ export const requestArguments = [
 ] as const
 
 /** Settings of the application for all routes. */
-export interface RouteContext {
+interface RouteContext {
   /** The prefix of all paths, such as `/api`; `''` if there is none. */
   readonly basePath: string
   /** Whether versions are part of the path: `/v2`. */
@@ -93,7 +142,7 @@ export function collectRoutes(
   return routes
 }
 
-/** The path of a controller is checked once, not with each of its routes. @returns false where it has problems */
+/** Checks the path of a controller once, instead of with each of its routes. @returns false if it has problems */
 function checkBase(path: string, { name }: Class, problems: Problem[]): boolean {
   return path === '' || parsePattern(path, `@Controller of ${name}`, problems) !== undefined
 }
@@ -238,3 +287,69 @@ function mayBeRenamed(argument: string): boolean {
 /** Bundlers rename arguments, and functions that wrap a method have other argument names. */
 const argsHint =
   "If a bundler or a wrapping decorator renamed it, state the names: { args: ['id', 'body'] }."
+
+/**
+ * Finds suspicious routes. They are logged as warnings, and the application starts.
+ *
+ * @returns warnings with the codes `UNREACHABLE_ROUTE`, `BODY_ON_GET` and `BODY_UNCHECKED`
+ */
+export function findRouteWarnings(routes: readonly Route[]): Problem[] {
+  return [...routes.flatMap(warningsOf), ...uncheckedBodies(routes)]
+}
+
+function warningsOf(route: Route): Problem[] {
+  return [...unreachableSegments(route), ...unreadBody(route)].map((warning) => ({
+    ...warning,
+    message: `${describeRoute(route)}: ${warning.message}`,
+  }))
+}
+
+/** Body types in the source have no effect if the compiler emits no types. One warning names all such routes. */
+function uncheckedBodies(routes: readonly Route[]): Problem[] {
+  // A handler with several routes is named once.
+  const names = new Set(routes.filter(takesUnknownBody).map(({ name }) => name))
+  if (names.size === 0) return []
+  const message = `${[...names].join(', ')}: the body is not checked, because the compiler emits no types.`
+  const remedy =
+    'Write { body: NewItem } in the options of the route, or { body: Object } if any value is allowed.'
+  return [{ code: 'BODY_UNCHECKED', message, remedy }]
+}
+
+function takesUnknownBody({ method, controller, member, argumentNames, options }: Route): boolean {
+  if (method === 'GET' || options.body !== undefined || !argumentNames.includes('body'))
+    return false
+  return emittedArgumentTypes(controller, member) === undefined
+}
+
+function unreachableSegments({ pattern }: Route): Problem[] {
+  const code = 'UNREACHABLE_ROUTE'
+  return pattern.segments.flatMap((segment) => {
+    if (segment.kind !== 'static') return []
+    const { text } = segment
+    if (text === '.' || text === '..') {
+      const message = `clients resolve the segment "${text}" before they send a path.`
+      return [{ code, message, remedy: 'Write the resolved path.' }]
+    }
+    const escape = /%[\da-f]{2}/i.exec(text)?.[0]
+    if (escape === undefined) return []
+    const message = `"${escape}" matches only this text, because patterns are written decoded.`
+    return [{ code, message, remedy: `Write the character: "${decoded(text)}".` }]
+  })
+}
+
+function unreadBody({ method, argumentNames, options }: Route): Problem[] {
+  if (method !== 'GET') return []
+  const named = ['body', 'files'].find((name) => argumentNames.includes(name))
+  if (named === undefined && options.body === undefined) return []
+  const message = `uses "${named ?? 'body'}", but the body of a GET request is never read.`
+  const remedy = 'Declare the route with @Post, or use `query`.'
+  return [{ code: 'BODY_ON_GET', message, remedy }]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,5 +1,5 @@
 /**
- * The current request, for code far from the handler. It gives access to request data without request scopes.
+ * The current request, for code that does not get the request as an argument.
  *
  * Following a request through promises costs a tenth to a quarter of the throughput of a small route, because
  * AsyncLocalStorage turns on promise hooks on Node 20 and 22. Therefore it is enabled only on demand.
@@ -71,7 +71,7 @@ export function runInRequest<A, B>(
   }
 }
 
-/** Runs further work of a request outside its processing, so that `currentRequest()` returns the request. */
+/** Runs more work of a request after its pipeline, such as a run of a live query, with it as the current request. */
 export function againInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
   return following ? storage.run(request, work, request) : callInRequest(request, work)
 }

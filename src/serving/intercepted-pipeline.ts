@@ -11,15 +11,14 @@
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from '../http/route-response.js'
-import { discard } from '../http/discard.js'
+import { discard, keepFlow } from '../http/result.js'
 import type { Responder } from '../http/responder.js'
 import type { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
 import { callInRequest } from './current-request.js'
 import { grace, stopInTime, timeoutError, type Deadlines, type Waiting } from './deadlines.js'
-import { keepFlow } from './replaced-streams.js'
-import { invokeScheduled } from '../http/sliced-json.js'
+import { invokeScheduled } from '../http/response-body.js'
 import type { Line, ServedRoute } from './served-route.js'
 
 export interface PipelineContext {

@@ -17,7 +17,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { RouteInfo } from '../routing/route.js'
 import type {
   OnEnter,
   EntryInterceptor,
@@ -29,7 +29,7 @@ import type {
 import type { DecoratorSpecification } from '../extensions/custom-decorator.js'
 import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
-import { keepFlow } from './replaced-streams.js'
+import { keepFlow } from '../http/result.js'
 import type { Line, Step } from './served-route.js'
 
 /** An interceptor (by its class) or a custom decorator of a route, with its position. */

@@ -3,7 +3,7 @@
  * lookups.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
-import { handlerEvents } from '../http/request-events.js'
+import { handlerEvents } from '../http/request-observers.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
 import type { ArgumentResolvers, ArgumentResolver } from '../extensions/argument-resolvers.js'
@@ -39,12 +39,7 @@ export interface Call {
   readonly inside: (invoke: InvokeWith) => InvokeWith
 }
 
-export function compileInvoker({
-  route,
-  controller,
-  customArguments,
-  inside,
-}: Call): Invoker {
+export function compileInvoker({ route, controller, customArguments, inside }: Call): Invoker {
   const resolvers: ArgumentResolver[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)

@@ -11,9 +11,8 @@ import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
-import { restType, type PathType } from '../routing/path-types.js'
-import type { Pattern } from '../routing/pattern.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import { restType, type PathType, type Pattern } from '../routing/pattern.js'
+import type { RouteInfo } from '../routing/route.js'
 import {
   createInternalIncoming,
   InternalOutgoing,

@@ -1,17 +1,18 @@
 /** A route that is ready to serve: everything that its requests need, decided at the start. */
+
 import type { AccessRule } from '../auth/access.js'
 import type { Limits } from '../http/limits.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
-import type { Route } from '../routing/route.js'
-import type { RouteInfo } from '../routing/route-info.js'
+import type { Route, RouteInfo } from '../routing/route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
-import type { DeclaredClasses } from './declared-classes.js'
+import type { DeclaredClasses, RouteChecks } from './route-checks.js'
 import type { PlannedInterceptor } from './interceptors.js'
-import type { RouteChecks } from './route-checks.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept } from '../extensions/interceptor.js'
 import type { Invoker } from './invoker.js'
+import type { Pattern } from '../routing/pattern.js'
+import type { Method } from '../routing/route-table.js'
 
 /** A route as planned at the start, from its metadata, before anything is compiled. */
 export interface PlannedRoute {
@@ -84,4 +85,66 @@ export function surround(route: ServedRoute, outside: readonly Line[]): ServedRo
   if (outside.length === 0) return route
   const inside = route.surrounded ?? route.before.map((step) => ({ step }))
   return Object.freeze({ ...route, ...toSteps([...outside, ...inside]) })
+}
+
+/** A route of the framework, which no controller declares: documentation, client script, files or GraphQL. */
+export interface FrameworkRoute {
+  readonly pattern: Pattern
+  readonly served: ServedRoute
+}
+
+export interface FrameworkRouteOptions {
+  readonly pattern: Pattern
+  /** The name for interceptors: `documentation`. */
+  readonly name: string
+  /** Default `GET`. */
+  readonly method?: Method
+  readonly invoke: Invoker
+  /** The time limit of the response, in milliseconds. */
+  readonly timeout: number
+  /** Default: none. */
+  readonly before?: readonly Step[]
+  /** Default: none. */
+  readonly after?: readonly Step[]
+  /** Whether `null` becomes 404. Default false. */
+  readonly notFoundWhenEmpty?: boolean
+}
+
+/** A route whose result is sent unchanged, with status 200. */
+export function frameworkRoute({
+  pattern,
+  name,
+  invoke,
+  timeout,
+  ...steps
+}: FrameworkRouteOptions): FrameworkRoute {
+  const { method = 'GET', before = [], after = [], notFoundWhenEmpty = false } = steps
+  const rule = { status: 200, notFoundWhenEmpty }
+  const served: ServedRoute = {
+    pathNames: pattern.names,
+    info: routeInfo(method, pattern, name),
+    before,
+    surrounded: undefined,
+    invoke,
+    shape: undefined,
+    after,
+    rule,
+    timeout,
+  }
+  return { pattern, served }
+}
+
+function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
+  return Object.freeze({
+    method,
+    path: pattern.text,
+    name,
+    controller: undefined,
+    record: undefined,
+    arguments: Object.freeze([]),
+    body: undefined,
+    secured: false,
+    roles: Object.freeze([]),
+    metadata: Object.freeze({ get: () => undefined }),
+  })
 }

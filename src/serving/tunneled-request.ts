@@ -3,9 +3,8 @@
  * pass through the normal request pipeline. The response is read back as events of its stream.
  */
 import type { Readable } from 'node:stream'
-import { findValue } from '../http/header-list.js'
-import type { Incoming } from '../http/node-messages.js'
-import { createIncoming, type FakeResponse } from '../http/fake-messages.js'
+import { findValue } from '../http/response-head.js'
+import { type Incoming, createIncoming, type FakeResponse } from '../http/node-messages.js'
 
 /** The part of the outer request that applies to the internal requests. */
 export interface Carrier {

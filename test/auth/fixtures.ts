@@ -9,7 +9,7 @@ import type { KeyOrigin } from '../../src/auth/key-origin.js'
 import { readPrivateKey, readPublicKeys } from '../../src/auth/pem.js'
 import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import type { Pair } from './key-pair.js'
 
 export { openAccess, tokenAccess } from '../../src/auth/access.js'

@@ -4,10 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { HttpError, events, file, html, redirect, reply } from '../../src/index.js'
 import { createCors } from '../../src/http/cors.js'
-import type { Outgoing } from '../../src/http/node-messages.js'
+import { type Outgoing, createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import {
   respondOnce,
   createMemoryLog,

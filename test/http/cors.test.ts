@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import { createCors, findCorsProblems } from '../../src/http/cors.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { respondOnce, corsOf, corsPairs } from './responder-server.js'
 
 function from(origin?: string): ServerRequest {

@@ -4,12 +4,11 @@ import { Readable } from 'node:stream'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import { unreadBody } from '../../src/http/failure-writer.js'
-import type { Incoming } from '../../src/http/node-messages.js'
+import { type Incoming, FakeResponse } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createCors } from '../../src/http/cors.js'
 import { createResponder } from '../../src/http/responder.js'
 import { silentLog } from '../silent-log.js'
-import { FakeResponse } from '../../src/http/fake-messages.js'
 import { plainRule, startResponderServer, type ResponderServer } from './responder-server.js'
 
 const mebi = 1024 * 1024

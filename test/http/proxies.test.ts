@@ -1,7 +1,7 @@
 /** Source: decisions, Requests; docs/configuration.md, "Behind a proxy". */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { createMemoryLog } from './responder-server.js'
 
 function ipOf(trustProxy: boolean | number, forwarded: string, remoteAddress = '10.9.9.9'): string {

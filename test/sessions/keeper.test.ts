@@ -1,7 +1,7 @@
 /** Source: decisions, Sessions. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
 import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
 

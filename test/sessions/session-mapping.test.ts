@@ -1,7 +1,7 @@
 /** Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { countingStore, makeKeeper, visit } from './visits.js'
 
 describe('the session object', () => {

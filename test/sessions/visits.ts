@@ -3,7 +3,7 @@ import { expect } from '@jest/globals'
 import type { Log } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
+import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
 import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
 

@@ -18,7 +18,7 @@ import {
 import { loadApplication, planForDatabase } from '../load-application.js'
 import { fileOf } from '../open-database.js'
 import { pathInPackage } from '../package-files.js'
-import { withoutPasswords } from '../../core/secret-shapes.js'
+import { withoutPasswords } from '../../core/secrets.js'
 
 const flags = {
   module: moduleOption,

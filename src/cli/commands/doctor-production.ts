@@ -9,7 +9,7 @@ import { fileOfAddress, isLocalAddress } from '../../engines/engine-for-url.js'
 import { readShape } from '../../fields/shape.js'
 import { reachable } from '../../routing/route.js'
 import { decoratorsOf } from '../../extensions/interceptor.js'
-import { isSecretName } from '../../core/secret-names.js'
+import { isSecretName } from '../../core/secrets.js'
 import type { Finding } from './doctor-checks.js'
 
 interface Requirement {

@@ -17,7 +17,7 @@ import { explainOperation, isDocument, type ExplainedOperation } from './explain
 import { explainRoute, type ExplainedRoute } from './explain-route.js'
 import { loadApplication } from '../load-application.js'
 import { openForReading, type ReadDatabase } from '../open-database.js'
-import { withoutPasswords } from '../../core/secret-shapes.js'
+import { withoutPasswords } from '../../core/secrets.js'
 
 const flags = {
   as: {

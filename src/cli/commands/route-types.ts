@@ -7,10 +7,9 @@ import { anySuccess } from '../../openapi/documented-route.js'
 import { readShape } from '../../fields/shape.js'
 import type { DeclaredType } from '../../fields/type-of.js'
 import { resolveClass, type Class } from '../../metadata/class-metadata.js'
-import { readController } from '../../routing/controller.js'
+import { readController, readRouteDeclarations } from '../../routing/decorators.js'
 import { parsePattern, joinPaths } from '../../routing/pattern.js'
 import type { Route } from '../../routing/route.js'
-import { readRouteDeclarations } from '../../routing/verbs.js'
 
 /** The classes that the types refer to. */
 export interface ReferredClasses {

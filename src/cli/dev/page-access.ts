@@ -3,7 +3,7 @@
  * loopback address is not enough, because a proxy on this machine has one, too.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { findProxyHeader, isLocalHost, isLoopback } from '../../http/local-client.js'
+import { findProxyHeader, isLocalHost, isLoopback } from '../../http/client-address.js'
 import type { Incoming } from '../../http/node-messages.js'
 
 /** The path of the development page. */

@@ -4,7 +4,7 @@
  */
 import type { ASTNode, Location, ValueNode } from 'graphql'
 import { graphqlLibrary } from '../../graphql/library.js'
-import { hiddenText } from '../../core/secret-shapes.js'
+import { hiddenText } from '../../core/secrets.js'
 
 interface RedactedDocument {
   readonly text: string

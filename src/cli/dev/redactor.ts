@@ -3,8 +3,7 @@
  * is a secret's name (`passwordConfirmation`, hidden and secured fields) or if it looks like a token or key. Once a value is
  * known to be secret, it is also hidden everywhere else in the same request. Headers are hidden unless they are listed.
  */
-import { isHarmlessHeader, isSecretName } from '../../core/secret-names.js'
-import { hiddenText, hideShapes } from '../../core/secret-shapes.js'
+import { isHarmlessHeader, isSecretName, hiddenText, hideShapes } from '../../core/secrets.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'

@@ -2,7 +2,7 @@
 import { UsageError } from '../command.js'
 import { describeError } from '../describe-error.js'
 import { Redactor } from '../dev/redactor.js'
-import { withoutPasswords } from '../../core/secret-shapes.js'
+import { withoutPasswords } from '../../core/secrets.js'
 import { loadSources } from '../load-application.js'
 import { runQuery, type QueryMessage, type ResultMessage } from './application-queries.js'
 

@@ -1,8 +1,95 @@
-/** The types of bodies. Add new types to `bodyTypes`. Source: specification, Request body parsing. */
+/**
+ * The bodies that routes read: their types, and how each type is recognized and parsed. Add new types to `bodyTypes`.
+ * Source: specification, Request body parsing.
+ */
+
+import type { Limits } from '../limits.js'
 import { readQuery, type TextValues } from '../query.js'
-import { formMedia, jsonMedia, otherMedia, textMedia, uploadMedia } from './body-plan.js'
-import { readJson } from './json.js'
-import { readText } from './text.js'
+import { readJson, readText } from './json.js'
+
+export const jsonMedia = 'application/json'
+export const formMedia = 'application/x-www-form-urlencoded'
+export const textMedia = 'text/plain'
+export const uploadMedia = 'multipart/form-data'
+/** Any other type. */
+export const otherMedia = '*/*'
+
+/** A declared field of a form. */
+export interface BodyField {
+  /** The field contains bytes. Parts that are not files write them in base64. */
+  readonly isBytes: boolean
+}
+
+/** The bodies that a route reads, decided once at the start. */
+export interface BodyPlan {
+  readonly limits: Limits
+  /** Whether a body is required. An empty one gets 400. */
+  readonly declared: boolean
+  /**
+   * The media types that the route accepts. Other types get 415. `application/json` includes `+json`. Default: any type,
+   * or any type that can be parsed if a body is required.
+   */
+  readonly media?: readonly string[]
+  /** The fields of the declared class, by name. Default: no class, so that a part with a file name is a file. */
+  readonly fields?: ReadonlyMap<string, BodyField>
+  /**
+   * `'taken'`: the handler gets files. `'unknown'`: they are rejected, because the handler has neither the argument
+   * `files` nor `request`. `'dropped'`: they are ignored, like unknown keys of the route. Default `'taken'`.
+   */
+  readonly files?: 'taken' | 'unknown' | 'dropped'
+  /**
+   * Whether the handler has the argument `rawBody`. The bytes are then stored in addition to the value, and multipart
+   * gets 415. Default false.
+   */
+  readonly keepsBytes?: boolean
+  /**
+   * Decides whether a multipart body may write files to the disk. Called once: before the first byte of the first file
+   * is written, otherwise when all fields are read. Default: always.
+   *
+   * @param formToken as sent before the first file
+   * @throws {HttpError} to reject the request; the rest of the body is not read
+   */
+  readonly beforeFirstFile?: (formToken: string | undefined) => void | Promise<void>
+}
+
+export interface MediaType {
+  /** `type/subtype` in lower case. */
+  readonly essence: string
+  /** By lower-case name, quotes and escapes removed. Has no prototype. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const essencePattern = new RegExp(`[\\t ]*(${token}/${token})[\\t ]*`, 'y')
+// RFC 9110 allows a semicolon without a parameter.
+const parameterPattern = new RegExp(
+  `;[\\t ]*(?:(${token})=(?:(${token})|"((?:[^"\\\\]|\\\\.)*)"))?[\\t ]*`,
+  'y',
+)
+
+/**
+ * Reads a `Content-Type`. Source: RFC 9110 §8.3.1.
+ *
+ * @returns `undefined` if the text is not a media type, a parameter is malformed, or one occurs twice
+ */
+export function readMediaType(text: string): MediaType | undefined {
+  essencePattern.lastIndex = 0
+  const essence = essencePattern.exec(text)?.[1]
+  if (essence === undefined) return undefined
+  const parameters = Object.create(null) as Record<string, string>
+  let position = essencePattern.lastIndex
+  while (position < text.length) {
+    parameterPattern.lastIndex = position
+    const match = parameterPattern.exec(text)
+    if (match === null) return undefined
+    position = parameterPattern.lastIndex
+    const name = match[1]?.toLowerCase()
+    if (name === undefined) continue
+    if (name in parameters) return undefined
+    parameters[name] = match[2] ?? match[3]?.replace(/\\(.)/g, '$1') ?? ''
+  }
+  return { essence: essence.toLowerCase(), parameters }
+}
 
 /** Returns the bytes of a body of any other media type unchanged, without a copy. Source: decisions, Requests. */
 export function readRaw(bytes: Buffer): Buffer {

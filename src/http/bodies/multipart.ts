@@ -13,12 +13,23 @@ import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
 import { Upload, type UploadedFile } from '../upload.js'
-import { jsonMedia, type BodyField, type BodyPlan } from './body-plan.js'
-import { bodyTypeOf } from './body-types.js'
+import {
+  jsonMedia,
+  type BodyField,
+  type BodyPlan,
+  bodyTypeOf,
+  type MediaType,
+} from './body-types.js'
 import { readJson } from './json.js'
-import type { MediaType } from './media-type.js'
-import { MultipartParser, type Found, type PartHeaders } from './multipart-parser.js'
-import { malformed, readPartHeader, type PartHeader, decoded } from './part-header.js'
+import {
+  MultipartParser,
+  type Found,
+  type PartHeaders,
+  malformed,
+  readPartHeader,
+  type PartHeader,
+  decoded,
+} from './multipart-parser.js'
 import { UploadFolder } from './upload-folder.js'
 
 /**

@@ -5,7 +5,7 @@ import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { inShard } from '../statements/shard.js'
-import type { RouteOptions } from '../../routing/verbs.js'
+import type { RouteOptions } from '../../routing/decorators.js'
 import type { DocumentedOperation } from './crud-document.js'
 
 interface ShardedRoute {

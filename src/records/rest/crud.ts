@@ -24,7 +24,7 @@ import {
   Put,
   readRouteDeclarations,
   type RouteOptions,
-} from '../../routing/verbs.js'
+} from '../../routing/decorators.js'
 import { Doc } from '../../openapi/doc.js'
 import { declareParameters } from '../../openapi/parameters.js'
 import { documentOperation, documentParameters } from './crud-document.js'

@@ -6,7 +6,7 @@
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { relationCountName, readShape } from '../../fields/shape.js'
-import { answeredRequest, heedCallers } from '../../http/answered-json.js'
+import { answeredRequest, heedCallers } from '../../http/response-body.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { checkAccess, requestCaller, type Caller } from './caller.js'

@@ -18,8 +18,7 @@ import { isMap, parseJson } from '../../core/json.js'
 import { readJson } from '../../http/bodies/json.js'
 import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
-import type { Incoming, Outgoing } from '../../http/node-messages.js'
-import { FakeResponse } from '../../http/fake-messages.js'
+import { type Incoming, type Outgoing, FakeResponse } from '../../http/node-messages.js'
 import {
   createTunneledRequest,
   isEventStream,
@@ -93,7 +92,7 @@ function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 256
 }
 
-/** Reads the token: as a header with either case of its first letter, or the token alone. */
+/** Reads the token: as a header with either case of its first letter, or as the plain token. */
 function readAuthorization(payload: unknown): string | undefined {
   if (!isMap(payload)) return undefined
   const { headers } = payload

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { readMediaType } from '../../../src/http/bodies/media-type.js'
+import { readMediaType } from '../../../src/http/bodies/body-types.js'
 
 describe('readMediaType', () => {
   it.each([

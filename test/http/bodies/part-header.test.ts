@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { HttpError } from '../../../src/index.js'
-import { readPartHeader } from '../../../src/http/bodies/part-header.js'
+import { readPartHeader } from '../../../src/http/bodies/multipart-parser.js'
 
 /** As the parser passes it: one character per byte. */
 function read(disposition: string, type?: string) {

@@ -1,9 +1,12 @@
 /** Reads the head of a request: checks it before any other step, its path and its origin. Source: decisions, Requests; RFC 9112 §3.2. */
+
 import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
 import { maxHeaders } from './limits.js'
 import type { HttpRequest } from './request.js'
+import { pathError } from '../routing/route-table.js'
+import type { ServerRequest } from './server-request.js'
 
 /**
  * @param maxUrl the maximum size of the request target in bytes. A longer one gets 414
@@ -108,4 +111,81 @@ export function toOriginForm(target: string): string {
   const rest = match?.[1]
   if (rest === undefined) return target
   return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** A character that a segment has to escape (RFC 3986, `pchar`), or an escape. */
+const escaped = /[^\w\-.~!$&'()*+,;=:@/]/
+
+/**
+ * Normalizes a path, so that two requests have the same path if and only if the router sees the same segments:
+ * `/%70rivate/` → `/private`, `/caf%c3%a9` → `/caf%C3%A9`, `/a%2fb` → `/a%2Fb`. Dot segments and empty segments stay,
+ * because the router uses them unchanged. Source: decisions, Routing; RFC 3986 §3.3 and §6.2.2.
+ *
+ * @param sent without the query
+ * @param pattern the matched route's. In the part that its `<rest:path>` takes, `%2F` becomes a slash
+ * @returns `sent` if it is malformed, which gets 400
+ */
+export function readPath(sent: string, pattern: string | undefined): string {
+  const path = withoutLastSlash(sent)
+  if (!escaped.test(path)) return path
+  if (!path.startsWith('/') || /\p{Surrogate}/u.test(path) || pathError(path) !== undefined)
+    return path
+  const rest = pattern?.endsWith(':path>') === true ? pattern.split('/').length - 1 : Infinity
+  return path
+    .split('/')
+    .map((part, index) => (index < rest ? writeSegment(decode(part)) : writeRest(decode(part))))
+    .join('/')
+}
+
+/** The router ignores one slash at the end. */
+function withoutLastSlash(path: string): string {
+  const isIgnored = path.length >= 2 && path.endsWith('/') && !path.endsWith('//')
+  return isIgnored ? path.slice(0, -1) : path
+}
+
+function decode(part: string): string {
+  return part.includes('%') ? decodeURIComponent(part) : part
+}
+
+function writeRest(text: string): string {
+  return text.split('/').map(writeSegment).join('/')
+}
+
+function writeSegment(text: string): string {
+  return encodeURIComponent(text).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
+}
+
+/**
+ * Whether a page of this application sent a request. A write that is authenticated by a cookie must come from one. Uses
+ * `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4), otherwise `Origin`. Source: decisions, CORS and
+ * cookies.
+ */
+export function isSameOrigin(request: ServerRequest): boolean {
+  const { origin, host = '', 'sec-fetch-site': site } = request.incoming.headers
+  if (site !== undefined) return site === 'same-origin'
+  if (origin === undefined) return false
+  if (origin === request.publicOrigin) return true
+  const address = `${request.secure ? 'https' : 'http'}://${host}`
+  return URL.canParse(address) && new URL(address).origin === origin
+}
+
+/**
+ * Whether a page of another site sent a request, according to `Sec-Fetch-Site`. Without that header, according to
+ * `Origin`. Source: decisions, CORS and cookies.
+ */
+export function isCrossSite(request: ServerRequest): boolean {
+  const { origin, 'sec-fetch-site': site } = request.incoming.headers
+  if (site !== undefined) return site === 'cross-site'
+  return origin !== undefined && !isSameOrigin(request)
+}
+
+/**
+ * Whether the browser navigated from a page of another site with a write, as a form does. Only such a write may set a
+ * cookie with SameSite=Lax, because browsers ignore cookies in other requests to another site.
+ */
+export function isCrossSiteForm(request: ServerRequest): boolean {
+  const { method, incoming } = request
+  if (method === 'GET' || method === 'HEAD') return false
+  const mode = incoming.headers['sec-fetch-mode']
+  return (mode === undefined || mode === 'navigate') && isCrossSite(request)
 }

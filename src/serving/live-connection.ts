@@ -13,14 +13,13 @@
  * "Live queries".
  */
 import { isMap } from '../core/json.js'
-import { isSameOrigin } from '../http/same-origin.js'
+import { isSameOrigin } from '../http/request-head.js'
 import { HttpError } from '../errors/http-error.js'
 import { events, type EventItem } from '../http/events.js'
-import { findValue } from '../http/header-list.js'
-import type { Incoming, Outgoing } from '../http/node-messages.js'
+import { findValue } from '../http/response-head.js'
+import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { FakeResponse } from '../http/fake-messages.js'
 import { carrierOf, createTunneledRequest, isEventStream, readEvents } from './tunneled-request.js'
 
 export const liveQueriesPath = '/filigree/live'
