@@ -56,7 +56,6 @@ export function isHarmlessHeader(name: string): boolean {
   return harmlessHeaders.test(name)
 }
 
-
 /** The text that replaces a secret. */
 export const hiddenText = '(hidden)'
 

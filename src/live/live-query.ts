@@ -298,9 +298,6 @@ export class LiveQuery {
     this.#failures++
     this.#isDue = true
     if (this.#failures === 1)
-      this.#queries.parts.log.warn(
-        { err: error },
-        'a live query failed and will be retried',
-      )
+      this.#queries.parts.log.warn({ err: error }, 'a live query failed and will be retried')
   }
 }

@@ -276,10 +276,7 @@ describe('the boot report', () => {
     const app = await bootstrap(LooseModule, { listen: false, logger, env: {} })
     await app.close()
     expect(warnings).toEqual([
-      [
-        { code: 'BODY_UNCHECKED' },
-        expect.stringMatching(/^Loose\.make: the body is not checked/),
-      ],
+      [{ code: 'BODY_UNCHECKED' }, expect.stringMatching(/^Loose\.make: the body is not checked/)],
     ])
   })
 
