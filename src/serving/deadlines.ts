@@ -32,7 +32,7 @@ export function stopInTime(
   let isKnown = false
   const waiting = deadlines.wait(request, route, grace, () => {
     if (request.answered) return
-    if (!isKnown) request.log.warn({}, unknownOutcome)
+    if (!isKnown) request.log.warn({}, inDoubt)
     fail(error)
   })
   request.stop((isDone) => {
@@ -43,8 +43,8 @@ export function stopInTime(
   })
 }
 
-const unknownOutcome =
-  'a request got 503 because of its time limit while a write was running: the outcome of the write is unknown'
+const inDoubt =
+  'a request was answered 503 for its time while a write was under way: whether it was done is not known'
 
 /** Returns 408 if the body does not arrive, which the client causes. Any other delay is the server's. */
 export function timeoutError({ bodyTime }: ServerRequest): HttpError {
