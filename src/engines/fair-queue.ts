@@ -4,6 +4,8 @@
  * fourth slot goes to the oldest request.
  */
 
+import { LinkedList, type ListItem } from '../core/linked-list.js'
+
 /** Statements after this many of one request share one priority level. */
 const maxLevels = 64
 /** One in this many slots goes to the oldest request. */
@@ -16,25 +18,36 @@ interface RequestState {
   statementsSent: number
 }
 
-export class FairQueue<Item> {
+interface WaitingItem<Item> extends ListItem<WaitingItem<Item>> {
+  readonly item: Item
+  readonly level: LinkedList<WaitingItem<Item>>
+  readonly state: RequestState
+}
+
+export class FairQueue<Item extends object> {
   /** Waiting items by priority level, in order of arrival. */
-  readonly #levels: Set<Item>[] = []
-  readonly #waiting = new Map<Item, { readonly level: number; readonly state: RequestState }>()
+  readonly #levels: LinkedList<WaitingItem<Item>>[] = []
+  readonly #waiting = new WeakMap<Item, WaitingItem<Item>>()
   readonly #requests = new WeakMap<object, RequestState>()
+  #size = 0
   #count = 0
   #slotsUsed = 0
 
   get size(): number {
-    return this.#waiting.size
+    return this.#size
   }
 
   /** @param request the same object for all statements of one request */
   enqueue(request: object, item: Item): void {
     const state = this.#stateOf(request)
-    const level = Math.min(state.statementsSent++, maxLevels - 1)
-    this.#waiting.set(item, { level, state })
-    while (this.#levels.length <= level) this.#levels.push(new Set())
-    this.#levels[level]?.add(item)
+    const index = Math.min(state.statementsSent++, maxLevels - 1)
+    while (this.#levels.length <= index) this.#levels.push(new LinkedList())
+    const level = this.#levels[index] as LinkedList<WaitingItem<Item>>
+    const position = { previous: undefined, next: undefined, isListed: false }
+    const waiting: WaitingItem<Item> = { item, level, state, ...position }
+    this.#waiting.set(item, waiting)
+    level.add(waiting)
+    this.#size++
   }
 
   /** Counts a statement that runs without waiting. */
@@ -53,34 +66,39 @@ export class FairQueue<Item> {
   }
 
   #firstByLevel(canRun: (item: Item) => boolean): Item | undefined {
-    for (const level of this.#levels) for (const item of level) if (canRun(item)) return item
+    for (const level of this.#levels)
+      for (let waiting = level.first; waiting !== undefined; waiting = waiting.next)
+        if (canRun(waiting.item)) return waiting.item
     return undefined
   }
 
   #firstOfOldest(canRun: (item: Item) => boolean): Item | undefined {
     let oldest: Item | undefined
     let first = Infinity
-    for (const [item, { state }] of this.#waiting) {
-      if (state.sequence >= first || !canRun(item)) continue
-      oldest = item
-      first = state.sequence
-    }
+    for (const level of this.#levels)
+      for (let waiting = level.first; waiting !== undefined; waiting = waiting.next) {
+        const { item, state } = waiting
+        if (state.sequence >= first || !canRun(item)) continue
+        oldest = item
+        first = state.sequence
+      }
     return oldest
   }
 
   /** @returns false if the item was not waiting */
   remove(item: Item): boolean {
-    const level = this.#waiting.get(item)?.level
-    if (level === undefined) return false
+    const waiting = this.#waiting.get(item)
+    if (waiting === undefined) return false
     this.#waiting.delete(item)
-    return this.#levels[level]?.delete(item) === true
+    waiting.level.delete(waiting)
+    this.#size--
+    return true
   }
 
   /** Empties the queue. @returns the items, the next one first */
   clear(): Item[] {
-    const items = this.#levels.flatMap((level) => [...level])
-    for (const level of this.#levels) level.clear()
-    this.#waiting.clear()
+    const items = this.#levels.flatMap((level) => level.toArray().map(({ item }) => item))
+    for (const item of items) this.remove(item)
     return items
   }
 

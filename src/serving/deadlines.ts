@@ -2,13 +2,14 @@
  * Time limits for requests, checked by one shared clock, because a timer for each request would cost more. The clock
  * ticks at a quarter of the shortest limit: no request ends too early, or more than two ticks too late.
  */
+import { LinkedList, type ListItem } from '../core/linked-list.js'
 import { HttpError } from '../errors/http-error.js'
 import { timeoutRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { ServedRoute } from './served-route.js'
 
 /** A request that waits for its body, a step or its handler. */
-export interface Waiting {
+export interface Waiting extends ListItem<Waiting> {
   readonly request: ServerRequest
   readonly route: ServedRoute
   /** Milliseconds, on the clock of `Deadlines`. */
@@ -63,7 +64,7 @@ const shortestTick = 5
 const longestTick = 1000
 
 export class Deadlines {
-  readonly #waiting = new Set<Waiting>()
+  readonly #waiting = new LinkedList<Waiting>()
   readonly #tick: number
   readonly #expire: (waiting: Waiting) => void
   #timer: NodeJS.Timeout | undefined
@@ -87,7 +88,15 @@ export class Deadlines {
   ): Waiting {
     if (this.#timer === undefined) this.#start()
     // The clock may lag by up to one tick.
-    const waiting = { request, route, until: this.#now + this.#tick + milliseconds, expire }
+    const waiting: Waiting = {
+      request,
+      route,
+      until: this.#now + this.#tick + milliseconds,
+      expire,
+      previous: undefined,
+      next: undefined,
+      isListed: false,
+    }
     this.#waiting.add(waiting)
     return waiting
   }
@@ -121,8 +130,8 @@ export class Deadlines {
       this.#timer = undefined
       return
     }
-    for (const waiting of this.#waiting) {
-      if (waiting.until > this.#now) continue
+    for (const waiting of this.#waiting.toArray()) {
+      if (waiting.until > this.#now || !waiting.isListed) continue
       this.#waiting.delete(waiting)
       if (waiting.expire === undefined) this.#expire(waiting)
       else waiting.expire()

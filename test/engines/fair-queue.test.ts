@@ -1,15 +1,43 @@
 import { describe, expect, it } from '@jest/globals'
 import { FairQueue } from '../../src/engines/fair-queue.js'
 
+/** A queue of items that are named. */
+class NamedQueue {
+  readonly #queue = new FairQueue<{ readonly name: string }>()
+  readonly #items = new Map<string, { readonly name: string }>()
+
+  get size(): number {
+    return this.#queue.size
+  }
+
+  enqueue(request: object, name: string): void {
+    const item = { name }
+    this.#items.set(name, item)
+    this.#queue.enqueue(request, item)
+  }
+
+  dequeue(canRun?: (name: string) => boolean): string | undefined {
+    return this.#queue.dequeue(canRun && (({ name }) => canRun(name)))?.name
+  }
+
+  remove(name: string): boolean {
+    return this.#queue.remove(this.#items.get(name) ?? { name })
+  }
+
+  clear(): string[] {
+    return this.#queue.clear().map(({ name }) => name)
+  }
+}
+
 describe('FairQueue', () => {
-  const drain = (queue: FairQueue<string>): string[] => {
+  const drain = (queue: NamedQueue): string[] => {
     const found: string[] = []
     for (let next = queue.dequeue(); next !== undefined; next = queue.dequeue()) found.push(next)
     return found
   }
 
   it('runs the second statement of a request after the first statements of other requests', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     const [greedy, small, other] = [{}, {}, {}]
     for (const number of [1, 2, 3]) queue.enqueue(greedy, `greedy ${number}`)
     expect(queue.dequeue()).toBe('greedy 1')
@@ -20,7 +48,7 @@ describe('FairQueue', () => {
   })
 
   it('remembers how many statements a request has sent, even when none is waiting', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     const [old, young] = [{}, {}]
     queue.enqueue(old, 'old 1')
     queue.dequeue()
@@ -30,7 +58,7 @@ describe('FairQueue', () => {
   })
 
   it('does not starve the oldest request when new requests keep arriving', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     const oldest = {}
     queue.enqueue(oldest, 'oldest 1')
     queue.dequeue()
@@ -45,7 +73,7 @@ describe('FairQueue', () => {
   })
 
   it('removes items of callers that have left', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     queue.enqueue({}, 'gone')
     queue.enqueue({}, 'here')
     expect(queue.remove('gone')).toBe(true)
@@ -54,7 +82,7 @@ describe('FairQueue', () => {
   })
 
   it('skips items that cannot run now and keeps them queued', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     queue.enqueue({}, 'large')
     queue.enqueue({}, 'small')
     expect(queue.dequeue((item) => item === 'small')).toBe('small')
@@ -63,7 +91,7 @@ describe('FairQueue', () => {
   })
 
   it('accepts thousands of statements of one request', () => {
-    const queue = new FairQueue<string>()
+    const queue = new NamedQueue()
     const request = {}
     for (let number = 0; number < 1000; number++) queue.enqueue(request, String(number))
     expect(drain(queue).map(Number)).toStrictEqual(

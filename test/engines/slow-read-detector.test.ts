@@ -35,12 +35,12 @@ class FakePool {
   /** Starts a read on its own connection. @returns a function that ends the read */
   startRead(name: string): () => void {
     const call: unknown = { name }
-    const calls = new Set([call])
+    const calls = { first: call as Call | undefined }
     this.detector.suspect({ calls } as unknown as PooledConnection, call as Call, () => {
       this.slowReads.push(name)
     })
     return () => {
-      calls.clear()
+      calls.first = undefined
     }
   }
 

@@ -3,6 +3,7 @@
  * one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 
+import type { ListItem } from '../../core/linked-list.js'
 import { EngineError } from '../contract/engine-error.js'
 import { isWrite } from '../contract/statement.js'
 import { isLostConnection, endsConnection } from './errors.js'
@@ -63,13 +64,17 @@ export interface CallOwner {
 /** Tags of commands that change nothing. Source: PostgreSQL, Message Formats, CommandComplete. */
 const readingTag = /^(?:SELECT|SHOW|EXPLAIN|FETCH)\b/
 
-export class Call implements Submittable {
+export class Call implements Submittable, ListItem<Call> {
   readonly statement: Statement
   /** The name is the name in pg's own statements, for tools that instrument its clients. */
   readonly values: readonly unknown[]
   readonly #resultKind: ResultKind
   readonly #owner: CallOwner
   readonly #isPrepared: boolean
+  /** The calls before and after it on its connection. */
+  previous: Call | undefined = undefined
+  next: Call | undefined = undefined
+  isListed = false
   /** The number of attempts so far. */
   attempts = 0
   /** Whether the last attempt reached a connection. */

@@ -3,6 +3,7 @@
  * the first free one. pg's own pool would cost a timer and promises for each statement. Source: node-postgres, Pool.
  */
 
+import { LinkedList, type ListItem } from '../../core/linked-list.js'
 import { Call, type CallOwner, becomeQueries } from './call.js'
 import { PooledConnection } from './pooled-connection.js'
 import type { PoolState, Row } from '../contract/engine.js'
@@ -40,8 +41,9 @@ class WaitingCall implements Waiter {
   }
 }
 
-/** Times of `performance.now`. */
-interface Wait {
+/** A waiter with its times of `performance.now`. */
+interface Wait extends ListItem<Wait> {
+  readonly waiter: Waiter
   readonly since: number
   readonly end: number
 }
@@ -78,9 +80,9 @@ export class ConnectionPool implements CallOwner {
   readonly #connectTimeout: number
   readonly #all = new Set<PooledConnection>()
   readonly #idle: PooledConnection[] = []
-  readonly #queue = new Map<Waiter, Wait>()
+  readonly #queue = new LinkedList<Wait>()
   /** Callers with priority over all other waiting callers. */
-  readonly #priorityQueue = new Map<Waiter, Wait>()
+  readonly #priorityQueue = new LinkedList<Wait>()
   /** The time of the last return of a connection. */
   #lastReleaseAt = 0
   readonly #returnConnection = (connection: PooledConnection): void => {
@@ -144,7 +146,8 @@ export class ConnectionPool implements CallOwner {
       return
     }
     const since = performance.now()
-    queue.set(waiter, { since, end: since + maxWait })
+    const position = { previous: undefined, next: undefined, isListed: false }
+    queue.add({ waiter, since, end: since + maxWait, ...position })
     this.#timeoutTimer ??= setInterval(() => {
       this.#failTimedOutWaiters()
     }, this.#connectTimeout / 5).unref()
@@ -153,7 +156,8 @@ export class ConnectionPool implements CallOwner {
 
   /** Removes a waiter. */
   cancelWait(waiter: Waiter): void {
-    this.#queue.delete(waiter)
+    const wait = this.#queue.toArray().find((one) => one.waiter === waiter)
+    if (wait !== undefined) this.#queue.delete(wait)
   }
 
   /**
@@ -180,15 +184,13 @@ export class ConnectionPool implements CallOwner {
       return
     }
     this.#lastReleaseAt = performance.now()
-    for (const waiter of this.#priorityQueue.keys()) {
-      this.#priorityQueue.delete(waiter)
-      waiter.take(connection)
+    const waiter = this.#priorityQueue.shift()?.waiter ?? this.#queue.shift()?.waiter
+    if (waiter instanceof WaitingCall) {
+      this.#sendTogether(connection, waiter)
       return
     }
-    for (const waiter of this.#queue.keys()) {
-      this.#queue.delete(waiter)
-      if (waiter instanceof WaitingCall) this.#sendTogether(connection, waiter)
-      else waiter.take(connection)
+    if (waiter !== undefined) {
+      waiter.take(connection)
       return
     }
     connection.idleSince = this.#lastReleaseAt
@@ -235,10 +237,10 @@ export class ConnectionPool implements CallOwner {
     connection.onIdle = this.#returnConnection
     const calls = [call]
     let last = call
-    for (const waiter of this.#queue.keys()) {
-      const fits = waiter instanceof WaitingCall && waiter.tick === tick
-      if (!fits || last.statement.mayWait || calls.length >= maxBatch) break
-      this.#queue.delete(waiter)
+    while (!last.statement.mayWait && calls.length < maxBatch) {
+      const waiter = this.#queue.first?.waiter
+      if (!(waiter instanceof WaitingCall) || waiter.tick !== tick) break
+      this.#queue.shift()
       last = waiter.call
       calls.push(last)
     }
@@ -256,12 +258,8 @@ export class ConnectionPool implements CallOwner {
     try {
       opened = await this.#connect()
     } catch (error) {
-      const queue = this.#priorityQueue.size > 0 ? this.#priorityQueue : this.#queue
-      for (const waiter of queue.keys()) {
-        queue.delete(waiter)
-        waiter.fail(error)
-        break
-      }
+      const wait = this.#priorityQueue.shift() ?? this.#queue.shift()
+      wait?.waiter.fail(error)
     }
     this.#opening--
     if (opened !== undefined) {
@@ -345,9 +343,10 @@ export class ConnectionPool implements CallOwner {
     const now = performance.now()
     const isStuck = now - this.#lastReleaseAt >= this.#connectTimeout
     for (const queue of [this.#priorityQueue, this.#queue])
-      for (const [waiter, { since, end }] of queue) {
-        if (now - since < this.#connectTimeout || !(isStuck || now >= end)) continue
-        queue.delete(waiter)
+      for (const wait of queue.toArray()) {
+        const { waiter, since, end, isListed } = wait
+        if (!isListed || now - since < this.#connectTimeout || !(isStuck || now >= end)) continue
+        queue.delete(wait)
         waiter.fail(new Error('timeout exceeded when trying to connect'))
       }
   }

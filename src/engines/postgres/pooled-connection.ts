@@ -2,6 +2,7 @@
  * A connection of the pool with its running statements. The server runs pipelined statements in order, and each fails
  * separately. Source: PostgreSQL, Extended Query, Pipelining.
  */
+import { LinkedList } from '../../core/linked-list.js'
 import type { Call } from './call.js'
 import type { ColumnReader, Columns } from './wire-protocol.js'
 import { cancelStatement, type Client, type Driver } from './driver.js'
@@ -39,7 +40,7 @@ export class PooledConnection {
   readonly toText: Driver['utils']['prepareValue']
   readonly prepared = new Map<string, Preparation>()
   /** The running statements, in order. */
-  readonly calls = new Set<Call>()
+  readonly calls = new LinkedList<Call>()
   /** The connection can no longer be used. */
   isBroken = false
   /** Called when no statement is running any more. */
@@ -66,8 +67,7 @@ export class PooledConnection {
     this.#driver = driver
     this.#onLost = onLost
     client.connection.on('parameterDescription', (message) => {
-      const [current] = this.calls
-      current?.handleParameterDescription(message)
+      this.calls.first?.handleParameterDescription(message)
     })
   }
 

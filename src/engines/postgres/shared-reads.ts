@@ -143,7 +143,7 @@ export class SharedReads {
   }
 
   #inspect(connection: PooledConnection): void {
-    const [first] = connection.calls
+    const { first } = connection.calls
     const isStillFirst = first !== undefined && first === connection.lastSeenFirst
     connection.lastSeenFirst = first
     if (!isStillFirst) return
@@ -170,7 +170,7 @@ export class SharedReads {
       this.#endSlow(statement)
       onIdle(free)
     }
-    for (const call of connection.calls) if (call !== slowReads) call.reroute()
+    for (const call of connection.calls.toArray()) if (call !== slowReads) call.reroute()
   }
 
   /** Starts one waiting call, or all of them if no call of the statement is slow any more. */
@@ -267,7 +267,7 @@ export class QuickReads extends SharedReads {
       this.#watchTimer = undefined
     }
     for (const connection of this.#watched) {
-      const [first] = connection.calls
+      const { first } = connection.calls
       const isStillFirst = first !== undefined && first === connection.lastSeenFirst
       connection.lastSeenFirst = first
       if (!isStillFirst) continue

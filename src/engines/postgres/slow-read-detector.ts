@@ -102,6 +102,6 @@ export class SlowReadDetector implements CallOwner {
 }
 
 function isFirst(call: Call, { calls }: PooledConnection): boolean {
-  const [first] = calls
+  const { first } = calls
   return first === call
 }
