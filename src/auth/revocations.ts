@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
-import { attempt, type MaybePromise } from '../core/maybe-promise.js'
+import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
+import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
@@ -146,26 +147,35 @@ export function toStoredName(name: string): string {
 
 /** Creates a store for the revocations of this process. */
 export function createMemoryRevocations(now: () => number = Date.now): Revocations {
-  const revoked = new Map<string, number>()
+  const tokens = new MemoryExpiringStore<true>()
   const subjects = new Map<string, number>()
   const has = ({ name, subject, signedIn }: TokenTrace, at: number): boolean =>
-    (revoked.get(name) ?? 0) > at || signedIn <= (subjects.get(subject ?? '') ?? -1)
+    tokens.get(name, at) === true || signedIn <= (subjects.get(subject ?? '') ?? -1)
   return {
-    add: (name, until) => {
-      const present = now()
-      for (const [other, end] of revoked) {
-        if (end <= present) revoked.delete(other)
-      }
-      const previous = revoked.get(name)
-      revoked.set(name, Math.max(until, previous ?? 0))
-      return previous === undefined
-    },
+    add: (name, until) => revokeToken(tokens, { name, until, now: now() }),
     addSubject: (subject, second) => {
       subjects.set(subject, Math.max(second, subjects.get(subject) ?? 0))
     },
     has,
     among: (traces, at) => new Set(traces.filter((trace) => has(trace, at))),
   }
+}
+
+/**
+ * Stores the revocation of a token. A shorter revocation does not shorten a longer one.
+ *
+ * @returns false if the token was already revoked
+ */
+export function revokeToken(
+  tokens: ExpiringStore<true>,
+  { name, until, now }: { readonly name: string; readonly until: number; readonly now: number },
+): MaybePromise<boolean> {
+  return after(tokens.deleteExpired(now), () =>
+    after(
+      tokens.add(name, true, until),
+      (isAdded): MaybePromise<boolean> => isAdded || after(tokens.extend(name, until), () => false),
+    ),
+  )
 }
 
 /**

@@ -4,7 +4,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { MaybePromise } from '../core/maybe-promise.js'
+import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import type { RotationRule } from './options.js'
@@ -126,24 +127,22 @@ export function toTokenId(claims: Claims): string {
 }
 
 /** Milliseconds between two removals of expired entries. */
-export const sweepEvery = 60_000
+export const sweepInterval = 60_000
+
+/** Stores successors in an expiring store. */
+export function createSuccessors(entries: ExpiringStore<Replaced>): Successors {
+  return {
+    // Expired entries count as well, because the token may still be valid by the clock of another process.
+    find: (token) => entries.get(token, 0),
+    add: (token, text, { at, until }) =>
+      after(entries.deleteExpired(at), () => entries.getOrAdd(token, { at, text }, until)),
+  }
+}
 
 export function createMemorySuccessors(): Successors {
-  const entries = new Map<string, Replaced & { readonly until: number }>()
-  let nextSweep = 0
+  const entries = new MemoryExpiringStore<Replaced>({ sweepInterval })
   return {
-    find: (token) => entries.get(token),
-    add: (token, text, { at, until }) => {
-      if (at >= nextSweep) {
-        nextSweep = at + sweepEvery
-        for (const [other, entry] of entries) if (entry.until <= at) entries.delete(other)
-      }
-      const existing = entries.get(token)
-      if (existing !== undefined) return existing
-      const entry = { at, text, until }
-      entries.set(token, entry)
-      return entry
-    },
+    ...createSuccessors(entries),
     reset: () => {
       entries.clear()
     },

@@ -13,7 +13,7 @@ import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
-import type { Database as DatabaseFace } from '../records/public-database.js'
+import type { Database as PublicDatabase } from '../records/public-database.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
@@ -41,10 +41,10 @@ export interface Storage {
 
 /** The values of the option `database`. */
 export type DatabaseChoice =
-  string | DatabaseFace | EngineSource | { readonly engine: EngineSource }
+  string | PublicDatabase | EngineSource | { readonly engine: EngineSource }
 
 /** A database that is not open yet. */
-export type ClosedChoice = Exclude<DatabaseChoice, DatabaseFace>
+export type ClosedChoice = Exclude<DatabaseChoice, PublicDatabase>
 
 /**
  * The options for opening a database.
@@ -116,11 +116,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         ...toDatabaseOptions(choice as ClosedChoice),
       })
     : choice
-  const takeBack = database.log instanceof LentLog ? database.log.lend(log) : undefined
+  const returnLog = database.log instanceof LentLog ? database.log.lend(log) : undefined
   let scans: ScanLog | undefined
   const close = async (): Promise<void> => {
     await scans?.close()
-    takeBack?.()
+    returnLog?.()
     if (isOwn) await database.close()
   }
   const open = async (): Promise<Storage> => {

@@ -9,11 +9,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Clock } from '../core/clock.js'
 import { readSeconds } from '../core/duration.js'
+import { attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
+import { createSweep } from './expiring-table.js'
+import { refuseUnavailable } from './statements/client-errors.js'
 
 export interface OneTimeOptions {
   /** The lifetime of a token: `'7d'`, or seconds. It is measured by the database's clock. */
@@ -54,12 +57,12 @@ const createTable = `create table if not exists ${table} (
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
 /** Milliseconds between two removals of expired tokens. */
-const sweepEvery = 60_000
+const sweepInterval = 60_000
 
 class OneTimeTokens<T> implements OneTime<T> {
   static readonly inject: readonly unknown[] = [Database, Clock]
-  #statements: Readonly<Record<'make' | 'take' | 'sweep', CustomSql>> | undefined
-  #nextSweep = 0
+  #statements: Readonly<Record<'make' | 'take', CustomSql>> | undefined
+  #sweep: ((now: number) => MaybePromise<unknown>) | undefined
 
   constructor(
     private readonly database: Database,
@@ -85,28 +88,25 @@ class OneTimeTokens<T> implements OneTime<T> {
           `delete from ${table} where hash = ${value('hash')} and name = ${value('name')}
           and ends_at > ${value('now')} returning value`,
       ),
-      sweep: database.prepare(
-        { kind: 'delete', tables },
-        ({ value }) => `delete from ${table} where ends_at <= ${value('now')}`,
-      ),
     }
+    this.#sweep = createSweep(database, { name: table, expiresAt: 'ends_at', sweepInterval })
   }
 
   async make(value: T, options: OneTimeMakeOptions = {}): Promise<string> {
     refuseUnknownOptions('make', options, new Set(['key']))
     const text = JSON.stringify(value) as string | undefined
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
-    await this.#sweep()
+    const now = this.database.now(this.clock)
+    await attempt(() => this.#sweep?.(now), refuseUnavailable)
     const token = randomBytes(32).toString('base64url')
     // Keys are hashed, so that every text can be a key on every database.
     const about = options.key === undefined ? null : hashOf(options.key)
-    const ends = this.database.now(this.clock) + this.lifetime
     await this.#run('make').change({
       hash: hashOf(token),
       name: this.name,
       about,
       value: text,
-      ends,
+      ends: now + this.lifetime,
     })
     return token
   }
@@ -122,15 +122,7 @@ class OneTimeTokens<T> implements OneTime<T> {
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
   }
 
-  /** Runs outside a transaction, because two transactions that delete the same rows block each other. */
-  async #sweep(): Promise<void> {
-    const now = this.database.now(this.clock)
-    if (now < this.#nextSweep || this.database.openTransaction() !== undefined) return
-    this.#nextSweep = now + sweepEvery
-    await this.#run('sweep').change({ now })
-  }
-
-  #run(statement: 'make' | 'take' | 'sweep'): CustomSql {
+  #run(statement: 'make' | 'take'): CustomSql {
     if (this.#statements === undefined)
       throw new Error(`${this.name}: the application has not started yet.`)
     return this.#statements[statement]
@@ -151,9 +143,9 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   if (seconds === undefined)
     throw new TypeError(`oneTime: "for" must be a time from one second on. ${example}`)
   const lifetime = seconds * 1000
-  const running = new Set<OneTime<T>>()
-  const only = (): OneTime<T> => {
-    const [first, second] = running
+  const instances = new Set<OneTime<T>>()
+  const soleInstance = (): OneTime<T> => {
+    const [first, second] = instances
     if (first === undefined)
       throw new Error(
         `${name}: no application runs that has it among its providers. Add it to @Module({ providers }).`,
@@ -171,19 +163,19 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
     }
     readonly #database: Database
     async onStart(): Promise<void> {
-      claimName(this.#database, name, running)
+      claimName(this.#database, name, instances)
       await this.start()
-      running.add(this)
+      instances.add(this)
     }
     onStop(): void {
-      running.delete(this)
-      if (running.size === 0) oneTimeStores.get(this.#database)?.delete(name)
+      instances.delete(this)
+      if (instances.size === 0) providersByName.get(this.#database)?.delete(name)
     }
     static make(value: T, options?: OneTimeMakeOptions): Promise<string> {
-      return only().make(value, options)
+      return soleInstance().make(value, options)
     }
     static take(token: string): Promise<T | null> {
-      return only().take(token)
+      return soleInstance().take(token)
     }
   }
   Object.defineProperty(provider, 'name', { value: `oneTime(${name})` })
@@ -191,12 +183,12 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
 }
 
 /** Providers by database and by the name of their tokens. */
-const oneTimeStores = new WeakMap<Database, Map<string, object>>()
+const providersByName = new WeakMap<Database, Map<string, object>>()
 
 /** @throws {DeclarationError} another provider has the name, so each would accept the tokens of the other */
 function claimName(database: Database, name: string, provider: object): void {
-  const names = oneTimeStores.get(database) ?? new Map<string, object>()
-  oneTimeStores.set(database, names)
+  const names = providersByName.get(database) ?? new Map<string, object>()
+  providersByName.set(database, names)
   const other = names.get(name)
   if (other !== undefined && other !== provider)
     throw new DeclarationError([

@@ -1,7 +1,7 @@
 /**
  * Revoked tokens in the database, shared by all processes that use it. Source: decisions, Tokens.
  */
-import type { Revocations, TokenTrace } from '../auth/revocations.js'
+import { revokeToken, type Revocations, type TokenTrace } from '../auth/revocations.js'
 import type { Clock } from '../core/clock.js'
 import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
@@ -9,13 +9,8 @@ import type { Row, Statement } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
-import {
-  createTimedRunner,
-  ensureTable,
-  whenAvailable,
-  refuseWrite,
-  toTimestamp,
-} from './own-tables.js'
+import { toExpiringStore, type ExpiringTable } from './expiring-table.js'
+import { createTimedRunner, ensureTable, whenAvailable, refuseWrite } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until this process refuses a token that another process has revoked. Default 5,000. */
@@ -24,8 +19,26 @@ export interface DatabaseRevocationsOptions {
   readonly clock?: Clock
 }
 
-/** Milliseconds for which an expired token is stored, because it may be valid by the clock of another process. */
-const sweptAfter = 24 * 3_600_000
+const revokedTokens: ExpiringTable<true> = {
+  name: 'filigree_revocation',
+  createTable: `create table if not exists filigree_revocation (
+  jti text primary key not null,
+  expires_at bigint not null
+)`,
+  key: 'jti',
+  columns: [],
+  expiresAt: 'expires_at',
+  toColumns: () => [],
+  fromColumns: () => true,
+  // A token that has expired here may still be valid by the clock of another process.
+  graceMs: 24 * 3_600_000,
+}
+
+const revokedSubjects = 'filigree_revoked_subject'
+const createSubjects = `create table if not exists ${revokedSubjects} (
+  subject text primary key not null,
+  signed_in_until bigint not null
+)`
 
 /** The maximum number of tokens in one query. */
 const maxTraces = 1000
@@ -36,8 +49,8 @@ export async function createDatabaseRevocations(
   { trustFor = 5000, clock }: DatabaseRevocationsOptions = {},
 ): Promise<Revocations> {
   const ensure = async (): Promise<boolean> =>
-    (await ensureTable(database, 'filigree_revocation', createTokens)) &&
-    (await ensureTable(database, 'filigree_revoked_subject', createSubjects))
+    (await ensureTable(database, revokedTokens.name, revokedTokens.createTable)) &&
+    (await ensureTable(database, revokedSubjects, createSubjects))
   const areThere = await ensure()
   const { dialect } = database.context
   const statements = writeStatements(dialect)
@@ -63,26 +76,11 @@ export async function createDatabaseRevocations(
   const runTimed = createTimedRunner(database)
   const now = (): number => database.now(clock)
   const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
-  // Runs outside a transaction, because two transactions that delete the same rows block each other.
-  const sweep = (): MaybePromise<unknown> =>
-    openTransaction() === undefined
-      ? runTimed(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
-      : undefined
+  const tokens = toExpiringStore(database, revokedTokens)
   const revocations: Revocations = {
     trustFor,
     openTransaction,
-    add: (name, until) =>
-      after(sweep(), () => {
-        const end = toTimestamp(until)
-        return after(
-          runTimed(() => database.runner().run(statements.add, [name, end], 'count')),
-          (added): MaybePromise<boolean> => {
-            if (added > 0) return true
-            const extend = () => database.runner().run(statements.extend, [end, name, end], 'count')
-            return after(runTimed(extend), () => false)
-          },
-        )
-      }),
+    add: (name, until) => revokeToken(tokens, { name, until, now: now() }),
     addSubject: (subject, second) =>
       after(
         runTimed(() => database.runner().run(statements.addSubject, [subject, second], 'count')),
@@ -139,62 +137,35 @@ function toEnd([subject, until]: Row): [unknown, number] {
   return [subject, Number(until)]
 }
 
-const createTokens = `create table if not exists filigree_revocation (
-  jti text primary key not null,
-  expires_at bigint not null
-)`
-
-const createSubjects = `create table if not exists filigree_revoked_subject (
-  subject text primary key not null,
-  signed_in_until bigint not null
-)`
-
-type Name = 'add' | 'extend' | 'addSubject' | 'has' | 'names' | 'subjects' | 'sweep'
+type Name = 'addSubject' | 'has' | 'names' | 'subjects'
 
 function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<Name, Statement>> {
   const list = textsOf(1)
-  const [tokens, subjects] = ['filigree_revocation', 'filigree_revoked_subject'] as const
-  const query = (sql: string, tables: string[], facts: Partial<Statement> = {}): Statement =>
-    frameworkQuery(sql, { tables, isFresh: true, ...facts })
-  const change = (kind: 'insert' | 'upsert' | 'update' | 'delete', sql: string, table: string) =>
-    frameworkChange(kind, sql, { tables: [table], isFresh: true })
+  const tokens = revokedTokens.name
+  const query = (sql: string, tables: string[], properties: Partial<Statement> = {}): Statement =>
+    frameworkQuery(sql, { tables, isFresh: true, ...properties })
   return {
-    add: change(
-      'insert',
-      `insert into filigree_revocation (jti, expires_at) values (${p(1)}, ${p(2)})
-       on conflict (jti) do nothing`,
-      tokens,
-    ),
-    // A shorter revocation does not shorten a longer one.
-    extend: change(
-      'update',
-      `update filigree_revocation set expires_at = ${p(1)}
-       where jti = ${p(2)} and expires_at < ${p(3)}`,
-      tokens,
-    ),
-    addSubject: change(
+    addSubject: frameworkChange(
       'upsert',
-      `insert into filigree_revoked_subject (subject, signed_in_until) values (${p(1)}, ${p(2)})
+      `insert into ${revokedSubjects} (subject, signed_in_until) values (${p(1)}, ${p(2)})
        on conflict (subject) do update set signed_in_until = excluded.signed_in_until
-       where filigree_revoked_subject.signed_in_until < excluded.signed_in_until`,
-      subjects,
+       where ${revokedSubjects}.signed_in_until < excluded.signed_in_until`,
+      { tables: [revokedSubjects], isFresh: true },
     ),
     has: query(
       `select 1 where
-         exists (select 1 from filigree_revocation where jti = ${p(1)} and expires_at > ${p(2)})
-         or exists (select 1 from filigree_revoked_subject
+         exists (select 1 from ${tokens} where jti = ${p(1)} and expires_at > ${p(2)})
+         or exists (select 1 from ${revokedSubjects}
            where subject = ${p(3)} and signed_in_until >= ${p(4)})`,
-      [tokens, subjects],
+      [tokens, revokedSubjects],
       { together: 'calls', bound: 2 },
     ),
-    names: query(
-      `select jti from filigree_revocation where jti in (${list}) and expires_at > ${p(2)}`,
-      [tokens],
-    ),
+    names: query(`select jti from ${tokens} where jti in (${list}) and expires_at > ${p(2)}`, [
+      tokens,
+    ]),
     subjects: query(
-      `select subject, signed_in_until from filigree_revoked_subject where subject in (${list})`,
-      [subjects],
+      `select subject, signed_in_until from ${revokedSubjects} where subject in (${list})`,
+      [revokedSubjects],
     ),
-    sweep: change('delete', `delete from filigree_revocation where expires_at <= ${p(1)}`, tokens),
   }
 }

@@ -1,17 +1,17 @@
 /** Stores sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Tokens. */
 import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
-import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
-import { after, type MaybePromise } from '../core/maybe-promise.js'
+import {
+  createSuccessors,
+  sweepInterval,
+  type Replaced,
+  type Successors,
+} from '../auth/successors.js'
+import { after } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { frameworkChange, frameworkQuery } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
-import {
-  createTimedRunner,
-  ensureTable,
-  whenAvailable,
-  refuseWrite,
-  toTimestamp,
-} from './own-tables.js'
+import { createExpiringTable, createSweep, type ExpiringTable } from './expiring-table.js'
+import { createTimedRunner, ensureTable, whenAvailable, toTimestamp } from './own-tables.js'
 
 const signIns = 'filigree_sign_in'
 const createSignIns = `create table if not exists ${signIns} (
@@ -26,32 +26,8 @@ const createSignIns = `create table if not exists ${signIns} (
 create index if not exists ${signIns}_subject on ${signIns} (subject, ends_at);
 create index if not exists ${signIns}_ends_at on ${signIns} (ends_at)`
 
-const replaced = 'filigree_replaced_token'
-const createReplaced = `create table if not exists ${replaced} (
-  token text primary key not null,
-  at bigint not null,
-  text text not null,
-  ends_at bigint not null
-);
-create index if not exists ${replaced}_ends_at on ${replaced} (ends_at)`
-
 /** Milliseconds for which an expired token is stored, because it may be valid by the clock of another process. */
-const sweptAfter = 24 * 3_600_000
-
-/**
- * Removes expired rows now and then. It runs outside a transaction, because two transactions that delete the same rows
- * block each other.
- */
-function sweeper(database: Database, table: string): (now: number) => MaybePromise<unknown> {
-  const sql = `delete from ${table} where ends_at <= ${database.context.dialect.placeholder(1)}`
-  const statement = frameworkChange('delete', sql, { tables: [table], isFresh: true })
-  let next = 0
-  return (now) => {
-    if (now < next || database.openTransaction() !== undefined) return undefined
-    next = now + sweepEvery
-    return database.context.engine.run(statement, [now - sweptAfter], 'count')
-  }
-}
+const graceMs = 24 * 3_600_000
 
 /** @returns the store, once its table exists */
 export async function createDatabaseSignIns(database: Database): Promise<SignIns> {
@@ -81,7 +57,12 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
     facts,
   )
   const runTimed = createTimedRunner(database)
-  const sweep = sweeper(database, signIns)
+  const sweep = createSweep(database, {
+    name: signIns,
+    expiresAt: 'ends_at',
+    sweepInterval,
+    graceMs,
+  })
   const store: SignIns = {
     record: ({ id, subject, since, last, ends, agent, address }) =>
       after(
@@ -119,52 +100,25 @@ function toUse([id, subject, since, last, ends, agent, address]: Row): SignInUse
   }
 }
 
-/** @returns the store, once its table exists */
-export async function createDatabaseSuccessors(database: Database): Promise<Successors> {
-  const ensure = (): Promise<boolean> => ensureTable(database, replaced, createReplaced)
-  const isThere = await ensure()
-  const { placeholder: p } = database.context.dialect
-  const facts = { tables: [replaced], isFresh: true } as const
-  const find = frameworkQuery(`select at, text from ${replaced} where token = ${p(1)}`, {
-    ...facts,
-    together: 'calls',
-    bound: 1,
-  })
-  // The update changes nothing. It makes the statement return the existing row, also to the later of two callers.
-  const add = frameworkChange(
-    'upsert',
-    `insert into ${replaced} (token, at, text, ends_at) values (${p(1)}, ${p(2)}, ${p(3)}, ${p(4)})
-     on conflict (token) do update set token = excluded.token returning at, text`,
-    facts,
-  )
-  const runTimed = createTimedRunner(database)
-  const sweep = sweeper(database, replaced)
-  const store: Successors = {
-    find: (token) =>
-      after(
-        runTimed(() => database.runner().run(find, [token], 'first')),
-        (row) => (row === undefined ? undefined : toReplaced(row)),
-      ),
-    add: (token, text, { at, until }) =>
-      after(
-        runTimed(() => sweep(at)),
-        () =>
-          after(
-            runTimed(() =>
-              database.runner().run(add, [token, at, text, toTimestamp(until)], 'rows'),
-            ),
-            ([row]) => (row === undefined ? { at, text } : toReplaced(row)),
-          ),
-      ),
-  }
-  if (isThere) return store
-  const current = whenAvailable(ensure, store, { find: () => undefined, add: refuseWrite })
-  return {
-    find: (token) => after(current(), (signIns) => signIns.find(token)),
-    add: (token, text, times) => after(current(), (signIns) => signIns.add(token, text, times)),
-  }
+const replacedTokens: ExpiringTable<Replaced> = {
+  name: 'filigree_replaced_token',
+  createTable: `create table if not exists filigree_replaced_token (
+  token text primary key not null,
+  at bigint not null,
+  text text not null,
+  ends_at bigint not null
+);
+create index if not exists filigree_replaced_token_ends_at on filigree_replaced_token (ends_at)`,
+  key: 'token',
+  columns: ['at', 'text'],
+  expiresAt: 'ends_at',
+  toColumns: ({ at, text }) => [at, text],
+  fromColumns: ([at, text]) => ({ at: Number(at), text: String(text) }),
+  sweepInterval,
+  graceMs,
 }
 
-function toReplaced([at, text]: Row): Replaced {
-  return { at: Number(at), text: String(text) }
+/** @returns the store, once its table exists */
+export async function createDatabaseSuccessors(database: Database): Promise<Successors> {
+  return createSuccessors(await createExpiringTable(database, replacedTokens))
 }

@@ -1,45 +1,22 @@
-/** Session stores: the interface, and a store in the memory of one process, whose sessions end with the process. */
-
-interface Entry {
-  readonly data: string
-  readonly expiresAt: number
-}
+/** Session stores: their interface, and the store in the memory of one process, whose sessions end with the process. */
+import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
 
 /**
  * @param maxSessions maximum number of sessions; beyond it, the session that was written longest ago is dropped.
  * Default: 100,000.
  */
 export function createMemoryStore(maxSessions = 100_000): SessionStore {
-  // In the order of writing, which is also the order of expiry while all sessions have the same lifetime.
-  const entries = new Map<string, Entry>()
-  return {
-    read: (hash, now) => {
-      const entry = entries.get(hash)
-      if (entry === undefined) return undefined
-      if (now < entry.expiresAt) return entry.data
-      entries.delete(hash)
-      return undefined
-    },
-    write: (hash, data, expiresAt, isExisting) => {
-      if (!entries.delete(hash) && isExisting) return
-      if (entries.size >= maxSessions) dropFirst(entries)
-      entries.set(hash, { data, expiresAt })
-    },
-    remove: (hash) => {
-      entries.delete(hash)
-    },
-    sweep: (now) => {
-      for (const [hash, { expiresAt }] of entries) {
-        if (expiresAt <= now) entries.delete(hash)
-      }
-    },
-  }
+  return toSessionStore(new MemoryExpiringStore<string>({ maxEntries: maxSessions }))
 }
 
-function dropFirst(entries: Map<string, Entry>): void {
-  for (const hash of entries.keys()) {
-    entries.delete(hash)
-    return
+/** The session store of an expiring store, whose values are the JSON texts. */
+export function toSessionStore(entries: ExpiringStore<string>): SessionStore {
+  return {
+    read: (hash, now) => entries.get(hash, now),
+    write: (hash, data, expiresAt, isExisting) =>
+      isExisting ? entries.replace(hash, data, expiresAt) : entries.set(hash, data, expiresAt),
+    remove: (hash) => entries.delete(hash),
+    sweep: (now) => entries.deleteExpired(now),
   }
 }
 

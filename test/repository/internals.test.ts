@@ -79,6 +79,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/auth/keys.test.ts',
     'test/auth/options.test.ts',
     'test/auth/rotation.test.ts',
+    'test/records/expiring-store.test.ts',
     'test/records/session-store.test.ts',
     'test/sessions/keeper.test.ts',
     'test/sessions/memory-store.test.ts',
