@@ -125,7 +125,7 @@ export type {
 } from './records/hook-contexts.js'
 export { addRecords } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
-export type { Generated, HasDefault } from './records/model/written-types.js'
+export type { Generated, HasDefault } from './records/model/record-types.js'
 export { connect, Database } from './records/public-database.js'
 export type { Transaction } from './records/database.js'
 export type { DatabaseTimeouts } from './records/database-timeouts.js'
@@ -137,8 +137,9 @@ export type {
   CustomSqlOptions,
   SqlValues,
   SqlFragments,
+  Heartbeat,
+  HeartbeatOptions,
 } from './records/custom-sql.js'
-export type { Heartbeat, HeartbeatOptions } from './records/heartbeat.js'
 export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
 export { inMemory } from './engines/engine-for-url.js'
 export type { EngineSource } from './engines/contract/engine.js'
@@ -152,7 +153,7 @@ export {
   type RecordRights,
   type RelationDescription,
 } from './records/rest/record-rights.js'
-export type { Selected, SelectOptions, Where } from './records/model/filter-types.js'
+export type { Selected, SelectOptions, Where } from './records/model/record-types.js'
 export { skip, type Skip } from './records/model/skip.js'
 export type {
   CountOptions,
@@ -168,8 +169,7 @@ export type {
 } from './records/aggregates/aggregate-types.js'
 export type { TimeUnit } from './engines/contract/dialect.js'
 export type { Change } from './records/changes/changes.js'
-export type { MissedChanges } from './records/changes/follow-all.js'
-export type { ChangesOptions } from './records/changes/read-changes.js'
+export type { ChangesOptions, MissedChanges } from './records/changes/follow-changes.js'
 export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'
 export type { Changes } from './records/statements/additions.js'
 export type {

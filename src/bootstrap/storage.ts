@@ -19,7 +19,7 @@ import type { EngineSource } from '../engines/contract/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
 import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
-import { readScans, ScanLog } from '../records/scans/scan-log.js'
+import { readScans, ScanLog } from '../records/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
 import { closeInTime, whileResponsive, toStartError } from './database-start.js'
 

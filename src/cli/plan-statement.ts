@@ -2,7 +2,7 @@
 import type { Database } from '../records/database.js'
 import type { StatementEvent } from '../records/statement-events.js'
 import type { Table } from '../records/model/table.js'
-import { adviseIndex, tableCalled } from '../records/scans/advise-index.js'
+import { adviseIndex, tableCalled } from '../records/scan-log.js'
 
 export interface PlannedStatement {
   /** Tables that the statement reads completely, to filter or to sort. */

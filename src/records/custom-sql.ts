@@ -1,13 +1,14 @@
 /**
- * Prepared SQL that packages write by hand, once for every engine. Fragments cover the syntax in which engines
- * differ.
+ * Prepared SQL that packages write by hand, once for every engine, and its repetition by `database.heartbeat`. Fragments
+ * cover the syntax in which engines differ.
  */
 import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
-import type { Row, Runner } from '../engines/contract/engine.js'
+import type { Row, Runner, Engine } from '../engines/contract/engine.js'
 import { isWrite, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { refuseUnavailable } from './statements/client-errors.js'
+import type { Heartbeat } from '../engines/contract/heartbeat.js'
 
 /** SQL fragments that differ between engines. */
 export interface SqlFragments {
@@ -111,4 +112,48 @@ export class CustomSql {
 export interface BoundSql {
   readonly statement: CustomSql
   readonly values?: SqlValues
+}
+
+export type { Heartbeat } from '../engines/contract/heartbeat.js'
+
+export interface HeartbeatOptions {
+  /** Milliseconds between two beats, and before the first one. */
+  readonly every: number
+  /** Receives the rows of each statement after a beat. It must not throw. */
+  readonly onRows: (rows: readonly (readonly Row[])[]) => void
+  /** Receives the error of a failed beat, which is repeated after a second. */
+  readonly onError: (error: Error) => void
+}
+
+export function startHeartbeat(
+  engine: Engine,
+  boundStatements: readonly BoundSql[],
+  options: HeartbeatOptions,
+): Heartbeat {
+  refuseUnknownOptions('heartbeat', options, new Set(['every', 'onRows', 'onError']))
+  const { every, onRows, onError } = options
+  const statements = boundStatements.map(({ statement: prepared, values = {} }) => ({
+    statement: prepared.statement,
+    sql: prepared.statement.sql,
+    values: prepared.bind(values),
+  }))
+  if (engine.heartbeat !== undefined) {
+    const bound = statements.map(({ sql, values }) => ({ sql, values }))
+    return engine.heartbeat({ statements: bound, every, onRows, onError })
+  }
+  const beat = async (): Promise<void> => {
+    const rows: (readonly Row[])[] = []
+    for (const { statement, values } of statements)
+      rows.push(await engine.run(statement, values, 'rows'))
+    onRows(rows)
+  }
+  const timer = setInterval(() => {
+    beat().catch(onError)
+  }, every).unref()
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return Promise.resolve()
+    },
+  }
 }

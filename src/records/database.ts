@@ -12,8 +12,12 @@ import type { Clock } from '../core/clock.js'
 import { anyTable, frameworkQuery, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
-import { readChanges, type ChangesOptions } from './changes/read-changes.js'
-import { followAll, type MissedChanges } from './changes/follow-all.js'
+import {
+  readChanges,
+  type ChangesOptions,
+  followAll,
+  type MissedChanges,
+} from './changes/follow-changes.js'
 import { type MaybePromise, attempt, promise } from '../core/maybe-promise.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import type {
@@ -24,7 +28,7 @@ import type {
   Runner,
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
-import { sourceOf, WritingSource } from './statements/client-source.js'
+import { sourceOf, WritingSource, PipelinedWrites } from './statements/client-source.js'
 import { ReadHandlers } from './statements/read-handlers.js'
 import { createContext, type RecordsContext, type Source } from './statements/source.js'
 import {
@@ -33,15 +37,20 @@ import {
   type DatabaseParts,
 } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
-import { emptyTables } from './empty-tables.js'
-import { CustomSql, type BoundSql, type CustomSqlOptions, type SqlFragments } from './custom-sql.js'
-import { ensureTable } from './own-tables.js'
-import { startHeartbeat, type Heartbeat, type HeartbeatOptions } from './heartbeat.js'
+import { emptyTables, ensureTable } from './own-tables.js'
+import {
+  CustomSql,
+  type BoundSql,
+  type CustomSqlOptions,
+  type SqlFragments,
+  startHeartbeat,
+  type Heartbeat,
+  type HeartbeatOptions,
+} from './custom-sql.js'
 import { Repository } from './repository.js'
 import { isSomewhere, isThere, PublishingEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
-import { PipelinedWrites } from './statements/pipelined-writes.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'

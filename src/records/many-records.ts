@@ -5,15 +5,14 @@ import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Isolation } from '../core/transaction.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
-import type { SelectOptions, OrderBy } from './model/filter-types.js'
+import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
 import { isolationOf } from './model/write-hooks.js'
-import type { Table } from './model/table.js'
+import type { Table, Relation } from './model/table.js'
 import { isolationToDelete } from './statements/delete-rows.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
-import { link } from './statements/link.js'
 import type { NewRow, NewValues } from './statements/nested-input.js'
 import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
@@ -23,11 +22,20 @@ import {
   demandList,
   tablesWritten,
   type ChangedRow,
-} from './statements/write-each.js'
-import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
+  changeTogether,
+  createTogether,
+  deleteTogether,
+} from './statements/write-many.js'
 import { allowingSwaps } from './statements/swapped-values.js'
 import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
+import { didYouMean } from '../errors/did-you-mean.js'
+import { HttpError } from '../errors/http-error.js'
+import { arrangeValues } from '../sql/write-statement.js'
+import { invalid } from './filters/query-errors.js'
+import { toKey } from './model/codec.js'
+import { demandUndeletedKeys } from './statements/undeleted-references.js'
+import { toClientError } from './statements/client-errors.js'
 
 export abstract class ManyRecords<T extends object> {
   readonly table: Table<T>
@@ -169,4 +177,62 @@ export abstract class ManyRecords<T extends object> {
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }
+}
+
+interface Link {
+  readonly id: unknown
+  readonly relation: string
+  readonly ids: readonly unknown[]
+  readonly removes: boolean
+}
+
+/**
+ * @returns the number of links that changed; all change or none
+ * @throws {HttpError} 404 if the record itself does not exist, 409 if another one does not
+ */
+async function link(table: Table, source: Source, change: Link): Promise<number> {
+  const relation = readRelation(table, change.relation)
+  const { context } = source
+  const ownKey = toKey(context.codecOf(table), change.id)
+  if (!Array.isArray(change.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
+  const otherKeys = change.ids.map((id, index) => readOther(relation, source, id, index))
+  return source.atomically(async (transaction) => {
+    const runner = transaction.runner()
+    const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
+    if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
+    if (!change.removes && relation.target.deletedAt !== undefined)
+      await demandUndeletedKeys(relation, transaction, otherKeys)
+    const plan = context.plansOf(table).link(relation, change.removes)
+    let count = 0
+    for (const other of otherKeys) {
+      try {
+        count += await runner.run(plan.statement, arrangeValues(plan, [ownKey, other]), 'count')
+      } catch (error) {
+        throw toClientError(error, table, 'write', { broken: relation })
+      }
+    }
+    if (count > 0) transaction.changed({ event: 'updated', table, ids: [ownKey as Id] })
+    return count
+  })
+}
+
+function readRelation(table: Table, name: string): Relation {
+  const relation = table.relations.get(name)
+  if (relation?.kind === 'manyToMany') return relation
+  const linkableRelations = [...table.relations.values()].filter(
+    ({ kind }) => kind === 'manyToMany',
+  )
+  const suggestion = didYouMean(
+    name,
+    linkableRelations.map((one) => one.name),
+  )
+  throw new TypeError(
+    `${table.type.name}.${name} is not a many-to-many relation, so nothing can be linked there. ${suggestion}`.trim(),
+  )
+}
+
+function readOther(relation: Relation, { context }: Source, id: unknown, index: number): unknown {
+  const key = toKey(context.codecOf(relation.target), id)
+  if (key === undefined) throw invalid(`${relation.name}.${index}`, 'type', 'must be an id')
+  return key
 }

@@ -1,4 +1,7 @@
-/** The framework's own tables. They are created when they are first needed, in production too. */
+/**
+ * The framework's own tables, which are created when they are first needed, in production too. Also empties all tables,
+ * for tests.
+ */
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Database } from './database.js'
 import { EngineError } from '../engines/contract/engine-error.js'
@@ -78,4 +81,22 @@ export function refuseWrite(): never {
   throw new EngineError('unavailable', 'The database is read-only.', undefined, {
     isReadOnly: true,
   })
+}
+
+const excludedTables = new Set(['filigree_migration'])
+
+/** Deletes all rows or none, and restarts generated keys at 1. */
+export async function emptyTables(database: Database): Promise<void> {
+  const { engine, dialect } = database.context
+  const tableNames = new Set([...database.ownTables].filter((name) => !excludedTables.has(name)))
+  for (const { name, relations } of database.tables) {
+    tableNames.add(name)
+    for (const { join } of relations.values()) if (join !== undefined) tableNames.add(join.name)
+  }
+  const catalogue = await engine.catalogue(engine)
+  const existingTables = [...tableNames].filter((name) => {
+    const table = catalogue.get(name)
+    return table !== undefined && table.isForeign !== true
+  })
+  await engine.changeSchema((runner) => dialect.changes.empty(runner, existingTables))
 }

@@ -29,9 +29,13 @@ import {
 import { type TableCodec, toKey } from './model/codec.js'
 import { type MaybePromise, after, attempt, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
-import { deleteChecked, deleteWhere, mustReadBeforeDelete } from './statements/delete-rows.js'
-import { deleteRow } from './statements/delete-row.js'
-import type { Selected, SelectOptions, Where } from './model/filter-types.js'
+import {
+  deleteChecked,
+  deleteWhere,
+  mustReadBeforeDelete,
+  deleteRow,
+} from './statements/delete-rows.js'
+import type { Selected, SelectOptions, Where } from './model/record-types.js'
 import { ManyRecords } from './many-records.js'
 import {
   checkCountOptions,
@@ -42,14 +46,14 @@ import {
   type FindOneOptions,
   type Id,
   type ListOptions,
+  readDistinct,
 } from './filters/list-options.js'
-import { readDistinct } from './filters/distinct.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
 import { planList } from './statements/list-plan.js'
 import { selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/violated-constraint.js'
-import { isInTransaction } from './statements/guarded-runner.js'
+import { isInTransaction } from './statements/scope.js'
 import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'

@@ -1,7 +1,7 @@
 /** followAll watches all tables concurrently. Source: decisions, Records: writes. */
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
-import { followAll } from '../../src/records/changes/follow-all.js'
+import { followAll } from '../../src/records/changes/follow-changes.js'
 
 type Options = Parameters<typeof followAll>
 

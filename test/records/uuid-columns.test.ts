@@ -15,7 +15,7 @@ import {
 } from '../../src/index.js'
 import { connect, Database } from '../../src/records/database.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
-import { toCheckName } from '../../src/records/model/column-names.js'
+import { toCheckName } from '../../src/records/model/generated-names.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'

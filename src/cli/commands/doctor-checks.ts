@@ -17,7 +17,7 @@ import type { Database } from '../../records/database.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
-import { findScans } from '../../records/scans/scan-log.js'
+import { findScans } from '../../records/scan-log.js'
 import { reachable } from '../../routing/route.js'
 import { engineInUse, openForReading, type ReadDatabase } from '../open-database.js'
 

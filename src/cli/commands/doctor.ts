@@ -2,7 +2,7 @@
 import { openDoors } from '../../bootstrap/public-access.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
-import { findScans } from '../../records/scans/scan-log.js'
+import { findScans } from '../../records/scan-log.js'
 import { createPaint } from '../colours.js'
 import { type Command, exitCodes, moduleOption, readArguments, type Terminal } from '../command.js'
 import {

@@ -1,7 +1,7 @@
 /** Compiles the selection of a root field to a tree, and builds query trees from it and the arguments of a run. */
 
 import type { FieldNode, GraphQLObjectType, GraphQLOutputType } from 'graphql'
-import type { Condition } from '../../records/filters/condition.js'
+import type { Condition } from '../../records/model/table.js'
 import type { ObjectForm, PageEntry, PageQuery } from '../../sql/tree.js'
 import {
   type RecordModel,

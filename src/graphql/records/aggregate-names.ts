@@ -7,7 +7,7 @@ import {
 } from '../../records/aggregates/aggregate-types.js'
 import { hasAggregate, hasTime } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
-import { invalid } from '../../records/filters/invalid.js'
+import { invalid } from '../../records/filters/query-errors.js'
 import type { FieldModel, RecordModel } from './model.js'
 
 export interface AggregateField {

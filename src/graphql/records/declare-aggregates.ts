@@ -12,7 +12,7 @@ import {
 } from '../../records/aggregates/aggregate-types.js'
 import { nameOf } from '../../records/aggregates/measure.js'
 import { isPlainObject } from '../../core/json.js'
-import { invalid } from '../../records/filters/invalid.js'
+import { invalid } from '../../records/filters/query-errors.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../caller.js'

@@ -4,12 +4,12 @@
  */
 
 import { isPlainObject } from '../../core/json.js'
-import { invalid } from '../../records/filters/invalid.js'
+import { invalid } from '../../records/filters/query-errors.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientManyWriter } from '../../records/clients/client-many.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
-import { noSuchRow } from '../../records/statements/write-each.js'
+import { noSuchRow } from '../../records/statements/write-many.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'

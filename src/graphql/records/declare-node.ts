@@ -3,7 +3,7 @@
  * Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
-import { invalid } from '../../records/filters/invalid.js'
+import { invalid } from '../../records/filters/query-errors.js'
 import { toKey } from '../../records/model/codec.js'
 import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'

@@ -1,5 +1,5 @@
 /** The names of generated queries, mutations and fields. Source: decisions, GraphQL. */
-import { toPlural } from '../../records/model/english.js'
+import { toPlural } from '../../records/model/generated-names.js'
 
 /** The names of a record's queries. */
 export interface QueryNames {

@@ -1,7 +1,7 @@
 /** Reads an `XInput`: the record's own values, nested records and links. Source: decisions, GraphQL. */
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
-import { invalid } from '../../records/filters/invalid.js'
+import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
 import {
   bareToMany,

@@ -1,7 +1,7 @@
 /** Runs the queries of resolvers: lists, counts, single rows and related rows, with one statement each. */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Condition } from '../../records/filters/condition.js'
+import type { Condition, Relation, Table } from '../../records/model/table.js'
 import { rememberDerived } from '../../records/filters/cursor.js'
 import { isOneOf, allOf, equals } from '../../sql/condition.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
@@ -14,7 +14,6 @@ import {
   noShard,
   shardCondition,
 } from '../../records/statements/shard.js'
-import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/client-errors.js'
 import type { ListQuery, QueryReader } from './query-reader.js'
 

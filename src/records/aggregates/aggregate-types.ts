@@ -1,8 +1,8 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { TimeUnit } from '../../engines/contract/dialect.js'
-import type { OrderTerm, Where } from '../model/filter-types.js'
+import type { OrderTerm, Where } from '../model/record-types.js'
 import type { Skip } from '../model/skip.js'
-import type { RowsView } from '../filters/rows-view.js'
+import type { RowsView } from '../filters/list-options.js'
 
 /** The functions that compute one value of all values of a field. */
 export type AggregateFunction = 'sum' | 'avg' | 'min' | 'max'

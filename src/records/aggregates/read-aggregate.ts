@@ -3,8 +3,7 @@ import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isEmptyMap, type FilterContext } from '../filters/filter.js'
-import { invalid } from '../filters/invalid.js'
-import { suggestedFields } from '../filters/suggested-names.js'
+import { invalid, suggestedFields } from '../filters/query-errors.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, invalidTerm } from '../filters/order.js'
@@ -440,7 +439,7 @@ export function hasAggregate(column: Column, operation: AggregateFunction): bool
 }
 
 /** True for columns that can be summed. */
-export function isNumber({ storage, isBoolean, compares }: Column): boolean {
+function isNumber({ storage, isBoolean, compares }: Column): boolean {
   return !isBoolean && compares === 'order' && numbers.has(storage)
 }
 

@@ -94,7 +94,7 @@ function pointsOf(table: Table, query: ListQuery, sizes: TableSizes): number {
 }
 
 /** The cost of counting the related rows of one row. */
-export function costOfCount(relation: Relation, sizes: CostBasis): number {
+function costOfCount(relation: Relation, sizes: CostBasis): number {
   return costOfRelated(relation, recordNaming(relation.target), { counts: true }, sizes).points
 }
 

@@ -11,8 +11,12 @@ import { isolationOf } from '../model/write-hooks.js'
 import type { Table } from '../model/table.js'
 import { isolationToDelete } from '../statements/delete-rows.js'
 import { isConcurrentInsert, storedForm, toConflict, upsertTogether } from '../statements/upsert.js'
-import { noSuchRow } from '../statements/write-each.js'
-import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
+import {
+  noSuchRow,
+  changeTogether,
+  createTogether,
+  deleteTogether,
+} from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
 import { demandWrite } from '../policy/tree-rights.js'
 import { retryAfterGuards } from '../rights/caller.js'

@@ -6,20 +6,18 @@
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
-import type { OrderBy, Where } from '../model/filter-types.js'
-import type { Id, ListOptions } from '../filters/list-options.js'
+import type { OrderBy, Where } from '../model/record-types.js'
+import type { Id, ListOptions, RelatedRows } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
-import type { RelatedRows } from '../filters/rows-view.js'
 import type { Repository } from '../repository.js'
 import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
-import { keyOf } from '../filters/key-forms.js'
+import { keyOf, type Instance } from '../statements/write-tree.js'
 import { readTree } from '../statements/nested-input.js'
 import { policyOf } from '../rights/record-policy.js'
-import type { Instance } from '../statements/write-tree.js'
 
 export class ClientRecords<T extends object> {
   readonly #table: Table<T>

@@ -22,8 +22,14 @@ import { referencesToMarked } from '../statements/undeleted-references.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
 import { KeyChecker, type WriteTarget } from '../policy/row-lookup.js'
-import { keyOf } from '../filters/key-forms.js'
-import { canNameReferrers } from '../rights/conceal-errors.js'
+import {
+  keyOf,
+  hasNestedWrites,
+  tablesOf,
+  type Instance,
+  type WriteTree,
+} from '../statements/write-tree.js'
+import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
 import {
@@ -33,12 +39,6 @@ import {
   writerFor,
   type RowConditions,
 } from '../policy/tree-writer.js'
-import {
-  hasNestedWrites,
-  tablesOf,
-  type Instance,
-  type WriteTree,
-} from '../statements/write-tree.js'
 
 /** The writes of one request. */
 export class ClientWriter {

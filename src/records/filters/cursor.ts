@@ -2,14 +2,13 @@
  * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page starts behind
  * these values even if the row was deleted. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
-import type { Condition } from './condition.js'
-import { invalid } from './invalid.js'
+import type { Condition, Table } from '../model/table.js'
+import { invalid } from './query-errors.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import { noRows } from '../../sql/condition.js'
 import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/derived.js'
 import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
-import type { Table } from '../model/table.js'
 
 /** The first item of a cursor, which says for which order it was made. */
 function cursorSignature(order: Order): string {

@@ -2,19 +2,15 @@
  * Reads a filter: resolves every name and checks every value, so that client input becomes a value of a placeholder or
  * an error 400. Returns a condition, and a key under which its statement is cached.
  */
-import { readProgramQuery } from '../model/hidden-names.js'
-import type { Table } from '../model/table.js'
-import type { Condition } from './condition.js'
+import { readProgramQuery, invalid, isHidden, unknownName } from './query-errors.js'
+import type { Table, Condition } from '../model/table.js'
 import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { type ColumnCodec, type TableCodec, toJson } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { invalid } from './invalid.js'
-import type { JsonPath } from '../../sql/condition.js'
-import { maxItems, pathKey, readPath, typeOfJson } from './json-path.js'
-import { isHidden, unknownName } from './suggested-names.js'
+import type { JsonPath, JsonType } from '../../sql/condition.js'
 import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
 import { parseSearch, searchOf } from './search.js'
 import { skip, skipAt, undefinedAt, undefinedOption } from '../model/skip.js'
@@ -67,6 +63,11 @@ const maxPatternLength = 1000
  */
 const maxPatterns = 20
 const maxListLength = 10_000
+/** The maximum number of names in the path of a JSON value, and the maximum length of a name. */
+const maxPathLength = 20
+const maxNameLength = 200
+/** The maximum number of values that a JSON value is compared with. */
+const maxJsonItems = 100
 
 export class FilterReader {
   /** The values of the slots, in order. */
@@ -331,8 +332,8 @@ export class FilterReader {
     path: string,
   ): Condition {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
-    if (operand.length > maxItems)
-      throw invalid(path, 'maxItems', `must have at most ${maxItems} items`)
+    if (operand.length > maxJsonItems)
+      throw invalid(path, 'maxItems', `must have at most ${maxJsonItems} items`)
     this.#rejectUndefinedIn(operand, (index) => `${path}.${index}`)
     this.key += '|['
     const parts = operand
@@ -442,4 +443,34 @@ function pad(values: readonly unknown[]): readonly unknown[] {
   if (values.length === 0) return values
   const length = 2 ** Math.ceil(Math.log2(values.length))
   return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)])
+}
+
+/** @throws {HttpError} 400 for anything but a list of names */
+function readPath(value: unknown, path: string): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0)
+    throw invalid(path, 'type', 'must be a list of names')
+  if (value.length > maxPathLength)
+    throw invalid(path, 'maxItems', `has more than ${maxPathLength} names`)
+  return value.map((name: unknown) => {
+    const text = Number.isSafeInteger(name) ? String(name) : name
+    if (
+      typeof text !== 'string' ||
+      text.length > maxNameLength ||
+      /["\\\p{Cc}\p{Surrogate}]/u.test(text)
+    )
+      throw invalid(path, 'type', 'must be names without quotes and backslashes')
+    return text
+  })
+}
+
+/** @returns `undefined` for lists and objects */
+function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? 'number' : undefined
+  if (typeof value === 'boolean') return 'boolean'
+  return typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value) ? 'text' : undefined
+}
+
+/** Places with the same form of path and the same type share a statement. */
+function pathKey(at: JsonPath | undefined): string {
+  return at === undefined ? '' : `@${at.type}${at.slots.join('+')}`
 }

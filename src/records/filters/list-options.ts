@@ -1,10 +1,25 @@
-/** The options of a repository's `find` and `list`. Source: public API, Records. */
+/**
+ * The options of a repository's `find`, `list` and `count`, and how `distinct` and `counts` are read. Source: public
+ * API, Records; decisions, Records: queries.
+ */
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
-import { invalid } from './invalid.js'
-import type { OrderBy, Where } from '../model/filter-types.js'
-import type { RelatedRows, RowsView } from './rows-view.js'
-import { undefinedOption, type Skip } from '../model/skip.js'
+import {
+  invalid,
+  readProgramQuery,
+  suggestedFields,
+  isHidden,
+  suggestedRelations,
+} from './query-errors.js'
+import type { OrderBy, Where } from '../model/record-types.js'
+import { undefinedOption, type Skip, rejectUnnamed } from '../model/skip.js'
+import type { Condition, Relation, Table } from '../model/table.js'
+import type { Derived } from '../../sql/derived.js'
+import type { Order } from '../../sql/order.js'
+import type { RelatedSelection } from '../../sql/tree.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { clip } from '../../core/text.js'
+import { relationCountName } from '../../fields/shape.js'
 
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
@@ -149,4 +164,148 @@ const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDe
 export function readCount(name: string, value: unknown): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
   throw invalid(name, 'type', 'must be an integer from 0')
+}
+
+/**
+ * The values of a statement that is being written, and a key that is the same for statements that differ in values
+ * only.
+ */
+export interface Slots {
+  readonly values: unknown[]
+  key: string
+}
+
+/** The view of a client; hidden fields do not exist in it. */
+export interface RowsView {
+  /** The condition for rows that the client may find, joined with its own; `undefined` for all. */
+  bind(table: Table, condition: Condition | undefined, slots: Slots): Condition | undefined
+  /**
+   * The order with conditions for the related rows that it reads: a row that the client may not see counts as missing.
+   *
+   * @throws {HttpError} 401 or 403 for fields and relations that the client may not read
+   */
+  order(table: Table, order: Order, slots: Slots): Order
+  /** Refuses a column that the client may not read. */
+  demandColumn(table: Table, column: Column): void
+  /** The same for a value from other tables. */
+  derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
+}
+
+/** What is wanted of a relation. The values of its conditions are in the statement's slots. */
+export type RelatedQuery = RelatedSelection<Relation>
+
+/** Related rows to read with a list, for a client. */
+export interface RelatedRows {
+  /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
+  readonly maxRows?: number | undefined
+  /** Reads the related rows of the query. Their values follow the values of the rows. */
+  read(slots: Slots): readonly RelatedQuery[]
+  /** Receives every related row. */
+  found(table: Table, record: Record<string, unknown>): void
+}
+
+const maxFields = 50
+
+/**
+ * @param view the client's view; fields that it may not read are refused
+ * @throws {HttpError} 400 `VALIDATION`
+ * @throws {DeclarationError} for `undefined` in it
+ */
+export function readDistinct(
+  table: Table,
+  fieldNames: unknown,
+  view: RowsView | undefined,
+): readonly Column[] {
+  if (view === undefined)
+    return readProgramQuery(table, () =>
+      readColumns(fieldNames, table.columns, suggestedFields(table, false)),
+    )
+  const visibleColumns = table.columns.filter(({ field }) => !field.hidden)
+  const distinct = readColumns(fieldNames, visibleColumns, suggestedFields(table, true))
+  for (const column of distinct) view.demandColumn(table, column)
+  return distinct
+}
+
+function readColumns(
+  fieldNames: unknown,
+  visibleColumns: readonly Column[],
+  suggested: readonly string[],
+): readonly Column[] {
+  if (!Array.isArray(fieldNames) || fieldNames.length === 0)
+    throw invalid('distinct', 'type', 'must be a list of fields')
+  if (fieldNames.length > maxFields)
+    throw invalid('distinct', 'maxItems', `has more than ${maxFields} fields`)
+  rejectUnnamed('distinct', fieldNames)
+  const columns = fieldNames.map((name: unknown, index) => {
+    const path = `distinct.${index}`
+    const column = visibleColumns.find(({ property }) => property === name)
+    if (column === undefined) {
+      const suggestion = didYouMean(clip(String(name)), suggested)
+      throw invalid(path, 'unknown', `is not a field. ${suggestion}`.trim())
+    }
+    if (column.compares !== 'list' && column.compares !== 'json') return column
+    const kind = column.field.list ? 'list' : column.field.kind
+    throw invalid(path, 'type', `cannot tell rows apart: it is of kind "${kind}"`)
+  })
+  return [...new Set(columns)]
+}
+
+const maxCounts = 20
+
+export interface RelationCount {
+  readonly relation: Relation
+  /** The property of a row that has the number, `reviewsCount`. */
+  readonly name: string
+}
+
+/**
+ * The relations to many rows whose number has a name that is free.
+ *
+ * @param isClient whether hidden relations are left out
+ */
+export function countsOf(table: Table, isClient: boolean): RelationCount[] {
+  const { shape } = table
+  return [...table.relations.values()].flatMap((relation) => {
+    const field = shape.byName.get(relation.name)
+    const name = field && relationCountName(shape, field)
+    return name === undefined || (isClient && isHidden(relation)) ? [] : [{ relation, name }]
+  })
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readCounts(
+  table: Table,
+  names: readonly unknown[],
+  isClient: boolean,
+): RelationCount[] {
+  if (!Array.isArray(names)) throw invalid('counts', 'type', 'must be a list of relations')
+  const all = countsOf(table, isClient)
+  const counts = new Set<RelationCount>()
+  for (const name of names as readonly unknown[]) {
+    const count = all.find(({ relation }) => relation.name === name)
+    if (count === undefined) throw invalidCount(table, String(name), isClient)
+    counts.add(count)
+  }
+  if (counts.size > maxCounts)
+    throw invalid('counts', 'maxItems', `names more than ${maxCounts} relations`)
+  return [...counts]
+}
+
+/** The number of related rows of each row, before it is bound to what a client may see. */
+export function countOf(relation: Relation): Derived<Relation> {
+  return { path: [{ relation: relation, where: undefined }], column: undefined }
+}
+
+function invalidCount(table: Table, name: string, isClient: boolean): Error {
+  const relation = table.relations.get(name)
+  if (relation === undefined || (isClient && isHidden(relation))) {
+    const suggestion = didYouMean(clip(name), suggestedRelations(table, isClient))
+    const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${suggestion}`
+    return invalid('counts', 'unknown', text.trim())
+  }
+  const why =
+    relation.kind === 'belongsTo'
+      ? 'leads to one row'
+      : `cannot be counted: ${table.type.name} has its own "${name}Count"`
+  return invalid('counts', 'type', `names "${clip(name)}", which ${why}`)
 }

@@ -2,14 +2,18 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
-import { invalid } from './invalid.js'
+import {
+  invalid,
+  isHidden,
+  suggestedFields,
+  suggestedRelations,
+  readProgramQuery,
+} from './query-errors.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
 import { derivedColumn } from '../../sql/derived.js'
-import { isHidden, suggestedFields, suggestedRelations } from './suggested-names.js'
-import { readProgramQuery } from '../model/hidden-names.js'
 import type { Relation, Table } from '../model/table.js'
 
 const maxTerms = 16

@@ -3,23 +3,22 @@
  * of the records.
  */
 import {
-  migrationError,
   prepareMigrations,
   readApplied,
   recordMigration,
-} from './applied-migrations.js'
+  defaultFolder,
+  type MigrationOptions,
+} from './migrations.js'
 import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { newestTimestamp, readMigrations, writeMigrationFile } from './migration-files.js'
+import { migrationError, newestTimestamp, readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
-import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import type { Catalogue, TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
-import { schemaAfter } from './schema-after.js'
-import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
+import { schemaAfter, toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {
   /**

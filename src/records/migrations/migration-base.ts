@@ -5,16 +5,14 @@
 
 import { silentLog } from '../../core/log.js'
 import { openEngine, dialects } from '../../engines/engine-for-url.js'
-import { migrationError } from './applied-migrations.js'
 import type { Catalogue } from '../../engines/contract/table-schema.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Replay, Dialect } from '../../engines/contract/dialect.js'
-import { type MigrationFile, readMigrations } from './migration-files.js'
+import { migrationError, type MigrationFile, readMigrations } from './migration-files.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { withoutDropped } from './schema-after.js'
-import { readSnapshot } from './schema-snapshot.js'
+import { withoutDropped, readSnapshot } from './schema-snapshot.js'
 
 /** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */
 async function replayMigrations(

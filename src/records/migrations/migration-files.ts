@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { DeclarationError } from '../../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
@@ -118,4 +118,12 @@ function isWithoutTransaction(text: string, file: string): boolean {
       remedy: `${suggestion} Write "-- filigree: ${withoutTransaction}" or no such line.`.trim(),
     },
   ])
+}
+
+export function migrationError(
+  code: Problem['code'],
+  message: string,
+  remedy: string,
+): DeclarationError {
+  return new DeclarationError([{ code, message, remedy }])
 }

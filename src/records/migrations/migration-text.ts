@@ -2,7 +2,7 @@
 
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
-import { toNotNullName } from '../model/column-names.js'
+import { toNotNullName } from '../model/generated-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 import { onceRebuilt } from '../schema/sync.js'

@@ -1,25 +1,27 @@
 /**
  * Runs migrations, which are SQL files: each runs once, in a transaction unless its first line says `-- filigree: no
- * transaction`, in one process at a time.
+ * transaction`, in one process at a time. The migrations that have run are the rows of `filigree_migration`.
  */
-
 import type { Table } from '../model/table.js'
 import { findDifferences } from '../schema/difference.js'
 import { toSchema } from '../schema/schema.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
-import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
-import { isNeeded, readIrreversible } from './migration-text.js'
 import {
-  forgetMigration,
   migrationError,
-  prepareMigrations,
-  readApplied,
-  recordMigration,
-} from './applied-migrations.js'
+  readMigrations,
+  toFileName,
+  type MigrationFile,
+} from './migration-files.js'
+import { isNeeded, readIrreversible } from './migration-text.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import { frameworkScript } from '../../engines/contract/statement.js'
+import {
+  frameworkScript,
+  frameworkQuery,
+  frameworkChange,
+} from '../../engines/contract/statement.js'
+import { ensureTable } from '../own-tables.js'
 
 interface CheckOptions {
   readonly folder: string
@@ -321,4 +323,59 @@ function missingFor({ engineName }: Database, name: string, isFirst: boolean): E
       ? `Add "${engineName}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`
       : 'Write it beside the other one; if this engine needs no changes, a comment is enough.',
   )
+}
+
+interface Applied {
+  readonly hash: string
+  /** ISO 8601. */
+  readonly appliedAt: string
+}
+
+/** Creates the table if it is missing. */
+export function prepareMigrations(database: Database): Promise<void> {
+  return ensureTable(database, 'filigree_migration', createTable).then(() => undefined)
+}
+
+const createTable = `create table if not exists filigree_migration (
+  name text primary key not null,
+  hash text not null,
+  applied_at text not null
+)`
+
+const migrationTables = ['filigree_migration']
+
+/** By name, sorted. */
+export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
+  const sql = 'select name, hash, applied_at from filigree_migration'
+  const { rows } = await runner.run(frameworkQuery(sql, { tables: migrationTables, isFresh: true }), [], 'all')
+  const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
+    String(name),
+    { hash: String(hash), appliedAt: String(appliedAt) },
+  ])
+  return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** @param now milliseconds since 1970 */
+export async function recordMigration(
+  { context: { dialect } }: Database,
+  runner: Runner,
+  { name, hash }: Pick<MigrationFile, 'name' | 'hash'>,
+  now: number,
+): Promise<void> {
+  const placeholders = [1, 2, 3].map(dialect.placeholder).join(', ')
+  const sql = `insert into filigree_migration (name, hash, applied_at) values (${placeholders})`
+  await runner.run(
+    frameworkChange('insert', sql, { tables: migrationTables }),
+    [name, hash, new Date(now).toISOString()],
+    'all',
+  )
+}
+
+async function forgetMigration(
+  { context: { dialect } }: Database,
+  runner: Runner,
+  name: string,
+): Promise<void> {
+  const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
+  await runner.run(frameworkChange('delete', sql, { tables: migrationTables }), [name], 'all')
 }

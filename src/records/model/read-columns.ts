@@ -1,15 +1,17 @@
-/** Reads the options and fields of a record class as a table's name, columns and key, and reports problems. */
+/**
+ * Reads the options and fields of a record class as a table's name, columns, key and constraints, and reports problems.
+ */
 import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { isMap } from '../../core/json.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import { isWriteRule } from '../../fields/rules.js'
 import { type Class, resolveClass } from '../../metadata/class-metadata.js'
-import { type RecordOptions, readRecord } from './record.js'
+import { type RecordOptions, readRecord, type RecordConstraint } from './record.js'
 import { isUuid as isUuidText } from '../../fields/kinds/identifiers.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
-import { isSqlName, toSnakeCase } from './column-names.js'
+import { isSqlName, toSnakeCase } from './generated-names.js'
 import { relationMetadataOf } from './relations.js'
 import {
   reservedColumns,
@@ -17,6 +19,7 @@ import {
   type Column,
   type ColumnComparison,
 } from '../../engines/contract/table.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
 
 /** A description of the allowed values of an option, and its test. */
 type OptionTest = readonly [wanted: string, fits: (value: unknown) => boolean]
@@ -261,3 +264,63 @@ const logicNames: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 function problem(code: string, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }
+
+/** The error for a client whose write violates the constraint. */
+export interface Constraint {
+  /** Undefined: the status depends on the kind of the constraint. */
+  readonly status: number | undefined
+  readonly message: string | undefined
+  readonly column: Column | undefined
+}
+
+interface Constrained {
+  readonly type: Class
+  readonly options: Readonly<RecordOptions>
+  readonly columns: readonly Column[]
+}
+
+/** @returns errors by the constraint's name in the database */
+export function readConstraints(
+  { type, options, columns }: Constrained,
+  problems: Problem[],
+): ReadonlyMap<string, Constraint> {
+  const constraints = new Map<string, Constraint>()
+  for (const [name, constraint] of Object.entries(options.constraints ?? {})) {
+    const where = `@Record of ${type.name}: constraints.${name}`
+    const wrong = (message: string, remedy: string): void => {
+      problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy })
+    }
+    if (
+      typeof constraint !== 'object' ||
+      (constraint as unknown) === null ||
+      Array.isArray(constraint)
+    ) {
+      wrong(' is not an object.', "Write { status: 409, message: 'The room is taken.' }.")
+      continue
+    }
+    for (const option of Object.keys(constraint))
+      if (!constraintOptions.includes(option))
+        wrong(
+          `: unknown option "${option}".`,
+          `${didYouMean(option, constraintOptions)} Options: ${constraintOptions.join(', ')}.`.trim(),
+        )
+    const { status, message, path } = constraint
+    if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status < 500))
+      wrong(': status is not the status of a client error.', 'Write a number from 400 to 499.')
+    if (message !== undefined && (typeof message !== 'string' || message === ''))
+      wrong(': message is not a text.', 'Write a message for the client, or leave it out.')
+    const column = columns.find(({ property }) => property === path)
+    if (path !== undefined && column === undefined) {
+      const names = columns.map(({ property }) => property)
+      wrong(`: path "${path}" is not a field.`, didYouMean(path, names) || 'Name a field of it.')
+    }
+    constraints.set(name, { status, message, column })
+  }
+  return constraints
+}
+
+const constraintOptions: readonly string[] = [
+  'message',
+  'path',
+  'status',
+] satisfies (keyof RecordConstraint)[]

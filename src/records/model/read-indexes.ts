@@ -2,7 +2,7 @@
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Column, TableIndex, IndexForm } from '../../engines/contract/table.js'
-import { toIndexName, toFormName } from './column-names.js'
+import { toIndexName, toFormName } from './generated-names.js'
 import type { Table } from './table.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
@@ -126,7 +126,7 @@ function isSameIndex(first: TableIndex, second: TableIndex): boolean {
 /**
  * The index of a foreign key ends with the primary key, so that the first rows of a parent are read without sorting.
  */
-export function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
+function toForeignIndex(table: string, column: Column, key: Column): TableIndex {
   const columns = column === key ? [column] : [column, key]
   return { name: toIndexName(table, [column.name], false), columns, unique: false }
 }

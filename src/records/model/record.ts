@@ -11,7 +11,7 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import type { WriteRule } from '../../fields/rules.js'
-import type { OrderTerms, Where } from './filter-types.js'
+import type { OrderTerms, Where } from './record-types.js'
 
 const addedRecords = createClassMetadata<readonly Class[]>('companions')
 

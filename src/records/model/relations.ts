@@ -8,7 +8,7 @@ import {
   type Class,
 } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import type { Generated } from './written-types.js'
+import type { Generated } from './record-types.js'
 
 /**
  * The relations with a foreign key, which decide about the effects of a deletion.

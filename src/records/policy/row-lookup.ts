@@ -8,19 +8,26 @@ import type { Id, ListOptions } from '../filters/list-options.js'
 import { type RowChange, holdRows } from '../statements/change-row.js'
 import type { Writer } from '../statements/hooks.js'
 import { type Referrer, noSuchKey } from '../statements/client-errors.js'
-import type { Instance, LinkSet, WriteTree, ToMany, ToOne } from '../statements/write-tree.js'
+import {
+  type Instance,
+  type LinkSet,
+  type WriteTree,
+  type ToMany,
+  type ToOne,
+  isNothing,
+  keyOf,
+  textOf,
+} from '../statements/write-tree.js'
 import { allOf } from '../../sql/condition.js'
-import type { Condition } from '../filters/condition.js'
+import type { Condition, Table, Relation } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
-import type { Table, Relation } from '../model/table.js'
 import { demandShard, shardCondition } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import type { ClientView } from './client-view.js'
 import { toKey } from '../model/codec.js'
-import { isNothing, keyOf, textOf } from '../filters/key-forms.js'
 import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import { atKey } from '../statements/nested-input.js'
 
 /** The methods of `Repository` that writers of trees use. `Repository` documents them. */

@@ -5,7 +5,7 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { admitsImmediately, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'

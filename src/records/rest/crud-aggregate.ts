@@ -11,7 +11,7 @@ import {
 } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { readZone } from '../aggregates/zone-offsets.js'
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
@@ -25,8 +25,8 @@ import {
   readOrderBy,
   readWhere,
   type OrderTerms,
+  readNames,
 } from './crud-query.js'
-import { readNames } from './query-names.js'
 
 export interface AggregateQuery {
   readonly where: Record<string, unknown>

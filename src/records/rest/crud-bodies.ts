@@ -5,7 +5,7 @@
 import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
 import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import { isHidden } from '../filters/suggested-names.js'
+import { isHidden } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'

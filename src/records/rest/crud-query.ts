@@ -1,21 +1,34 @@
 /**
- * Reads a query as filter, order and page:
- * `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`. Source: decisions, Records: REST.
+ * Reads a query as filter, order, page and selected fields:
+ * `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20&with=tags&fields=id,name`. Source:
+ * decisions, Records: REST.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { listItems, type TextValues } from '../../http/query.js'
-import { isHidden, unknownName } from '../filters/suggested-names.js'
-import { invalid } from '../filters/invalid.js'
+import {
+  isHidden,
+  unknownName,
+  invalid,
+  suggestedFields,
+  suggestedRelations,
+} from '../filters/query-errors.js'
 import { andParameters } from '../filters/filter.js'
-import { readCounts, type RelationCount } from '../filters/relation-counts.js'
-import { operatorOf, operators, readOperator, type OperandKind } from '../../sql/operators.js'
+import { readCounts, type RelationCount } from '../filters/list-options.js'
+import {
+  operatorOf,
+  operators,
+  readOperator,
+  type OperandKind,
+  operatorsFor,
+  type Operator,
+} from '../../sql/operators.js'
 import { searchOf } from '../filters/search.js'
-import { readRowShape, type RowShape } from './crud-shape.js'
-import { readJsonTest } from './json-query.js'
-import { readNames } from './query-names.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Table } from '../model/table.js'
+import type { Table, Relation } from '../model/table.js'
+import type { HttpError } from '../../errors/http-error.js'
+import { readRelationTree, type RelationTree } from '../policy/client-view.js'
+import { isMap, parseJson } from '../../core/json.js'
 
 /** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
 export type OrderTerms = Nested<'asc' | 'desc'>
@@ -228,4 +241,158 @@ function nest<V>(names: readonly string[], value: V): Nested<V> {
 
 interface Nested<V> {
   readonly [name: string]: V | Nested<V>
+}
+
+/**
+ * `color,size`
+ *
+ * @returns `undefined` where the parameter was not sent
+ * @throws {HttpError} 400 for a list without names, and for empty names
+ */
+export function readNames(
+  name: string,
+  text: string | string[] | undefined,
+): readonly string[] | undefined {
+  if (text === undefined) return undefined
+  const names = (Array.isArray(text) ? text : [text]).flatMap((one) => one.split(','))
+  if (names.some((one) => one === '' || one === '-'))
+    throw invalid(name, 'required', 'must be names, separated by commas')
+  return names
+}
+
+/** The selected fields of a row. */
+export interface SelectedFields {
+  /** Properties to leave out. */
+  readonly omitted: readonly string[]
+  /** The selected fields of related rows, by relation. Other relations include all fields. */
+  readonly related: ReadonlyMap<string, SelectedFields>
+}
+
+interface RowShape extends SelectedFields {
+  readonly relations: RelationTree
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readRowShape(table: Table, query: TextValues): RowShape | undefined {
+  const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
+  const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
+  if (paths.length === 0 && fields.length === 0) return undefined
+  const selection = readFields(table, fields.length === 0 ? undefined : fields)
+  const named = fields.filter((name) => name.includes('.')).map(relationOf)
+  const relationPaths = named.length === 0 ? paths : [...new Set([...paths, ...named])]
+  return { ...selection, relations: readRelationTree(table, relationPaths) }
+}
+
+/** `category.parent.name` → `category.parent` */
+function relationOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('.'))
+}
+
+/** @param names paths relative to this record; undefined: all of its fields */
+function readFields(table: Table, names: readonly string[] | undefined): SelectedFields {
+  if (names === undefined) return { omitted: [], related: new Map() }
+  const ownFields = new Set<string>()
+  const below = new Map<Relation, string[]>()
+  for (const name of names) {
+    const [first = '', ...rest] = name.split('.')
+    if (rest.length === 0) {
+      const column = table.byProperty.get(first)
+      if (column === undefined || column.field.hidden) throw unknownField(table, first, false)
+      ownFields.add(first)
+      continue
+    }
+    const relation = table.relations.get(first)
+    if (relation === undefined || isHidden(relation)) throw unknownField(table, first, true)
+    below.set(relation, [...(below.get(relation) ?? []), rest.join('.')])
+  }
+  const related = [...below].map(([{ name, target }, nested]): [string, SelectedFields] => [
+    name,
+    readFields(target, nested),
+  ])
+  const omitted = table.columns
+    .map(({ property }) => property)
+    .filter((name) => !ownFields.has(name))
+  return { omitted, related: new Map(related) }
+}
+
+function unknownField(table: Table, name: string, isRelation: boolean): HttpError {
+  const candidates = isRelation ? suggestedRelations(table, true) : suggestedFields(table, true)
+  const kind = isRelation ? 'a relation' : 'a field'
+  const text = `names "${clip(name)}", which is not ${kind}. ${didYouMean(clip(name), candidates)}`
+  return invalid('fields', 'unknown', text.trim())
+}
+
+interface JsonParameter {
+  /** `meta.path.a.gte` */
+  readonly name: string
+  /** `meta` */
+  readonly field: string
+  /** The names after the field. */
+  readonly rest: readonly string[]
+  readonly text: string | string[]
+}
+
+type Test = Record<string, unknown>
+
+/** @returns `undefined` for a path whose comparison is in other parameters */
+function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
+  const { name, field, rest, text } = parameter
+  const [first, ...more] = rest
+  if (first === undefined) return readJsonValue(name, text)
+  if (first !== 'path') return readWithPath(parameter, query)
+  if (more.length === 0) {
+    const isUsed = Object.keys(query).some(
+      (other) => other.startsWith(`${field}.`) && !other.startsWith(`${field}.path`),
+    )
+    return isUsed ? undefined : { path: itemsOf(text) }
+  }
+  const last = more.length > 1 ? readOperator(more.at(-1) ?? '') : undefined
+  const operator = last ?? 'eq'
+  const path = last === undefined ? more : more.slice(0, -1)
+  return { path, [operator]: readJsonOperand(operator, name, query) }
+}
+
+function readJsonValue(name: string, text: string | string[]): Test {
+  try {
+    const value: unknown = parseJson(String(text))
+    if (isMap(value)) return value
+  } catch {
+    // The error is thrown below.
+  }
+  throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
+}
+
+function readWithPath({ name, field, rest }: JsonParameter, query: TextValues): Test {
+  const [named = '', ...more] = rest
+  const operator = readOperator(named)
+  if (operator === undefined || more.length > 0) {
+    const suggestion = didYouMean(clip(named), operatorsFor('json'))
+    throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
+  }
+  const path = query[`${field}.path`]
+  const operand = readJsonOperand(operator, name, query)
+  if (path !== undefined) return { path: itemsOf(path), [operator]: operand }
+  if (operator === 'isNull') return { isNull: operand }
+  throw invalid(name, 'required', `needs ${field}.path beside it`)
+}
+
+function readJsonOperand(operator: Operator, name: string, query: TextValues): unknown {
+  const text = query[name] ?? ''
+  const { operand } = operatorOf(operator)
+  if (operand === 'list' || operand === 'values') return listItems(query, name).map(toScalar)
+  if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
+  if (operand === 'value') return toScalar(text)
+  if (operand !== 'flag') return text
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw invalid(name, 'type', 'must be true or false')
+}
+
+/** Reads `1` as a number, `true` as a boolean, `"1"` and everything else as text. */
+function toScalar(text: string): unknown {
+  try {
+    const value: unknown = parseJson(text)
+    return typeof value === 'object' && value !== null ? text : value
+  } catch {
+    return text
+  }
 }

@@ -26,8 +26,8 @@ import {
   type RouteOptions,
 } from '../../routing/decorators.js'
 import { Doc } from '../../openapi/doc.js'
-import { declareParameters } from '../../openapi/parameters.js'
-import { documentOperation, documentParameters } from './crud-document.js'
+import { declareParameters, type DeclaredParameter } from '../../openapi/parameters.js'
+import { documentOperation, documentParameters, type DocumentedOperation } from './crud-document.js'
 import { anonymous, requestCaller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
 import {
@@ -38,11 +38,17 @@ import {
 } from '../rights/record-policy.js'
 import { markConcealed } from '../rights/secured-responses.js'
 import { crudBodies } from './crud-bodies.js'
-import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
-import { readCrudCounts, readCrudQuery } from './crud-query.js'
-import { countsOption, listRows, showRows } from './crud-list.js'
-import { runInShard, shardParameters } from './crud-shard.js'
-import { readRowShape } from './crud-shape.js'
+import {
+  shapedTag,
+  tagged,
+  taggedOrKnown,
+  versionOf,
+  whereMatching,
+  countsOption,
+  listRows,
+  showRows,
+} from './crud-responses.js'
+import { readCrudCounts, readCrudQuery, readRowShape } from './crud-query.js'
 import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
@@ -51,6 +57,9 @@ import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
 import { wantsUser } from '../statements/hooks.js'
 import type { Table } from '../model/table.js'
+import { invalid } from '../filters/query-errors.js'
+import type { Column } from '../../engines/contract/table.js'
+import { inShard } from '../statements/shard.js'
 
 export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
@@ -324,4 +333,54 @@ function addRoute(controller: Class, table: Table, route: CrudRoute): string {
 
 function trim(path: string): string {
   return path.replace(/^\/+|\/+$/g, '')
+}
+
+interface ShardedRoute {
+  readonly operation: DocumentedOperation
+  readonly options: RouteOptions
+  readonly run: (...args: never[]) => unknown
+}
+
+/** True for operations that name the shard among their filters. */
+function hasFilter(operation: DocumentedOperation): boolean {
+  return operation === 'list' || operation === 'aggregate'
+}
+
+/**
+ * @returns a function that runs work in the shard of `?tenantId=`. @throws {HttpError} 400 `VALIDATION` for an
+ * invalid shard
+ */
+function runInShard(
+  table: Table,
+  { operation, options, run }: ShardedRoute,
+): (...args: never[]) => unknown {
+  const { shard } = table
+  const requestIndex = options.args?.indexOf('request') ?? -1
+  if (shard === undefined || shard.field.hidden || requestIndex < 0 || hasFilter(operation))
+    return run
+  return (...args) => {
+    const request = args[requestIndex] as HttpRequest | undefined
+    return inShard(table, request && readShardOf(shard, request), () => run(...args))
+  }
+}
+
+function readShardOf(
+  { property, field, storage }: Column,
+  { query }: HttpRequest,
+): string | number | undefined {
+  const text = query[property]
+  if (text === undefined) return undefined
+  const value = typeof text === 'string' ? field.entry.fromText(text) : undefined
+  if (typeof value === 'string' || typeof value === 'number') return value
+  throw invalid(property, 'type', `must be one ${storage === 'integer' ? 'integer' : 'text'}`)
+}
+
+function shardParameters(
+  { type, shard }: Table,
+  operation: DocumentedOperation,
+): readonly DeclaredParameter[] {
+  if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
+  const description = `Where the ${type.name} is, unless the caller's rights or the body say it.`
+  const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
+  return [{ name: shard.property, description, schema }]
 }

@@ -1,7 +1,7 @@
 /**
- * Removes secured fields from the responses of handlers, for callers who may not read them. If a route
- * declares its `returns`, the class is known at the start. Otherwise `toJSON` of the instances removes
- * the fields. Source: decisions, Records: access rules.
+ * Removes what a caller may not read: secured fields from the responses of handlers, and the names of hidden fields from
+ * errors. If a route declares its `returns`, the class of a response is known at the start. Otherwise `toJSON` of the
+ * instances removes the fields. Source: decisions, Records: access rules.
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
@@ -9,8 +9,10 @@ import { relationCountName, readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/response-body.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
-import { checkAccess, requestCaller, type Caller } from './caller.js'
+import { checkAccess, requestCaller, type Caller, admitsImmediately } from './caller.js'
 import { memberAccess, policyOf } from './record-policy.js'
+import { HttpError } from '../../errors/http-error.js'
+import type { Column } from '../../engines/contract/table.js'
 
 /** The secured fields of a class and of the classes nested in it. */
 export interface SecuredShape {
@@ -152,4 +154,55 @@ export function responseRights(handler: unknown): ResponseRights | undefined {
 
 export function isConcealed(handler: unknown): boolean {
   return responseRights(handler) !== undefined
+}
+
+/** A reference of a record's rows to another record, by one column. */
+interface Reference {
+  readonly table: Table
+  readonly column: Column
+}
+
+/** Returns whether errors may name a record: only if the caller may see its rows and its key. */
+export function canNameReferrers(caller: Caller): (reference: Reference) => boolean {
+  return ({ table, column }) => {
+    if (caller.trusted) return true
+    const { read, columns, hasRows } = policyOf(table)
+    const rules = [read, columns.get(column)].filter((rule) => rule !== undefined)
+    return !hasRows && rules.every((rule) => admitsImmediately(rule, caller))
+  }
+}
+
+const somewhere = 'A value does not fit the record.'
+const another = 'Another record is in its way.'
+
+/**
+ * @param caller fields that its rules conceal are removed too; undefined: only hidden fields
+ * @returns the error without the violations of these fields, with a general message if none is left; other errors
+ * unchanged
+ */
+export function concealErrors(error: unknown, table: Table, caller?: Caller): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const visibleErrors = error.errors.filter(
+    ({ path }) => !isHidden(table, path) && (caller === undefined || mayRead(table, path, caller)),
+  )
+  if (visibleErrors.length === error.errors.length) return error
+  const sentence = visibleErrors.map(({ message }) => message).join('; ')
+  const general = error.status === 409 ? another : somewhere
+  return new HttpError(error.status, sentence === '' ? general : sentence, {
+    code: error.code,
+    ...(error.reason !== undefined && { reason: error.reason }),
+    ...(visibleErrors.length > 0 && { errors: visibleErrors }),
+    cause: error,
+  })
+}
+
+function mayRead(table: Table, path: string, caller: Caller): boolean {
+  const column = table.byProperty.get(path.split('.', 1)[0] ?? '')
+  const rule = column && policyOf(table).columns.get(column)
+  return rule === undefined || admitsImmediately(rule, caller)
+}
+
+function isHidden({ byProperty }: Table, path: string): boolean {
+  const [property = ''] = path.split('.', 1)
+  return byProperty.get(property)?.field.hidden === true
 }

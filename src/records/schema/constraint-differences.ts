@@ -6,11 +6,11 @@ import type {
   ColumnSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
-import { isCheckOf } from '../model/column-names.js'
+import { isCheckOf } from '../model/generated-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toBareType, wasUuid } from './column-types.js'
+import { toBareType, wasUuid } from './type-differences.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
-import type { Difference } from './difference-kinds.js'
+import { rebuildTable, type Difference } from './difference-kinds.js'
 
 /**
  * Compares checks by their names, which contain a hash of their text.
@@ -172,21 +172,6 @@ function change(
   const { changes } = dialect
   if (changes.kind === 'in place') return { ...inPlace, upgrades: true }
   return { ...rebuildTable(schema, actual, dialect), upgrades: isOwnTable(schema, actual, true) }
-}
-
-/** @returns the statements of an engine that changes tables by a rebuild, in both directions */
-export function rebuildTable(
-  schema: TableSchema,
-  actual: ActualTable,
-  dialect: Dialect,
-): { readonly sql: string[]; readonly undo: string[]; readonly rebuilds: true } {
-  const { changes } = dialect
-  if (changes.kind !== 'anew') throw new TypeError(`${dialect.title} does not rebuild tables.`)
-  return {
-    sql: changes.rebuild(schema, actual, dialect),
-    undo: changes.restore(actual, schema, dialect),
-    rebuilds: true,
-  }
 }
 
 /**

@@ -1,5 +1,11 @@
 /** The ways in which a database can differ from the records. */
-import type { ColumnSchema, ForeignKeySchema } from '../../engines/contract/table-schema.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
+import type {
+  ActualTable,
+  ColumnSchema,
+  ForeignKeySchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 
 export interface Difference {
   readonly kind:
@@ -57,4 +63,19 @@ export interface Difference {
   readonly deferred?: readonly string[]
   /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean
+}
+
+/** @returns the statements of an engine that changes tables by a rebuild, in both directions */
+export function rebuildTable(
+  schema: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): { readonly sql: string[]; readonly undo: string[]; readonly rebuilds: true } {
+  const { changes } = dialect
+  if (changes.kind !== 'anew') throw new TypeError(`${dialect.title} does not rebuild tables.`)
+  return {
+    sql: changes.rebuild(schema, actual, dialect),
+    undo: changes.restore(actual, schema, dialect),
+    rebuilds: true,
+  }
 }

@@ -21,13 +21,12 @@ import {
 } from '../../engines/contract/ddl.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { isOwnIndexName, toConstraintName } from '../model/column-names.js'
-import { compareConstraints, isOwnTable, rebuildTable } from './constraint-differences.js'
-import type { Difference } from './difference-kinds.js'
+import { isOwnIndexName, toConstraintName } from '../model/generated-names.js'
+import { compareConstraints, isOwnTable } from './constraint-differences.js'
+import { rebuildTable, type Difference } from './difference-kinds.js'
 import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { findRenames } from './renames.js'
-import { compareType } from './type-differences.js'
-import { findUuidUpgrades } from './uuid-upgrades.js'
+import { compareType, findUuidUpgrades } from './type-differences.js'
 
 /** How differences are looked for. */
 export interface FindOptions {

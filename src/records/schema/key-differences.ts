@@ -13,9 +13,8 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import { quote, toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toKeyName, toIndexName } from '../model/column-names.js'
-import { rebuildTable } from './constraint-differences.js'
-import type { Difference } from './difference-kinds.js'
+import { toKeyName, toIndexName } from '../model/generated-names.js'
+import { rebuildTable, type Difference } from './difference-kinds.js'
 
 export interface KeyChanges {
   readonly differences: readonly Difference[]

@@ -3,7 +3,7 @@
  * checks and references that are named after them are renamed too; an engine that cannot rename an index creates it
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
-import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/column-names.js'
+import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/generated-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type {
   ActualIndex,

@@ -1,16 +1,21 @@
 /**
  * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
  */
-
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
-import { toLiteral } from './literal.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
-import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
+import {
+  toCheckName,
+  toConstraintName,
+  toIndexName,
+  toSnakeCase,
+} from '../model/generated-names.js'
 import type { JoinTable } from '../../sql/table.js'
+import { toProperty } from '../../fields/kinds/table.js'
+import { toStoredJson } from '../model/codec.js'
 
 /**
  * Writes the order of an index's columns, its condition and its trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial
@@ -264,4 +269,21 @@ function toFill(column: Column, dialect: Dialect, now: number): string | undefin
   if (column.isKey || value === undefined || typeof value === 'function') return undefined
   const timestamp = value === 'now' ? entry.now?.(new Date(now).toISOString()) : undefined
   return toLiteral(timestamp ?? value, column, dialect)
+}
+
+/** The literal of a property's value as the column stores it; `undefined` if there is none. */
+function toLiteral(value: unknown, column: Column, dialect: Dialect): string | undefined {
+  if (value === null) return 'null'
+  const { entry } = column.field
+  if (column.storage === 'json') return quoteText(toStoredJson(column.field, value))
+  const property = toProperty(value, entry)
+  const encoded = entry.encode === undefined ? property : entry.encode(property)
+  const encode = dialect.encoder(column)
+  const written = encode === undefined ? encoded : encode(encoded)
+  if (['number', 'bigint', 'boolean'].includes(typeof written)) return String(written)
+  return typeof written === 'string' ? quoteText(written) : undefined
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }

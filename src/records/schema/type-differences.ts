@@ -1,24 +1,24 @@
-/** Finds columns whose type differs from their field's, and writes the SQL that changes them. */
+/**
+ * Finds columns whose type differs from their field's, and writes the SQL that changes them. Text columns that should be
+ * UUIDs are converted together with the references between them. Source: PostgreSQL, ALTER TABLE; UUID Type.
+ */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type {
   ActualColumn,
   ActualTable,
   ColumnSchema,
   TableSchema,
+  Catalogue,
 } from '../../engines/contract/table-schema.js'
-import { quote, writeAddCheck, writeDropIndex, writeIndex } from '../../engines/contract/ddl.js'
-import { isCheckOf } from '../model/column-names.js'
-import { rebuildTable } from './constraint-differences.js'
 import {
-  isInteger,
-  lacksDigits,
-  sameType,
-  toBareType,
-  toKnownType,
-  wasTimestamp,
-  wasUuid,
-} from './column-types.js'
-import type { Difference } from './difference-kinds.js'
+  quote,
+  writeAddCheck,
+  writeDropIndex,
+  writeIndex,
+  writeAddForeignKey,
+} from '../../engines/contract/ddl.js'
+import { isCheckOf } from '../model/generated-names.js'
+import { rebuildTable, type Difference } from './difference-kinds.js'
 
 /** @param isExact whether the table was made by migrations for records: then no other type will do */
 export function compareType(
@@ -169,4 +169,204 @@ function dependentsOf(
     make: list.flatMap(({ make }) => make),
   })
   return { current: join(before), next: join(after) }
+}
+
+/** Types that hold the same values, so that tables made by other programs can be used. */
+const compatibleTypes: Readonly<Record<string, readonly string[]>> = {
+  bigint: ['integer', 'smallint'],
+  'double precision': ['real', 'numeric'],
+  numeric: ['bigint', 'integer', 'smallint'],
+  text: ['character varying', 'character', 'varchar', 'uuid'],
+  json: ['jsonb'],
+  integer: ['int', 'bigint'],
+}
+
+const integers: ReadonlySet<string> = new Set(['bigint', 'integer', 'smallint', 'int'])
+
+function isInteger(type: string): boolean {
+  return integers.has(type)
+}
+
+/** Whether the record can use a column as it is. */
+function sameType(column: ColumnSchema, actual: ActualColumn): boolean {
+  const expected = toBareType(column)
+  // Integers would round a decimal with places.
+  if (isInteger(actual.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
+  // SQLite reports a declared length but does not enforce it.
+  const type = actual.type.replace(/ *\(.*\)$/, '')
+  if (lacksDigits(column, actual) === 'scale') return false
+  return type === expected || (compatibleTypes[expected]?.includes(type) ?? false)
+}
+
+/** The names that the catalogue uses. */
+const longNames: Readonly<Record<string, string>> = {
+  timestamptz: 'timestamp with time zone',
+  time: 'time without time zone',
+}
+
+/** As the catalogue writes it: without collation and length. */
+export function toBareType({ type }: ColumnSchema): string {
+  const bare = (type.split(' collate ')[0] ?? type).replace(/\(.*\)$/, '')
+  return longNames[bare] ?? bare
+}
+
+/** As the catalogue writes it, with the digits of a decimal: where they change the column has to. */
+export function toKnownType(column: ColumnSchema): string {
+  return digitsOf(column.type) === undefined ? toBareType(column) : column.type
+}
+
+/** True for a `datetime` column that an earlier version created as text. */
+function wasTimestamp(column: ColumnSchema, actual: ActualColumn): boolean {
+  return toBareType(column) === longNames.timestamptz && actual.type === 'text'
+}
+
+/** True for a UUID column that an earlier version created as text. */
+export function wasUuid(column: ColumnSchema, actual: ActualColumn | undefined): boolean {
+  return toBareType(column) === 'uuid' && actual !== undefined && texts.has(actual.type)
+}
+
+const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'character'])
+
+/**
+ * @returns the side on which a decimal of the field does not fit: after the point, where the database would round it,
+ * or before
+ */
+function lacksDigits(
+  { type }: ColumnSchema,
+  column: ActualColumn,
+): 'scale' | 'digits' | undefined {
+  const expected = digitsOf(type)
+  const actual = digitsOf(column.type)
+  if (expected === undefined || actual === undefined) return undefined
+  if (actual.scale < expected.scale) return 'scale'
+  return actual.precision - actual.scale < expected.precision - expected.scale
+    ? 'digits'
+    : undefined
+}
+
+function digitsOf(type: string): { precision: number; scale: number } | undefined {
+  const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  return precision === undefined
+    ? undefined
+    : { precision: Number(precision), scale: Number(scale) }
+}
+
+interface Upgrade {
+  readonly schema: TableSchema
+  readonly column: ColumnSchema
+  readonly table: ActualTable
+}
+
+/** @param present the tables that the database has */
+export function findUuidUpgrades(
+  present: readonly TableSchema[],
+  actual: Catalogue,
+  { changes }: Dialect,
+): Difference[] {
+  if (changes.kind === 'anew') return []
+  const upgrades = present.flatMap((schema) => {
+    const table = actual.get(schema.name) as ActualTable
+    if (table.isForeign === true) return []
+    return schema.columns
+      .filter((column) => wasUuid(column, table.columns.get(column.name)))
+      .map((column) => ({ schema, column, table }))
+  })
+  if (upgrades.length === 0) return []
+  const references = findReferences(upgrades, present, actual)
+  const why =
+    references === undefined ? ', as should a table without a record that refers to one' : ''
+  return upgrades.map((upgrade, index) => {
+    const { schema, column, table } = upgrade
+    const currentType = table.columns.get(column.name)?.type ?? 'text'
+    const { before, after, undone } = partsOf(upgrade)
+    const alter = `alter table ${quote(schema.name)} alter column ${quote(column.name)} type`
+    const earlier = currentType === 'text' ? 'text collate "C"' : currentType
+    const isFirst = index === 0
+    const isLast = index === upgrades.length - 1
+    const { drop, add } = references ?? { drop: [], add: [] }
+    const together = (first: boolean, sql: readonly string[], last: boolean): string[] => [
+      ...(first ? drop : []),
+      ...sql,
+      ...(last ? add : []),
+    ]
+    const change = changes.changeType(schema.name, column.name, 'uuid', 'uuid')
+    const back = `${alter} ${earlier} using ${quote(column.name)}::text`
+    return {
+      kind: 'other type',
+      table: schema.name,
+      column,
+      message: `${schema.name}.${column.name} is of type ${currentType} and should be uuid (${column.origin})${why}.`,
+      // Placeholders have the columns' own types.
+      blocks: false,
+      ...(references === undefined
+        ? { remedy: 'by hand' }
+        : { upgrades: true, remedy: 'may fail' }),
+      sql: together(isFirst, [...before, change, ...after], isLast),
+      // The last is undone first.
+      undo: together(isLast, [...before, back, ...undone], isFirst),
+    }
+  })
+}
+
+/** @returns `undefined` where a table of another program refers to one of them: it would have to be changed too */
+function findReferences(
+  upgrades: readonly Upgrade[],
+  present: readonly TableSchema[],
+  actual: Catalogue,
+): { readonly drop: readonly string[]; readonly add: readonly string[] } | undefined {
+  const changed = new Set(upgrades.map(({ schema, column }) => `${schema.name}.${column.name}`))
+  const keys = new Set(
+    upgrades
+      .filter(({ schema, column }) => schema.primaryKey.includes(column.name))
+      .map(({ schema }) => schema.name),
+  )
+  const drop: string[] = []
+  const add: string[] = []
+  for (const table of actual.values()) {
+    const schema = present.find(({ name }) => name === table.name)
+    for (const { column, table: target, name } of table.foreignKeys) {
+      if (!keys.has(target) && !changed.has(`${table.name}.${column}`)) continue
+      const declared = schema?.foreignKeys.find(
+        (one) => one.column === column && one.table === target,
+      )
+      if (declared === undefined) return undefined
+      const same = { ...declared, name: name ?? declared.name }
+      drop.push(`alter table ${quote(table.name)} drop constraint if exists ${quote(same.name)}`)
+      add.push(writeAddForeignKey(table.name, same))
+    }
+  }
+  return { drop, add }
+}
+
+/**
+ * What is made of the column's text: its default, checks, and indexes of expressions or of some rows.
+ *
+ * @returns the statements before a change of the type, behind it, and behind its undoing
+ */
+function partsOf({ schema, column, table }: Upgrade) {
+  const before: string[] = []
+  const after: string[] = []
+  const undone: string[] = []
+  const alter = `alter table ${quote(schema.name)}`
+  if (table.columns.get(column.name)?.preset !== undefined && column.preset !== undefined) {
+    const preset = `${alter} alter column ${quote(column.name)} set default ${column.preset}`
+    before.push(`${alter} alter column ${quote(column.name)} drop default`)
+    after.push(preset)
+    undone.push(preset)
+  }
+  for (const [name, sql] of table.checks ?? []) {
+    if (!isCheckOf(name, schema.name, column.name)) continue
+    before.push(`${alter} drop constraint if exists ${quote(name)}`)
+    if (name === column.check?.name) after.push(writeAddCheck(schema.name, column.check))
+    undone.push(writeAddCheck(schema.name, { name, sql }))
+  }
+  for (const index of schema.indexes) {
+    const parts = [...(index.parts ?? []), index.where ?? '']
+    const isOver = parts.some((part) => part.includes(quote(column.name)))
+    if (!isOver || !table.indexes.has(index.name)) continue
+    before.push(...writeDropIndex(index))
+    after.push(...writeIndex(schema.name, index))
+    undone.push(...(table.indexes.get(index.name)?.create ?? []))
+  }
+  return { before, after, undone }
 }

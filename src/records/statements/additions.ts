@@ -7,13 +7,11 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { toDecimal } from '../../fields/kinds/numbers.js'
-import type { Condition } from '../filters/condition.js'
+import type { Condition, Table } from '../model/table.js'
 import type { TableCodec } from '../model/codec.js'
-import type { Table } from '../model/table.js'
 import { isPlainObject } from '../../core/json.js'
-import { invalid } from '../filters/invalid.js'
-import { hideErrorsOfValues } from '../model/hidden-names.js'
-import type { Unmarked } from '../model/written-types.js'
+import { invalid, hideErrorsOfValues } from '../filters/query-errors.js'
+import type { Unmarked } from '../model/record-types.js'
 
 /**
  * One addition, which the statement makes itself: `set stock = stock + $1`. The statement changes a row only if the sum
@@ -180,7 +178,7 @@ export function hasAddition(table: Table, values: object): boolean {
 }
 
 /** @returns `undefined` for other values */
-export function additionOf(
+function additionOf(
   table: Table,
   name: string,
   value: unknown,

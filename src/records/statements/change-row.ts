@@ -6,10 +6,9 @@ import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
-import type { Condition } from '../filters/condition.js'
+import type { Condition, Table } from '../model/table.js'
 import { equals } from '../../sql/condition.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
-import type { Table } from '../model/table.js'
 import {
   hasAddition,
   withSums,
@@ -19,7 +18,7 @@ import {
   type Sum,
   type SumsAndValues,
 } from './additions.js'
-import { isInTransaction } from './guarded-runner.js'
+import { isInTransaction } from './scope.js'
 import type { Selection } from './plans.js'
 import {
   staysVisible,

@@ -4,10 +4,10 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
-import { isCheckOf, toConstraintName } from '../model/column-names.js'
+import { isCheckOf, toConstraintName } from '../model/generated-names.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Constraint } from '../model/read-constraints.js'
+import type { Constraint } from '../model/read-columns.js'
 import type { Relation, Table } from '../model/table.js'
 
 /** The purpose of a statement, which decides the meaning of its failure. */

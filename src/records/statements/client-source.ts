@@ -1,14 +1,21 @@
 /**
- * The sources of repositories for one client's request: they use the database, and their reads or changes end with
- * the request.
+ * Runs the statements of one client's request: the sources of its repositories, whose reads or changes end with the
+ * request, and pipelined writes, which are sent without waiting for each response.
  */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
-import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
+import type {
+  ClientReading,
+  ClientWriting,
+  Engine,
+  Runner,
+  OrderedRunner,
+} from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
+import type { Transactions } from './transactions.js'
 
 /** The part of the database that this file needs. */
 interface OpenDatabase extends Source {
@@ -111,4 +118,51 @@ export function sourceOf(
     sourcesOfOtherDatabases.set(database, ofDatabase.set(request, source))
   }
   return source
+}
+
+/** Collects statements into the open batch, instead of sending them to the engine. */
+export class PipelinedWrites {
+  runner: Runner | undefined = undefined
+  readonly #engine: Engine
+  readonly #transactions: Pick<Transactions, 'current' | 'needsTransaction'>
+
+  constructor(engine: Engine, transactions: Pick<Transactions, 'current' | 'needsTransaction'>) {
+    this.#engine = engine
+    this.#transactions = transactions
+  }
+
+  /**
+   * @param request a client's request; nothing more is stored after its timeout
+   * @returns `undefined` in a transaction, and for engines that do not support batches
+   */
+  async open(request?: ClientWriting): Promise<WritePipeline | undefined> {
+    if (this.#transactions.current() !== undefined) return undefined
+    if (this.#transactions.needsTransaction(request)) return undefined
+    const runner = await this.#engine.inOrder?.(request)
+    return runner && new WritePipeline(this, runner)
+  }
+}
+
+class WritePipeline {
+  readonly #line: PipelinedWrites
+  readonly #runner: OrderedRunner
+
+  constructor(owner: PipelinedWrites, runner: OrderedRunner) {
+    this.#line = owner
+    this.#runner = runner
+  }
+
+  /** Statements that the work sends synchronously become part of the batch. */
+  run<T>(work: () => T): T {
+    this.#line.runner = this.#runner
+    try {
+      return work()
+    } finally {
+      this.#line.runner = undefined
+    }
+  }
+
+  end(): void {
+    this.#runner.end()
+  }
 }

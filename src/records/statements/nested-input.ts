@@ -4,14 +4,14 @@
  */
 
 import type { Id } from '../filters/list-options.js'
-import type { Demanded, Unmarked } from '../model/written-types.js'
+import type { Demanded, Unmarked } from '../model/record-types.js'
 import type { Changes } from './additions.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../core/text.js'
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Relation, Table } from '../model/table.js'
-import { concealErrors } from '../rights/conceal-errors.js'
+import { concealErrors } from '../rights/secured-responses.js'
 import {
   pathOf,
   refuseBare,

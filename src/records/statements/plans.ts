@@ -389,7 +389,7 @@ export class TablePlans {
   }
 }
 
-export function namesOf(columns: readonly Column[]): string {
+function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(',')
 }
 

@@ -3,12 +3,11 @@
  * from the options of a call or from the surrounding call. Source: decisions, Records: queries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Condition } from '../filters/condition.js'
-import { invalid } from '../filters/invalid.js'
+import type { Condition, Table } from '../model/table.js'
+import { invalid } from '../filters/query-errors.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import { allOf, equals } from '../../sql/condition.js'
-import type { Table } from '../model/table.js'
 
 interface Codecs {
   codecOf(table: Table): TableCodec

@@ -12,7 +12,7 @@ import { promise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { arrangeValues } from '../../sql/write-statement.js'
-import { GuardedRunner } from './guarded-runner.js'
+import { GuardedRunner } from './scope.js'
 import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
 

@@ -20,7 +20,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
-import { GuardedRunner } from './guarded-runner.js'
+import { GuardedRunner, Scope, type ScopeHost } from './scope.js'
 import type { ReadHandlers } from './read-handlers.js'
 import {
   Retries,
@@ -28,7 +28,6 @@ import {
   refuseHigher,
   type TransactionOptions,
 } from './transaction-options.js'
-import { Scope, type ScopeHost } from './scope.js'
 import type { RecordsContext } from './source.js'
 import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 import { toUnavailable } from './client-errors.js'

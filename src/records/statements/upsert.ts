@@ -15,7 +15,7 @@ import { announced, runRows, type Instance, valuesToInsert } from './write-row.j
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import { inShardOf, currentShard, noShard } from './shard.js'

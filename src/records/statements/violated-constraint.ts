@@ -6,11 +6,11 @@
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
-import { probing } from './guarded-runner.js'
+import { probing } from './scope.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'
-import { toConstraintName } from '../model/column-names.js'
+import { toConstraintName } from '../model/generated-names.js'
 import type { Referrer } from './client-errors.js'
 import { frameworkQuery } from '../../engines/contract/statement.js'
 

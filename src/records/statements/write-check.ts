@@ -10,7 +10,7 @@ import {
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { markWritten, type Written } from '../../errors/field-errors.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
-import { hideErrorsOfValues } from '../model/hidden-names.js'
+import { hideErrorsOfValues } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 

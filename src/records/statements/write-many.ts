@@ -1,8 +1,15 @@
 /**
- * Writes many rows with one statement each, if no row needs its own check. If such a statement fails, the rows
- * are written one by one, which finds the row of the error. Source: decisions, Records: writes.
+ * Writes many rows with one statement each, if no row needs its own check. If such a statement fails, the rows are
+ * written one by one in a transaction, which finds the row of the error. Source: decisions, Records: writes.
  */
-import { type MaybePromise, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
+import {
+  type MaybePromise,
+  after,
+  isThenable,
+  promise,
+  settle,
+  attempt,
+} from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
@@ -10,12 +17,11 @@ import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import { namesRelations } from './nested-input.js'
+import { namesRelations, type NewValues } from './nested-input.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
 import { mustReadBeforeDelete } from './delete-rows.js'
-import { toIds } from './delete-row.js'
-import { isInTransaction } from './guarded-runner.js'
+import { isInTransaction } from './scope.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
 import { referencesToMarked } from './undeleted-references.js'
@@ -23,9 +29,10 @@ import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'
 import { atRow } from './insert-many.js'
-import { withRowNumber, type ChangedRow } from './write-each.js'
 import { removeIdentity } from './write-options.js'
-import { announced, valuesToInsert, valuesToUpdate } from './write-row.js'
+import { announced, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
+import { HttpError } from '../../errors/http-error.js'
+import { invalid } from '../filters/query-errors.js'
 
 /** The maximum number of rows in one statement. */
 const maxRows = 5000
@@ -357,4 +364,72 @@ function reportChanges<T extends object>(
 ): void {
   const name = table.key.property as keyof T
   here.changed({ event, table, ids: records.map((record) => record[name] as Id) })
+}
+
+/** The changes of a row, with its key under the key's own name. */
+export type ChangedRow = Readonly<Record<string, unknown>>
+
+/** The records whose rows are written with a program's row: the record of the row, and the records of nested rows. */
+export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
+  yield table
+  if (typeof row !== 'object' || row === null) return
+  for (const [name, nested] of Object.entries(row)) {
+    const target = table.relations.get(name)?.target
+    if (target === undefined || typeof nested !== 'object' || nested === null) continue
+    // A list of rows, or `{ create: [...], update: [...], connect: [...] }`.
+    for (const one of Object.values(nested as object).flat()) yield* tablesWritten(target, one)
+  }
+}
+
+export async function createEach<T extends object>(
+  rows: readonly NewValues<T>[],
+  records: { create(values: NewValues<T>): MaybePromise<T> },
+): Promise<T[]> {
+  demandList('createMany', 'records', rows)
+  const created: T[] = []
+  for (const [index, row] of rows.entries())
+    created.push(await withRowNumber(index, () => records.create(row)))
+  return created
+}
+
+/** @throws {HttpError} 400 for a value that is not a list */
+export function demandList(method: string, itemName: string, value: unknown): void {
+  if (Array.isArray(value)) return
+  const message = `${method} takes a list of ${itemName}`
+  throw new HttpError(400, message, {
+    code: 'VALIDATION',
+    errors: [{ path: '', code: 'type', message }],
+  })
+}
+
+/** @throws {HttpError} 404 `NOT_FOUND` */
+export async function changeEach<T extends object>(
+  { key, type }: Table<T>,
+  rows: readonly ChangedRow[],
+  records: { update(id: Id, values: Partial<T>): MaybePromise<T | null> },
+): Promise<T[]> {
+  demandList('updateMany', 'changes, { id, … }', rows)
+  const changed: T[] = []
+  for (const [index, row] of rows.entries()) {
+    const { [key.property]: id, ...values } = row
+    if (id === undefined || id === null)
+      throw invalid(`${index}.${key.property}`, 'required', 'must be given')
+    const record = await withRowNumber(index, () => records.update(id as Id, values as Partial<T>))
+    if (record === null) throw noSuchRow(type.name, id)
+    changed.push(record)
+  }
+  return changed
+}
+
+export function noSuchRow(name: string, id: unknown): HttpError {
+  const text = String(id)
+  const shortened = text.length <= 50 ? text : `${text.slice(0, 50)}…`
+  return new HttpError(404, `There is no ${name} ${shortened}.`, { code: 'NOT_FOUND' })
+}
+
+/** Adds the row's number to an error. */
+function withRowNumber<R>(index: number, work: () => MaybePromise<R>): MaybePromise<R> {
+  return attempt(work, (error) => {
+    throw atRow(error, index)
+  })
 }

@@ -1,9 +1,9 @@
 /**
  * The options of updates and deletions, and how they are read. Source: public API, Records, continued.
  */
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import { rejectUndefined } from '../filters/list-options.js'
-import type { Where } from '../model/filter-types.js'
+import type { Where } from '../model/record-types.js'
 import { type TableCodec, toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import type { RowChange } from './change-row.js'

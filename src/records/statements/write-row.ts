@@ -2,11 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
-import type { Condition } from '../filters/condition.js'
+import type { Condition, Table } from '../model/table.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext, Source } from './source.js'
-import type { Table } from '../model/table.js'
 import type { Sum } from './additions.js'
 import { noSuchKey, toClientError, type Doing } from './client-errors.js'
 import { type MaybePromise, after, attempt, promise } from '../../core/maybe-promise.js'
@@ -311,4 +310,9 @@ function rowBefore({ columns }: Table, row: Row, past: readonly Column[]): Row {
 /** By the names of columns. */
 function valuesOf(record: Instance, columns: readonly Column[]): PastRow {
   return Object.fromEntries(columns.map(({ name, property }) => [name, record[property] ?? null]))
+}
+
+/** The keys at the beginning of rows, in the form of records. */
+export function toIds({ key }: Table, rows: readonly Row[]): Id[] {
+  return rows.map(([id]) => (key.isUuid ? String(id) : Number(id)))
 }

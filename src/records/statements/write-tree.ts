@@ -1,9 +1,8 @@
 /** A row to write, with its nested rows and links, as REST, GraphQL or a program has parsed it. */
-import { invalid } from '../filters/invalid.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Id } from '../filters/list-options.js'
-import { idsName } from '../model/english.js'
+import { idsName } from '../model/generated-names.js'
 import type { Relation, Table } from '../model/table.js'
-import { textOf } from '../filters/key-forms.js'
 
 export type Instance = Record<string, unknown>
 
@@ -146,4 +145,18 @@ export function countNested({ ones, manys, links }: WriteTree): number {
 
 export function pathOf(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
+}
+
+export function isNothing(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+/** Clients send keys as numbers or as text, in upper or lower case. */
+export function textOf(id: unknown): string {
+  return String(id).toLowerCase()
+}
+
+/** GraphQL's keys are text. */
+export function keyOf({ key }: Table, id: Id): Id {
+  return key.isUuid || typeof id !== 'string' ? id : Number(id)
 }

@@ -2,26 +2,25 @@
  * In development, finds queries that read whole tables: asks for the plan of each statement once, in the background,
  * and keeps the advice in the database for an hour. Source: docs/records/model.md, "Queries that scan".
  */
-
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
-import type { Database } from '../database.js'
-import { ensureTable, hasTable } from '../own-tables.js'
-import { frameworkQuery } from '../../engines/contract/statement.js'
-import type { StatementEvent } from '../statement-events.js'
-import { adviseIndex, tableCalled } from './advise-index.js'
+import type { Database } from './database.js'
+import { ensureTable, hasTable } from './own-tables.js'
+import { frameworkQuery } from '../engines/contract/statement.js'
+import type { StatementEvent } from './statement-events.js'
+import type { Table } from './model/table.js'
 
-const table = 'filigree_scans'
+const scansTable = 'filigree_scans'
 const hour = 3_600_000
 
-const script = `create table if not exists ${table} (advice text primary key, seen_at text not null)`
+const script = `create table if not exists ${scansTable} (advice text primary key, seen_at text not null)`
 
 async function keepScan(database: Database, advice: string): Promise<void> {
-  if (!(await ensureTable(database, table, script))) return
+  if (!(await ensureTable(database, scansTable, script))) return
   const seen = new Date(database.context.now()).toISOString()
   await database.kysely
-    .insertInto(table)
+    .insertInto(scansTable)
     .values({ advice, seen_at: seen })
     .onConflict((conflict) => conflict.column('advice').doUpdateSet({ seen_at: seen }))
     .execute()
@@ -29,9 +28,9 @@ async function keepScan(database: Database, advice: string): Promise<void> {
 
 /** The advice of the last hour. */
 export async function readScans(database: Database): Promise<string[]> {
-  if (!(await hasTable(database, table))) return []
+  if (!(await hasTable(database, scansTable))) return []
   const rows = await database.kysely
-    .selectFrom(table)
+    .selectFrom(scansTable)
     .select('advice')
     .where('seen_at', '>', anHourAgo(database))
     .orderBy('advice')
@@ -40,8 +39,8 @@ export async function readScans(database: Database): Promise<string[]> {
 }
 
 async function forgetScans(database: Database): Promise<void> {
-  if (!(await hasTable(database, table))) return
-  await database.kysely.deleteFrom(table).where('seen_at', '<', anHourAgo(database)).execute()
+  if (!(await hasTable(database, scansTable))) return
+  await database.kysely.deleteFrom(scansTable).where('seen_at', '<', anHourAgo(database)).execute()
 }
 
 function anHourAgo({ context }: Database): string {
@@ -74,7 +73,7 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
 /** The most statements that a process examines. */
 const maxStatements = 500
 /** Smaller tables are quick to read as a whole. */
-export const manyRows = 1000
+const manyRows = 1000
 /** After so many statements that are known it listens no more for a while: being told of each costs a part of a quick read. */
 const maxKnownInARow = 200
 /** Milliseconds of such a while. A statement that ran only then is found when it runs again. */
@@ -169,7 +168,7 @@ export class ScanLog {
 }
 
 /** @returns advice about a statement that reads a large table as a whole, if it does */
-export async function adviceOf(
+async function adviceOf(
   database: Database,
   sql: string,
   route?: string,
@@ -186,4 +185,86 @@ export async function adviceOf(
 
 function isLarge({ tables, sizes }: Database, sql: string): boolean {
   return [...tables].some(({ name }) => sql.includes(`"${name}"`) && sizes.rowsOf(name) >= manyRows)
+}
+
+const alias = /(?:from|join)\s+"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
+
+/** @returns the table that a query plan names so */
+export function tableCalled(
+  name: string,
+  sql: string,
+  tables: ReadonlySet<Table>,
+): Table | undefined {
+  for (const [, table, other] of sql.matchAll(alias))
+    if (name === other || name === table) return [...tables].find((one) => one.name === table)
+  return undefined
+}
+
+/**
+ * @param route the route of the query: `GET /lamps`
+ * @returns undefined if the query neither filters nor sorts
+ */
+export function adviseIndex(table: Table, sql: string, route?: string): string | undefined {
+  const [, tests = ''] = /\swhere\s(.*)$/is.exec(sql) ?? []
+  const [found = '', order = ''] = tests.split(/\sorder by\s/i)
+  const filtered = columnsIn(found, table)
+  const sorted = orderIn(/\sorder by\s(.*)$/is.exec(sql)?.[1] ?? order, table)
+  if (!/\s(?:where|order by)\s/i.test(sql)) return undefined
+  const fields = [...new Set([...filtered.equal, ...filtered.other.slice(0, 1), ...sorted])]
+  const { name } = table.type
+  const clauses = [
+    ...(filtered.all.length > 0 ? [`where ${filtered.all.join(' and ')}`] : []),
+    ...(sorted.length > 0 ? [`ordered by ${sorted.join(', ')}`] : []),
+  ]
+  const description = `${name}: a list ${clauses.join(', ')}`.trim()
+  if (fields.length === 0) return /"\."/.test(found) ? describeScan(name, found, route) : undefined
+  const quoted = fields.map((field) => `'${field}'`).join(', ')
+  return `${description}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
+}
+
+const longestCondition = 200
+
+/** Of a condition that names no field of the record that an index could begin with. */
+function describeScan(name: string, condition: string, route: string | undefined): string {
+  const routeText = route === undefined ? '' : ` for ${route}`
+  const isRelated = /exists \(select/i.test(condition)
+  const fix = isRelated
+    ? 'An index of the related field that it compares lets the database begin there, unless many rows share its values.'
+    : 'No index can serve it.'
+  const text = condition.trim().replaceAll('"', '')
+  const shortened = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text
+  return `${name}: every row is read${routeText}, where ${shortened}. ${fix}`
+}
+
+interface Filtered {
+  readonly equal: readonly string[]
+  readonly other: readonly string[]
+  readonly all: readonly string[]
+}
+
+function columnsIn(text: string, table: Table): Filtered {
+  const equal: string[] = []
+  const other: string[] = []
+  for (const { name, property, isKey } of table.columns) {
+    const found = new RegExp(
+      String.raw`"${name}"\)?\s*(=|in\b|is null|<=|>=|<|>|like|between)`,
+      'i',
+    ).exec(text)
+    if (found === null || isKey) continue
+    const isExact = ['=', 'in', 'is null'].includes(found[1]?.toLowerCase() ?? '')
+    ;(isExact ? equal : other).push(property)
+  }
+  return { equal, other, all: [...equal, ...other] }
+}
+
+function orderIn(text: string, table: Table): string[] {
+  const fields: string[] = []
+  for (const [, name, direction] of text.matchAll(
+    /"(\w+)"(?:\s+(desc))?(?=\s*(?:,|nulls|limit|asc|desc|$))/gi,
+  )) {
+    const column = table.columns.find((one) => one.name === name)
+    if (column !== undefined && !column.isKey)
+      fields.push(`${direction === undefined ? '' : '-'}${column.property}`)
+  }
+  return fields
 }

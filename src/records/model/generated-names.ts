@@ -1,6 +1,10 @@
-/** The names of tables, columns and indexes. Source: decisions, Records: queries; SQL identifiers fit PostgreSQL's 63 bytes. */
+/**
+ * Generated names: of tables, columns, indexes and constraints, which fit PostgreSQL's 63 bytes, and English plurals for
+ * queries and inputs. Source: decisions, Records: queries.
+ */
 import { createHash } from 'node:crypto'
 import { searchIndexPrefix, type IndexForm } from '../../engines/contract/table.js'
+import { createRequire } from 'node:module'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
 export function toSnakeCase(name: string): string {
@@ -105,4 +109,26 @@ function toShortName(name: string): string {
 
 function toHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8)
+}
+
+/** The part of the package `pluralize` that is used. */
+interface Pluralize {
+  (word: string): string
+  singular(word: string): string
+}
+
+let library: Pluralize | undefined
+
+function pluralize(): Pluralize {
+  library ??= createRequire(import.meta.url)('pluralize') as Pluralize
+  return library
+}
+
+export function toPlural(word: string): string {
+  return pluralize()(word)
+}
+
+/** The input field for the keys of a many-to-many relation: `tags` gives `tagIds`. */
+export function idsName(relation: string): string {
+  return `${pluralize().singular(relation)}Ids`
 }

@@ -1,5 +1,7 @@
-/** The types of filters and orders, derived from a record's class. Source: public API, Records. */
-import type { Unmarked } from './written-types.js'
+/**
+ * Types derived from a record's class: filters, orders, and the properties that a new row must have. Source: public API,
+ * Records; decisions, Records: writes.
+ */
 import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'
 
@@ -145,3 +147,53 @@ type IsOptional<O, K extends keyof O> = object extends Pick<O, K> ? true : false
 type NamesOf<S> = S extends readonly unknown[] ? never : S extends object ? keyof S : never
 
 type TypeAt<S, K> = S extends object ? (K extends keyof S ? S[K] : never) : never
+
+declare const filled: unique symbol
+
+/** The mark of `Generated` and `Rel`. Exported so that declaration files can refer to it. */
+export interface HasDefault {
+  readonly [filled]?: true
+}
+
+/**
+ * The type of a property that a new row does not need, because a default, a hook or the database sets it. Otherwise
+ * equal to `T`.
+ *
+ * ```ts
+ * @Field('string', { default: 'open' }) status!: Generated<string>
+ * ```
+ */
+export type Generated<T> = T extends null | undefined ? T : T & HasDefault
+
+/** The type without its mark. */
+export type Unmarked<V> = V extends null | undefined
+  ? V
+  : typeof filled extends keyof V
+    ? V extends infer P & HasDefault
+      ? P
+      : V
+    : V
+
+/** The required properties of a new row: neither optional (`?`), `Generated`, relations (`Rel`) nor read-only. */
+export type Demanded<T> = {
+  [K in keyof T]-?: IsDemanded<T, K> extends true ? K : never
+}[keyof T]
+
+type IsDemanded<T, K extends keyof T> = K extends FilledByName | symbol
+  ? false
+  : object extends Pick<T, K>
+    ? false
+    : typeof filled extends keyof NonNullable<T[K]>
+      ? false
+      : T[K] extends (...args: never[]) => unknown
+        ? false
+        : Same<Pick<T, K>, Readonly<Pick<T, K>>> extends true
+          ? false
+          : true
+
+/** The usual name of the key, and the properties that `version`, `timestamps` and `softDelete` of `@Record` set. */
+type FilledByName = 'id' | 'version' | 'createdAt' | 'updatedAt' | 'deletedAt'
+
+/** Distinguishes types that differ only in `readonly`, such as a property and a getter. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the types are equal only if A and B are identical
+type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false

@@ -1,0 +1,208 @@
+/**
+ * The responses of `crud`: pages with the total and the link to the next page, versions of rows as ETags, and the
+ * conditions `If-Match` and `If-None-Match`. Source: decisions, Records: REST; RFC 8288; RFC 9110 §8.8.3 and §13.1.
+ */
+import type { HttpRequest } from '../../http/request.js'
+import { ServerRequest } from '../../http/server-request.js'
+import { reply, type Reply } from '../../http/reply.js'
+import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
+import type { RelationCount } from '../filters/list-options.js'
+import type { ClientRecords } from '../clients/client-records.js'
+import type { CrudQuery, SelectedFields } from './crud-query.js'
+import { HttpError } from '../../errors/http-error.js'
+import { entityTag, matchesEntityTag } from '../../http/entity-tags.js'
+import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
+import type { Table } from '../model/table.js'
+import { policyOf } from '../rights/record-policy.js'
+
+/** Up to this many rows the total is exact by default. Above, it is an estimate. */
+const countedRows = 10_000
+
+/** @param cost the maximum number of related rows */
+export async function listRows(
+  records: ClientRecords<object>,
+  query: CrudQuery,
+  request: HttpRequest,
+  cost: number,
+): Promise<Reply> {
+  const { where, limit, offset, after } = query
+  const isLive = request instanceof ServerRequest && request.isLive
+  const distinct = query.distinct as readonly never[] | undefined
+  const orderBy = query.orderBy.length === 0 ? undefined : query.orderBy
+  // One extra row shows whether there is a next page.
+  const maxRows = limit === 0 ? 0 : limit + 1
+  const order = orderBy === undefined ? {} : { orderBy }
+  const passed = offset === 0 ? {} : { offset }
+  const cursorOption = after === undefined ? {} : { after }
+  const distinctOption = distinct === undefined ? {} : { distinct }
+  const counts = countsOption(query.counts)
+  const listing = records.list(
+    { where, ...order, limit: maxRows, ...passed, ...cursorOption, ...distinctOption, ...counts },
+    query.shape?.relations,
+    cost,
+  )
+  // The list and the total are queried in parallel, which saves a round trip over a network.
+  // A live query has no headers for a total.
+  const counting = isLive ? undefined : totalOf(records, query)
+  const [found, total] = await Promise.all([listing, counting])
+  const hasNext = found.length > limit
+  const rows = hasNext ? found.slice(0, limit) : found
+  const last = rows.at(-1)
+  const isOffset =
+    distinct !== undefined || (orderBy === undefined && hasSearch(records.table, where))
+  const cursor =
+    hasNext && last !== undefined
+      ? isOffset
+        ? writeOffsetCursor(
+            offset + rows.length + (after === undefined ? 0 : readOffsetCursor(after)),
+          )
+        : records.cursorOf(last, orderBy)
+      : undefined
+  showRows(rows, query.shape)
+  const response = reply(rows)
+  if (total !== undefined) response.header(...total)
+  if (cursor !== undefined) {
+    const next = nextPage(request, cursor)
+    response.header('Link', `<${next}>; rel="next"`)
+  }
+  return response
+}
+
+/** The option that counts these relations for each row of a list. */
+export function countsOption(counts: readonly RelationCount[]): { counts?: readonly never[] } {
+  return counts.length === 0 ? {} : { counts: counts.map(({ relation }) => relation.name as never) }
+}
+
+/** Removes fields that the client did not select, from the rows and their related rows. */
+export function showRows(rows: readonly object[], shape: SelectedFields | undefined): void {
+  if (shape === undefined) return
+  const { omitted: without, related: relatedFields } = shape
+  for (const row of rows as Record<string, unknown>[]) {
+    // JSON leaves undefined values out.
+    for (const name of without) row[name] = undefined
+    for (const [name, nested] of relatedFields) {
+      const related = row[name] as object | readonly object[] | null | undefined
+      if (related !== undefined && related !== null) showRows([related].flat(), nested)
+    }
+  }
+}
+
+async function totalOf(
+  records: ClientRecords<object>,
+  { where, count, distinct }: CrudQuery,
+): Promise<[name: string, value: number] | undefined> {
+  if (count === 'none') return undefined
+  // The database reads every row for `distinct` anyway.
+  if (distinct !== undefined)
+    return ['X-Total-Count', await records.count(where, distinct as readonly never[])]
+  if (count === 'exact') return ['X-Total-Count', await records.count(where)]
+  if (count === 'estimate') return ['X-Total-Count-Estimate', await records.estimate(where)]
+  const total = await records.countUpTo(countedRows, where)
+  if (total !== undefined) return ['X-Total-Count', total]
+  const estimate = await records.estimate(where)
+  return ['X-Total-Count-Estimate', Math.max(estimate, countedRows + 1)]
+}
+
+/** The URL of the same query for the page after this one. */
+function nextPage({ url }: HttpRequest, cursor: string): string {
+  const [path = '', query = ''] = url.split(/\?(.*)/s)
+  const parameters = new URLSearchParams(query)
+  parameters.delete('offset')
+  parameters.set('after', cursor)
+  return `${path}?${parameters.toString()}`
+}
+
+/** A response with a row, and with its ETag if the table has a version column. */
+export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
+  const answer = status === undefined ? undefined : reply(row, status)
+  const tag = rowTag(table, row)
+  return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
+}
+
+/** The response to a read: 304 if the client already has this version. */
+export function taggedOrKnown(
+  table: Table,
+  row: object | null,
+  request: HttpRequest,
+  tag = row === null ? undefined : rowTag(table, row),
+): unknown {
+  if (tag === undefined) return row
+  const isKnown = matchesEntityTag(request.incoming.headers['if-none-match'], tag)
+  return reply(isKnown ? null : row, isKnown ? 304 : 200).header('ETag', tag)
+}
+
+/**
+ * The tag of a row: its version. If the caller may not read all fields, a hash of the concealed fields is added,
+ * because a strong tag stands for exactly one body.
+ *
+ * @returns undefined if the table has no version column, or the caller may not read it
+ */
+function rowTag(table: Table, row: object): string | undefined {
+  const version = versionOf(table, row)
+  if (version === undefined) return undefined
+  let without = ''
+  for (const { property } of policyOf(table).columns.keys())
+    if ((row as Values)[property] === undefined) without += `${property} `
+  return without === '' ? `"${version}"` : tagOf(version, without)
+}
+
+/** The tag for a part of a row, or for a row with related rows: its version, and a hash of the whole body. */
+export function shapedTag(version: number | undefined, body: object): string | undefined {
+  return version === undefined ? undefined : tagOf(version, JSON.stringify(body))
+}
+
+/** @returns undefined if the table has no version column, or the caller may not read it */
+export function versionOf({ version }: Table, row: object): number | undefined {
+  return version === undefined ? undefined : ((row as Values)[version.property] as number)
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+function tagOf(version: number, content: string): string {
+  return `"${version}-${entityTag(content).slice(1, -1)}"`
+}
+
+/**
+ * Writes if `If-Match` allows it: it lists the row's version, or is `*`, or is missing.
+ *
+ * @throws {HttpError} 400 for anything except a list of tags, 412 for a row at another version
+ */
+export function whereMatching<T>(
+  table: Table,
+  request: HttpRequest | undefined,
+  write: (expected: readonly number[] | undefined) => MaybePromise<T>,
+): MaybePromise<T> {
+  const condition = request?.incoming.headers['if-match']
+  if (table.version === undefined || condition === undefined) return write(undefined)
+  if (condition.trim() === '*') return write(undefined)
+  const tags = readTags(condition)
+  if (tags === undefined)
+    throw new HttpError(400, 'If-Match must be *, or a list of ETags, separated by commas.')
+  return attempt<T>(
+    () => write(tags.flatMap(toVersion)),
+    (error) => {
+      throw isOld(error) ? new HttpError(412, error.message, { cause: error }) : error
+    },
+  )
+}
+
+/**
+ * Only strong tags match, because a weak tag allows no write. Only the version counts, whichever fields the client
+ * has seen.
+ */
+function toVersion(tag: string): number[] {
+  const [, digits] = /^"(\d{1,15})(?:-[^"]*)?"$/.exec(tag) ?? []
+  return digits === undefined ? [] : [Number(digits)]
+}
+
+const oneTag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`
+const tagList = new RegExp(String.raw`^[ \t]*${oneTag}(?:[ \t]*,[ \t]*${oneTag})*[ \t]*$`)
+
+function readTags(text: string): string[] | undefined {
+  if (text.length > 2000 || !tagList.test(text)) return undefined
+  return text.match(new RegExp(oneTag, 'g')) ?? []
+}
+
+function isOld(error: unknown): error is HttpError {
+  return error instanceof HttpError && error.status === 409 && error.errors?.[0]?.code === 'version'
+}
