@@ -1,5 +1,4 @@
 /** The repository of a record class: it finds, lists and writes rows. Source: public API, Records. */
-import type { Plan } from '../sql/write-statement.js'
 import type { Changes } from './statements/additions.js'
 import {
   type NestedChanges,
@@ -59,7 +58,7 @@ import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
 import { hasWriteHooks } from './model/write-hooks.js'
 import { markingWrite } from './statements/write-check.js'
-import { toClientError, type Doing, type Referrer } from './statements/client-errors.js'
+import { toClientError, type Referrer } from './statements/client-errors.js'
 
 /**
  * Finds, lists and writes the rows of one record class. Every method returns a promise. Errors that a client can
@@ -113,7 +112,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const options: ListOptions<T> = input ?? {}
     return promise(() => {
       const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
-      return after(this.#rows(plan, values, 'read'), (rows) => {
+      const found = runRows(this.table, this.source, { plan, values, doing: 'read' })
+      return after(found, (rows) => {
         const records = this.#readRows(rows)
         setExtraValues?.(records, rows)
         return options.with === undefined
@@ -143,7 +143,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
       const plan = this.#plans.count(selection, columns)
-      return after(this.#rows(plan, values, 'read'), ([row]) => Number(row?.[0]))
+      const counted = runRows(this.table, this.source, { plan, values, doing: 'read' })
+      return after(counted, ([row]) => Number(row?.[0]))
     })
   }
 
@@ -323,10 +324,6 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       this.source,
       (table, source) => new Repository(table, source) as unknown as Repository<Instance>,
     )
-  }
-
-  #rows(plan: Plan, values: readonly unknown[], doing: Doing): MaybePromise<readonly Row[]> {
-    return runRows(this.table, this.source, { plan, values, doing })
   }
 
   #readRows(rows: readonly Row[]): T[] {

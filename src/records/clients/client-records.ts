@@ -15,7 +15,7 @@ import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
-import { keyOf, type Instance } from '../statements/write-tree.js'
+import { toTypedKey, type Instance } from '../statements/write-tree.js'
 import { readTree } from '../statements/nested-input.js'
 import { policyOf } from '../rights/record-policy.js'
 
@@ -63,7 +63,7 @@ export class ClientRecords<T extends object> {
   ): Promise<T | null> {
     const { key } = this.#table
     if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
-    const where = { [key.property]: keyOf(this.#table, id) } as Where<T>
+    const where = { [key.property]: toTypedKey(this.#table, id) } as Where<T>
     const [found] = await this.list({ where, limit: 1, ...counts }, relations, cost)
     return found ?? null
   }

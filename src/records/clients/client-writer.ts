@@ -23,7 +23,7 @@ import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
 import { KeyChecker, type WriteTarget } from '../policy/row-lookup.js'
 import {
-  keyOf,
+  toTypedKey,
   hasNestedWrites,
   tablesOf,
   type Instance,
@@ -37,7 +37,6 @@ import {
   insertTree,
   TreeWriter,
   writerFor,
-  type RowConditions,
 } from '../policy/tree-writer.js'
 
 /** The writes of one request. */
@@ -124,11 +123,12 @@ export class ClientWriter {
     const { table } = tree
     if (hasNestedWrites(tree) || this.#keys.names(tree))
       return this.#changeWithChecks(id, tree, expected)
-    if (!this.view.isBound(table)) return this.#change(id, tree, { expected })
+    if (!this.view.isBound(table)) return changeTree(this.#target, id, tree, this.#caller, { expected })
     const slots = { values: [] as unknown[], key: '' }
     const condition = this.view.rows(table, slots)
-    if (condition === undefined) return this.#change(id, tree, { expected })
-    const changing = this.#change(id, tree, { expected, rowFilter: { condition, ...slots } })
+    if (condition === undefined) return changeTree(this.#target, id, tree, this.#caller, { expected })
+    const rowFilter = { condition, ...slots }
+    const changing = changeTree(this.#target, id, tree, this.#caller, { expected, rowFilter })
     return after(changing, (changed) => changed ?? this.#changeWithChecks(id, tree, expected))
   }
 
@@ -159,7 +159,7 @@ export class ClientWriter {
     if (!this.view.isBound(table)) return repository.find(id)
     const key = toKey(this.#database.context.codecOf(table), id)
     if (key === undefined) return null
-    const where = { [table.key.property]: keyOf(table, id) }
+    const where = { [table.key.property]: toTypedKey(table, id) }
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
   }
 
@@ -193,10 +193,6 @@ export class ClientWriter {
     await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
     const work = (): Promise<T> => write(new TreeWriter(this.#target, this.view, this.#keys))
     return isNew ? this.transaction(isolationOf(tablesOf(tree)), work) : this.swapping([tree], work)
-  }
-
-  #change(id: Id, tree: WriteTree, conditions: RowConditions): MaybePromise<Instance | null> {
-    return changeTree(this.#target, id, tree, this.#caller, conditions)
   }
 
   /**

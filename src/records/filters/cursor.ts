@@ -3,6 +3,7 @@
  * these values even if the row was deleted. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
 import type { Condition, Table } from '../model/table.js'
+import type { Slots } from './list-options.js'
 import { invalid } from './query-errors.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import { noRows } from '../../sql/condition.js'
@@ -58,12 +59,6 @@ function codecOfDerived(
 ): ColumnCodec {
   const table = path.at(-1)?.relation.target as Table
   return codecOf(table).byProperty.get(of?.property ?? '') as ColumnCodec
-}
-
-/** Receives values, and the parts in which statements differ by them. */
-interface Slots {
-  readonly values: unknown[]
-  key: string
 }
 
 /**

@@ -14,9 +14,9 @@ import {
   type WriteTree,
   type ToMany,
   type ToOne,
-  isNothing,
-  keyOf,
-  textOf,
+  isNullish,
+  toTypedKey,
+  toKeyText,
 } from '../statements/write-tree.js'
 import { allOf } from '../../sql/condition.js'
 import type { Condition, Table, Relation } from '../model/table.js'
@@ -94,7 +94,7 @@ export class KeyChecker {
   names({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).checkedRelations)
-      if (kind === 'belongsTo' && !isNothing(values[local.property])) return true
+      if (kind === 'belongsTo' && !isNullish(values[local.property])) return true
     return false
   }
 
@@ -108,8 +108,8 @@ export class KeyChecker {
     for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNothing(value) || tree.fields.has(property)) continue
-      if (before !== undefined && textOf(before[property]) === textOf(value)) continue
+      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.fields.has(property)) continue
+      if (before !== undefined && toKeyText(before[property]) === toKeyText(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
       const visibleKeys = await this.visible(relation.target, [value as Id])
@@ -136,12 +136,12 @@ export class KeyChecker {
     const { property } = target.key
     const visible = new Set<string>()
     for (let from = 0; from < ids.length; from += maxKeysPerQuery) {
-      const some = ids.slice(from, from + maxKeysPerQuery).map((id) => keyOf(target, id))
+      const some = ids.slice(from, from + maxKeysPerQuery).map((id) => toTypedKey(target, id))
       const where = { [property]: { in: some } }
       const rows = await this.#target.records(target).list({ where, view: this.#view })
-      for (const row of rows) visible.add(textOf(row[property]))
+      for (const row of rows) visible.add(toKeyText(row[property]))
     }
-    return ids.filter((id) => visible.has(textOf(keyOf(target, id))))
+    return ids.filter((id) => visible.has(toKeyText(toTypedKey(target, id))))
   }
 }
 
@@ -193,7 +193,7 @@ export class RowLookup {
     const named = [...update.map(({ id }) => id), ...disconnect, ...many.delete]
     const found = await this.#related(relation, parent, named)
     const find = (id: Id, at: string): Instance => {
-      const row = found.get(textOf(id))
+      const row = found.get(toKeyText(id))
       if (row === undefined) throw notRelated(relation, at, id)
       return row
     }
@@ -241,7 +241,7 @@ export class RowLookup {
     for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
       const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
       for (const row of await lockVisibleRows(target, filter, this.#view, this.#target.source))
-        found.set(textOf(row[property]), row)
+        found.set(toKeyText(row[property]), row)
     }
     return found
   }
@@ -249,7 +249,7 @@ export class RowLookup {
   /** Leaves out values that cannot be keys, because they name no row. */
   #keysOf(target: Table, ids: readonly Id[]): Id[] {
     const codec = this.#target.source.context.codecOf(target)
-    return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => keyOf(target, id))
+    return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => toTypedKey(target, id))
   }
 
   /** Rows that the client may not see count as missing. For other missing rows the database reports an error. */
@@ -266,9 +266,9 @@ export class RowLookup {
     const visible =
       kind === 'hasMany'
         ? await this.#lockRows(target, ids)
-        : new Set((await this.#keys.visible(target, ids)).map(textOf))
+        : new Set((await this.#keys.visible(target, ids)).map(toKeyText))
     for (const [index, id] of ids.entries())
-      if (!visible.has(textOf(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
+      if (!visible.has(toKeyText(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
   }
 }
 

@@ -29,7 +29,8 @@ import {
   refuseOwner,
   type LinkSet,
   type ToMany,
-  textOf,
+  toTypedKey,
+  toKeyText,
 } from '../statements/write-tree.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { VisibleRows } from '../statements/write-row.js'
@@ -79,7 +80,7 @@ export class ProgramWriter {
     await new TreeRights(program, false).demand(tree, false)
     const update = async (inner: Source): Promise<Instance | null> => {
       const { writer, view } = this.#writerIn(inner)
-      const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
+      const isIt = { [table.key.property]: toTypedKey(table, id) }
       const filter = where === undefined ? isIt : { and: [isIt, where] }
       const [before] = await lockVisibleRows(table, filter, view, inner)
       return before === undefined ? null : writer.update(tree, before, expected)
@@ -98,7 +99,7 @@ export class ProgramWriter {
   }
 }
 
-export interface RowConditions {
+interface RowConditions {
   /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** Update only rows that the caller can see, before and after. */
@@ -180,7 +181,7 @@ export class TreeWriter {
         const owner = await this.#create(one.tree)
         setDerivedKey(tree, local.property, owner[foreign.property])
       } else if (one.does === 'connect')
-        setDerivedKey(tree, local.property, keyAsIs(one.relation, one.id))
+        setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
       else if (one.does === 'update') await this.#changeLooked(one.tree, one.relation, one.path)
       else setDerivedKey(tree, local.property, null)
     }
@@ -283,9 +284,9 @@ export class TreeWriter {
     const id = record[table.key.property] as Id
     const recordWithLinks = await repository.find(id, { with: [relation.name] })
     const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
-    const newIds = new Set(ids.map(textOf))
+    const newIds = new Set(ids.map(toKeyText))
     const linkedIds = linkedRows.map((other) => other[property] as Id)
-    const removedIds = linkedIds.filter((other) => !newIds.has(textOf(other)))
+    const removedIds = linkedIds.filter((other) => !newIds.has(toKeyText(other)))
     const untied = this.#keys.mustCheck(relation)
       ? await this.#keys.visible(relation.target, removedIds)
       : removedIds
@@ -343,7 +344,3 @@ export function writerFor(caller: Caller): Writer | undefined {
   return caller.trusted ? undefined : writerOf(caller)
 }
 
-/** GraphQL's keys are text; this converts them to the record's type. */
-function keyAsIs({ target }: Relation, id: Id): Id {
-  return target.key.isUuid ? id : Number(id)
-}

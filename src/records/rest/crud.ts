@@ -27,7 +27,7 @@ import {
 } from '../../routing/decorators.js'
 import { Doc } from '../../openapi/doc.js'
 import { declareParameters, type DeclaredParameter } from '../../openapi/parameters.js'
-import { documentOperation, documentParameters, type DocumentedOperation } from './crud-document.js'
+import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
 import {
@@ -335,14 +335,8 @@ function trim(path: string): string {
   return path.replace(/^\/+|\/+$/g, '')
 }
 
-interface ShardedRoute {
-  readonly operation: DocumentedOperation
-  readonly options: RouteOptions
-  readonly run: (...args: never[]) => unknown
-}
-
 /** True for operations that name the shard among their filters. */
-function hasFilter(operation: DocumentedOperation): boolean {
+function hasFilter(operation: CrudOperation): boolean {
   return operation === 'list' || operation === 'aggregate'
 }
 
@@ -352,7 +346,7 @@ function hasFilter(operation: DocumentedOperation): boolean {
  */
 function runInShard(
   table: Table,
-  { operation, options, run }: ShardedRoute,
+  { operation, options, run }: CrudRoute,
 ): (...args: never[]) => unknown {
   const { shard } = table
   const requestIndex = options.args?.indexOf('request') ?? -1
@@ -377,7 +371,7 @@ function readShardOf(
 
 function shardParameters(
   { type, shard }: Table,
-  operation: DocumentedOperation,
+  operation: CrudOperation,
 ): readonly DeclaredParameter[] {
   if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
   const description = `Where the ${type.name} is, unless the caller's rights or the body say it.`

@@ -13,6 +13,7 @@ import { invalid } from '../filters/query-errors.js'
 import type { Relation, Table } from '../model/table.js'
 import { concealErrors } from '../rights/secured-responses.js'
 import {
+  isNullish,
   pathOf,
   refuseBare,
   linkNames,
@@ -131,7 +132,7 @@ export function readToOne(
   reader: NestedReader,
 ): ToOne | undefined {
   const operations = readOperations(value, path)
-  const names = nestedOperations.filter((name) => isGiven(operations[name]))
+  const names = nestedOperations.filter((name) => !isNullish(operations[name]))
   const [does] = names
   if (does === undefined) return undefined
   if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
@@ -197,8 +198,8 @@ export function readTree(table: Table, input: object, path = ''): WriteTree {
 /** True if a program's values contain relations, or keys of them. */
 export function namesRelations(table: Table, values: unknown): values is object {
   if (table.relations.size === 0 || !isObject(values)) return false
-  for (const name of table.relations.keys()) if (isGiven(values[name])) return true
-  for (const name of linkNames(table).keys()) if (isGiven(values[name])) return true
+  for (const name of table.relations.keys()) if (!isNullish(values[name])) return true
+  for (const name of linkNames(table).keys()) if (!isNullish(values[name])) return true
   return false
 }
 
@@ -215,7 +216,7 @@ function readerOf(table: Table): NestedReader {
 
 function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTree {
   const { [reader.keyName]: id, ...values } = isObject(value) ? value : {}
-  if (!isGiven(id)) throw invalid(pathOf(path, reader.keyName), 'required', 'must be given')
+  if (isNullish(id)) throw invalid(pathOf(path, reader.keyName), 'required', 'must be given')
   return { id: reader.key(id), tree: readChanged(values, path, reader) }
 }
 
@@ -237,13 +238,9 @@ function readOperations(value: unknown, path: string): Readonly<Record<string, u
 }
 
 function readList(value: unknown, path: string): unknown[] {
-  if (!isGiven(value)) return []
+  if (isNullish(value)) return []
   if (!Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
   return value as unknown[]
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 /** Checked bodies are instances of classes, so the prototype does not matter. */

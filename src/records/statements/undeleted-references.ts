@@ -8,6 +8,7 @@ import type { Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
 import type { Source } from './source.js'
 import { noSuchKey } from './client-errors.js'
+import { toKeyText } from './write-tree.js'
 
 const none: readonly Relation[] = Object.freeze([])
 const cachedRelations = new WeakMap<Table, readonly Relation[]>()
@@ -83,17 +84,13 @@ function missingKey(
   const { context } = source
   // Only the shard of both is known here.
   if (target.shard !== undefined && shards === undefined) return undefined
-  const missing = new Map(keys.map((key) => [textOf(key), key]))
+  const missing = new Map(keys.map((key) => [toKeyText(key), key]))
   const packed = context.dialect.encodeList(target.key, [...missing.values()])
   const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
   const { statement } = context.plansOf(target).undeleted()
   return after(source.runner().run(statement, values, 'rows'), (rows) => {
-    for (const [key] of rows) missing.delete(textOf(key))
+    for (const [key] of rows) missing.delete(toKeyText(key))
     const [key] = missing.values()
     return missing.size === 0 ? undefined : { key }
   })
-}
-
-function textOf(key: unknown): string {
-  return String(key).toLowerCase()
 }

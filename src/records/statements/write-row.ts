@@ -226,34 +226,22 @@ interface Run {
   readonly record?: Instance
 }
 
+/** Runs a statement, and converts the database's errors for clients. */
 export function runRows(
   table: Table,
   source: Source,
   { plan, values, doing, record }: Run,
 ): MaybePromise<readonly Row[]> {
-  const run = (): MaybePromise<readonly Row[]> =>
-    source.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
-  return withClientErrors(table, source, { doing, record }, run)
-}
-
-/** Runs the work, and converts the database's errors for clients. */
-function withClientErrors<R>(
-  table: Table,
-  source: Source,
-  { doing, record }: { readonly doing: Doing; readonly record?: Instance | undefined },
-  run: () => MaybePromise<R>,
-): MaybePromise<R> {
-  return attempt(run, (error) => {
-    if (record === undefined)
-      return after(nameConstraint(table, source, error), (named): R => {
-        throw toClientError(named, table, doing)
-      })
-    return after(nameConstraint(table, source, error), (named) =>
-      after(findBrokenRelation(table, source, error, record), (broken): R => {
-        throw toClientError(named, table, doing, { broken })
+  return attempt<readonly Row[]>(
+    () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
+    (error) =>
+      after(nameConstraint(table, source, error), (named): MaybePromise<readonly Row[]> => {
+        if (record === undefined) throw toClientError(named, table, doing)
+        return after(findBrokenRelation(table, source, error, record), (broken): never => {
+          throw toClientError(named, table, doing, { broken })
+        })
       }),
-    )
-  })
+  )
 }
 
 /** Reads a written row, and records the change. */

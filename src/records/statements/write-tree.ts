@@ -87,7 +87,7 @@ export function setDerivedKey(
 ): void {
   const named = values[property]
   // When a transaction runs again, the key is set again.
-  if (named !== undefined && !given.has(property) && textOf(named) !== textOf(value))
+  if (named !== undefined && !given.has(property) && toKeyText(named) !== toKeyText(value))
     throw invalid(pathOf(path, property), 'readOnly', 'is given by the record that it is nested in')
   values[property] = value
   given.add(property)
@@ -147,16 +147,16 @@ export function pathOf(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
 }
 
-export function isNothing(value: unknown): boolean {
+export function isNullish(value: unknown): value is null | undefined {
   return value === undefined || value === null
 }
 
-/** Clients send keys as numbers or as text, in upper or lower case. */
-export function textOf(id: unknown): string {
+/** A text that is the same for each form in which clients send a key: as a number or text, in upper or lower case. */
+export function toKeyText(id: unknown): string {
   return String(id).toLowerCase()
 }
 
-/** GraphQL's keys are text. */
-export function keyOf({ key }: Table, id: Id): Id {
+/** Converts a key to the type of the record: a number, or a UUID. GraphQL sends both as text. */
+export function toTypedKey({ key }: Table, id: Id): Id {
   return key.isUuid || typeof id !== 'string' ? id : Number(id)
 }
