@@ -19,7 +19,7 @@ import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
-import { followUsers, wantsUser } from '../records/statements/hooks.js'
+import { followUsers, hooksReadCaller } from '../records/statements/hooks.js'
 import type { NearRoute } from '../routing/nearest-routes.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
@@ -215,7 +215,7 @@ function followRequestsIfNeeded(
 ): void {
   const hasReplicas =
     database !== undefined && followCallers(database, currentRequest, otherWorkers())
-  const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
+  const hasHooks = database !== undefined && [...database.tables].some(hooksReadCaller)
   if (hasHooks) followUsers(currentRequest)
   if (database !== undefined) database.context.providers.get = (token) => container.get(token)
   if (requestContext || hasReplicas || hasHooks) followRequests()

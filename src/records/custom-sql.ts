@@ -38,7 +38,7 @@ export interface SqlFragments {
 export interface CustomSqlOptions {
   /** The kind of statement. All kinds except `select` wait in the queue of a database with one writer. */
   readonly kind: Exclude<StatementKind, 'script'>
-  /** The names of the tables that the statement reads or writes, the most important one first. */
+  /** The names of the tables that the statement reads or writes, the main table first. */
   readonly tables: readonly string[]
 }
 
@@ -102,7 +102,7 @@ export class CustomSql {
   bind(values: SqlValues): (string | number | null)[] {
     return this.#names.map((name) => {
       const value = values[name]
-      if (value === undefined) throw new TypeError(`A statement was given no value "${name}".`)
+      if (value === undefined) throw new TypeError(`A statement got no value for "${name}".`)
       return value
     })
   }
@@ -125,6 +125,7 @@ export interface HeartbeatOptions {
   readonly onError: (error: Error) => void
 }
 
+/** Repeats statements on a thread, or on the main thread if no other process uses the database. */
 export function startHeartbeat(
   engine: Engine,
   boundStatements: readonly BoundSql[],

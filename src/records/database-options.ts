@@ -67,7 +67,7 @@ export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem
   problems.push({
     code: 'INVALID_OPTION',
     message: 'connect: engine has no method open.',
-    remedy: 'Give an object with a method open, or an address: connect(url).',
+    remedy: 'Pass an object with a method open, or an address: connect(url).',
   })
 }
 
@@ -77,7 +77,7 @@ export function checkSearchLimit(where: string, value: unknown, problems: Proble
   problems.push({
     code: 'INVALID_OPTION',
     message: `${where}: searchLimit is ${JSON.stringify(value)}.`,
-    remedy: 'Give a positive integer: the most matches that a search ranks.',
+    remedy: 'Set a positive integer: the maximum number of matches that a search ranks.',
   })
 }
 

@@ -5,21 +5,24 @@
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 
-/** Milliseconds between two attempts to reach an unresponsive database. */
+/** Milliseconds between two checks of an unresponsive database. */
 const pause = 250
-/** Milliseconds after which an attempt counts as failed. */
-const longestAttempt = 2_000
+/** Milliseconds after which a check counts as failed. */
+const checkTimeout = 2_000
 
 /** A timeout with a circuit breaker, created by `database.timeouts(200)`: work waits no longer than this time. */
 export class DatabaseTimeouts {
-  readonly #within: number
+  readonly #milliseconds: number
   readonly #check: () => Promise<unknown>
   readonly #isClosed: () => boolean
-  #isOut = false
+  #isUnresponsive = false
 
-  /** @param milliseconds milliseconds */
+  /**
+   * @param milliseconds the timeout
+   * @param check queries the database
+   */
   constructor(milliseconds: number, check: () => Promise<unknown>, isClosed: () => boolean) {
-    this.#within = milliseconds
+    this.#milliseconds = milliseconds
     this.#check = check
     this.#isClosed = isClosed
   }
@@ -29,7 +32,7 @@ export class DatabaseTimeouts {
    * as a response.
    */
   get isUnresponsive(): boolean {
-    return this.#isOut
+    return this.#isUnresponsive
   }
 
   /**
@@ -39,16 +42,16 @@ export class DatabaseTimeouts {
    * @throws {HttpError} 503 after the timeout, or immediately while the database is unresponsive
    */
   run<T>(work: () => MaybePromise<T>): Promise<T> {
-    if (this.#isOut) return Promise.reject(silence())
+    if (this.#isUnresponsive) return Promise.reject(unavailable())
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {
         // Results that have arrived meanwhile are handled first, so that a busy process does not blame the database.
         setImmediate(() => {
           if (isSettled) return
-          this.#lose()
-          reject(silence())
+          this.#startChecks()
+          reject(unavailable())
         })
-      }, this.#within)
+      }, this.#milliseconds)
       let isSettled = false
       const settle = (): void => {
         isSettled = true
@@ -68,23 +71,23 @@ export class DatabaseTimeouts {
     })
   }
 
-  #lose(): void {
-    if (this.#isOut) return
-    this.#isOut = true
-    void this.#return()
+  #startChecks(): void {
+    if (this.#isUnresponsive) return
+    this.#isUnresponsive = true
+    void this.#checkUntilResponsive()
   }
 
-  async #return(): Promise<void> {
+  async #checkUntilResponsive(): Promise<void> {
     while (!this.#isClosed()) {
-      if (await this.#answers()) break
+      if (await this.#responds()) break
       await new Promise((resolve) => setTimeout(resolve, pause).unref())
     }
-    this.#isOut = false
+    this.#isUnresponsive = false
   }
 
-  #answers(): Promise<boolean> {
+  #responds(): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, longestAttempt, false).unref()
+      const timer = setTimeout(resolve, checkTimeout, false).unref()
       this.#check().then(
         () => {
           clearTimeout(timer)
@@ -99,10 +102,10 @@ export class DatabaseTimeouts {
   }
 }
 
-function silence(): HttpError {
+function unavailable(): HttpError {
   return new HttpError(503, 'The database is not available at the moment.', {
     code: 'DATABASE_UNAVAILABLE',
     headers: { 'retry-after': '1' },
-    reason: 'it did not answer in time',
+    reason: 'the database did not respond in time',
   })
 }

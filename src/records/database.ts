@@ -320,16 +320,16 @@ export class Database implements Source {
   }
 
   /**
-   * Prepares a handwritten statement of a package for all engines. `words` has the fragments in which they differ. Each
+   * Prepares a handwritten statement of a package for all engines. `fragments` covers the syntax in which they differ. Each
    * run belongs to the transaction that is open there.
    *
    * ```ts
-   * const late = database.prepare({ kind: 'select', tables: ['task'] }, ({ now, value }) =>
+   * const overdue = database.prepare({ kind: 'select', tables: ['task'] }, ({ now, value }) =>
    *   `select id from task where owner = ${value('owner')} and due_at < ${now()}`)
-   * await late.rows({ owner: 7 })   // [[1], [5]]
+   * await overdue.rows({ owner: 7 })   // [[1], [5]]
    * ```
    */
-  prepare(options: CustomSqlOptions, write: (words: SqlFragments) => string): CustomSql {
+  prepare(options: CustomSqlOptions, write: (fragments: SqlFragments) => string): CustomSql {
     return new CustomSql(options, write, this.context.dialect, {
       runner: () => this.runner(),
       wrote: (statement) => {
@@ -400,7 +400,7 @@ export class Database implements Source {
   }
 
   /**
-   * Watches a record's rows, on PostgreSQL also those that other processes write. A watcher receives rows in lists. It
+   * Watches a record's rows, on PostgreSQL also rows that other processes write. A watcher receives rows in lists. It
    * is also notified of lost events: after a broken connection to the server, and when an `insertMany` was running.
    *
    * @returns a function that ends it, as soon as no change that is committed from now on can be missed
@@ -488,7 +488,7 @@ export class Database implements Source {
   /** Notifies listeners of the tables of a statement that no repository has written, after its commit. */
   wrote({ tables, kind }: Pick<Statement, 'tables' | 'kind'>, result?: QueryResult): void {
     const isQuiet = kind === 'unknown' ? result?.hasOnlyRead === true : result?.changes === 0
-    const named = isQuiet ? [] : tables.filter((name) => name === anyTable || this.#knows(name))
+    const named = isQuiet ? [] : tables.filter((name) => name === anyTable || this.#hasTable(name))
     if (named.length === 0) return
     const scope = this.#transactions.current()
     if (scope === undefined) this.feed.written(named)
@@ -499,7 +499,7 @@ export class Database implements Source {
   }
 
   /** True for the table of a record, and for a link table. */
-  #knows(name: string): boolean {
+  #hasTable(name: string): boolean {
     for (const table of this.tables) {
       if (table.name === name) return true
       for (const { join } of table.relations.values()) if (join?.name === name) return true

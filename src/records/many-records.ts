@@ -27,7 +27,7 @@ import {
   deleteTogether,
 } from './statements/write-many.js'
 import { allowingSwaps } from './statements/swapped-values.js'
-import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
+import { upsert, type UpsertOptions, type UpsertMethods } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { HttpError } from '../errors/http-error.js'
@@ -124,7 +124,7 @@ export abstract class ManyRecords<T extends object> {
         values,
         options,
         this.source,
-        (source) => this.on(source) as unknown as UpsertWays<T>,
+        (source) => this.on(source) as unknown as UpsertMethods<T>,
       ),
     )
   }
@@ -179,6 +179,7 @@ export abstract class ManyRecords<T extends object> {
   }
 }
 
+/** A change of the links between a record and other records. */
 interface Link {
   readonly id: unknown
   readonly relation: string
@@ -195,7 +196,7 @@ async function link(table: Table, source: Source, change: Link): Promise<number>
   const { context } = source
   const ownKey = toKey(context.codecOf(table), change.id)
   if (!Array.isArray(change.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
-  const otherKeys = change.ids.map((id, index) => readOther(relation, source, id, index))
+  const otherKeys = change.ids.map((id, index) => toOtherKey(relation, source, id, index))
   return source.atomically(async (transaction) => {
     const runner = transaction.runner()
     const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
@@ -231,7 +232,7 @@ function readRelation(table: Table, name: string): Relation {
   )
 }
 
-function readOther(relation: Relation, { context }: Source, id: unknown, index: number): unknown {
+function toOtherKey(relation: Relation, { context }: Source, id: unknown, index: number): unknown {
   const key = toKey(context.codecOf(relation.target), id)
   if (key === undefined) throw invalid(`${relation.name}.${index}`, 'type', 'must be an id')
   return key

@@ -141,7 +141,7 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
     throw new TypeError(`oneTime: the tokens need a name. ${example}`)
   const seconds = readSeconds(options.for)
   if (seconds === undefined)
-    throw new TypeError(`oneTime: "for" must be a time from one second on. ${example}`)
+    throw new TypeError(`oneTime: "for" must be at least one second. ${example}`)
   const lifetime = seconds * 1000
   const instances = new Set<OneTime<T>>()
   const soleInstance = (): OneTime<T> => {
@@ -194,7 +194,7 @@ function claimName(database: Database, name: string, provider: object): void {
     throw new DeclarationError([
       {
         code: 'DUPLICATE_ONE_TIME',
-        message: `Two providers are oneTime('${name}'): a token of one would be good for the other.`,
+        message: `Two providers are oneTime('${name}'): a token of one would be valid for the other.`,
         remedy: "Give one of them another name: oneTime('reset', { for: '1h' }).",
       },
     ])

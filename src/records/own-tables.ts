@@ -35,11 +35,11 @@ export async function hasTable(
 }
 
 /** The latest timestamp of JavaScript's dates. It means "never expires". */
-const never = 8.64e15
+const maxTimestamp = 8.64e15
 
 /** Milliseconds since 1970, limited to the range of the `bigint` columns, because a token may claim any end. */
 export function toTimestamp(timestamp: number): number {
-  return Math.min(Math.ceil(timestamp), never)
+  return Math.min(Math.ceil(timestamp), maxTimestamp)
 }
 
 /** Milliseconds that a request waits for a query about its caller. After that it fails with 503. */
@@ -50,8 +50,8 @@ export function createTimedRunner(
   database: Database,
 ): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
   if (database.context.dialect.isLocal) return (work) => work()
-  const store = database.timeouts(callerTimeout)
-  return (work) => (database.openTransaction() === undefined ? store.run(work) : work())
+  const timeouts = database.timeouts(callerTimeout)
+  return (work) => (database.openTransaction() === undefined ? timeouts.run(work) : work())
 }
 
 /** Milliseconds between two checks for missing tables. */

@@ -83,9 +83,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const key = toKey(this.#codec, id)
       if (key === undefined) return null
       const runner = this.source.runner()
-      const isHeld = options?.lock === true
-      if (isHeld && !isInTransaction(runner)) throw new TypeError(lockOutside)
-      const { statement } = isHeld ? this.#plans.findToWrite : this.#plans.find
+      const isLocked = options?.lock === true
+      if (isLocked && !isInTransaction(runner)) throw new TypeError(lockOutside)
+      const { statement } = isLocked ? this.#plans.findToWrite : this.#plans.find
       const values = keyValues(this.table, this.source.context, key, options)
       return settle(
         () => runner.run(statement, values, 'first'),
@@ -235,8 +235,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
     const change = readChange(table, this.#codec, key, withoutShard(table, values), options)
-    const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
-    return doIt(table, source, key, change) as MaybePromise<T | null>
+    const changeOne = isPlainChange(table, source, change) ? changePlainly : changeRow
+    return changeOne(table, source, key, change) as MaybePromise<T | null>
   }
 
   /**
@@ -342,4 +342,4 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
 }
 
 const lockOutside =
-  'find: { lock: true } holds the row until its transaction ends, but no transaction is open here. Call it in database.transaction(…), or in a route with { transaction: true }.'
+  'find: { lock: true } locks the row until its transaction ends, but no transaction is open here. Call it in database.transaction(…), or in a route with { transaction: true }.'

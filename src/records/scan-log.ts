@@ -1,6 +1,6 @@
 /**
- * In development, finds queries that read whole tables: asks for the plan of each statement once, in the background,
- * and keeps the advice in the database for an hour. Source: docs/records/model.md, "Queries that scan".
+ * In development, finds queries that read entire tables. It reads the plan of each statement once, in the background,
+ * and stores the advice in the database for an hour. Source: docs/records/model.md, "Queries that scan".
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as startTimer } from 'node:timers'
@@ -16,13 +16,13 @@ const hour = 3_600_000
 
 const script = `create table if not exists ${scansTable} (advice text primary key, seen_at text not null)`
 
-async function keepScan(database: Database, advice: string): Promise<void> {
+async function storeAdvice(database: Database, advice: string): Promise<void> {
   if (!(await ensureTable(database, scansTable, script))) return
-  const seen = new Date(database.context.now()).toISOString()
+  const seenAt = new Date(database.context.now()).toISOString()
   await database.kysely
     .insertInto(scansTable)
-    .values({ advice, seen_at: seen })
-    .onConflict((conflict) => conflict.column('advice').doUpdateSet({ seen_at: seen }))
+    .values({ advice, seen_at: seenAt })
+    .onConflict((conflict) => conflict.column('advice').doUpdateSet({ seen_at: seenAt }))
     .execute()
 }
 
@@ -38,7 +38,7 @@ export async function readScans(database: Database): Promise<string[]> {
   return rows.map(({ advice }) => String(advice))
 }
 
-async function forgetScans(database: Database): Promise<void> {
+async function removeOldAdvice(database: Database): Promise<void> {
   if (!(await hasTable(database, scansTable))) return
   await database.kysely.deleteFrom(scansTable).where('seen_at', '<', anHourAgo(database)).execute()
 }
@@ -70,21 +70,21 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
   }
 }
 
-/** The most statements that a process examines. */
+/** The maximum number of statements that a process examines. */
 const maxStatements = 500
-/** Smaller tables are quick to read as a whole. */
+/** Smaller tables are quick to read completely. */
 const manyRows = 1000
-/** After so many statements that are known it listens no more for a while: being told of each costs a part of a quick read. */
+/** After this many known statements in a row it stops listening for a while, because each event slows a quick read. */
 const maxKnownInARow = 200
-/** Milliseconds of such a while. A statement that ran only then is found when it runs again. */
-const rest = 2000
+/** Milliseconds for which it stops listening. A statement that ran only then is found when it runs again. */
+const pauseTime = 2000
 /** Milliseconds before new statements are examined. */
 const delay = 1000
-/** Milliseconds that closing waits for the rest. */
+/** Milliseconds that closing waits for the pending statements. */
 const closeTimeout = 1000
 
 /** A statement that is examined later, and the route that sent it first. */
-interface SeenStatement {
+interface PendingStatement {
   readonly sql: string
   readonly route: string | undefined
 }
@@ -92,82 +92,82 @@ interface SeenStatement {
 export class ScanLog {
   readonly #database: Database
   readonly #routeOf: () => string | undefined
-  readonly #seen = new Set<string>()
-  #waiting: SeenStatement[] = []
+  readonly #knownStatements = new Set<string>()
+  #waiting: PendingStatement[] = []
   #timer: NodeJS.Timeout | undefined
   /** Statements in a row that were known. */
   #knownInARow = 0
-  #resting: NodeJS.Timeout | undefined
+  #pauseTimer: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
   #isOver = false
 
-  /** @param routeOf the route whose request is served at this moment: `GET /lamps` */
+  /** @param routeOf returns the route of the current request: `GET /lamps` */
   constructor(database: Database, routeOf: () => string | undefined = () => undefined) {
     this.#database = database
     this.#routeOf = routeOf
     subscribe('filigree:statement', this.#onStatement)
   }
 
-  /** Examines the rest, if the database answers soon. */
+  /** Examines the pending statements, if the database responds soon. */
   async close(): Promise<void> {
     unsubscribe('filigree:statement', this.#onStatement)
     clearTimeout(this.#timer)
-    clearTimeout(this.#resting)
-    this.#look()
+    clearTimeout(this.#pauseTimer)
+    this.#examinePending()
     await Promise.race([this.#work, setTimeout(closeTimeout, undefined, { ref: false })])
     this.#isOver = true
   }
 
   readonly #onStatement = (message: unknown): void => {
     const { database, sql, kind } = message as StatementEvent
-    if (database !== this.#database || kind !== 'SELECT' || this.#seen.has(sql)) {
-      if (++this.#knownInARow >= maxKnownInARow) this.#rest()
+    if (database !== this.#database || kind !== 'SELECT' || this.#knownStatements.has(sql)) {
+      if (++this.#knownInARow >= maxKnownInARow) this.#pause()
       return
     }
     this.#knownInARow = 0
-    if (this.#seen.size >= maxStatements || !/\s(?:where|order by)\s/i.test(sql)) return
-    this.#seen.add(sql)
+    if (this.#knownStatements.size >= maxStatements || !/\s(?:where|order by)\s/i.test(sql)) return
+    this.#knownStatements.add(sql)
     this.#waiting.push({ sql, route: this.#routeOf() })
     this.#timer ??= startTimer(() => {
-      this.#look()
+      this.#examinePending()
     }, delay).unref()
   }
 
-  #rest(): void {
+  #pause(): void {
     unsubscribe('filigree:statement', this.#onStatement)
     this.#knownInARow = 0
-    this.#resting = startTimer(() => {
+    this.#pauseTimer = startTimer(() => {
       subscribe('filigree:statement', this.#onStatement)
-    }, rest).unref()
+    }, pauseTime).unref()
   }
 
-  #look(): void {
+  #examinePending(): void {
     this.#timer = undefined
     const waiting = this.#waiting
     this.#waiting = []
     if (waiting.length > 0)
-      this.#work = this.#work.then(() => this.#lookAt(waiting)).catch(() => undefined)
+      this.#work = this.#work.then(() => this.#examineAll(waiting)).catch(() => undefined)
   }
 
-  /** If the advice cannot be stored, because the database is busy, the statement is examined again when it runs again. */
-  async #lookAt(statements: readonly SeenStatement[]): Promise<void> {
+  /** If the database is too busy to store the advice, the statement is examined again when it runs again. */
+  async #examineAll(statements: readonly PendingStatement[]): Promise<void> {
     const pending = new Set(statements)
     try {
       await this.#database.sizes.read()
       for (const statement of statements) {
         const { sql, route } = statement
         const advice = await adviceOf(this.#database, sql, route).catch(() => undefined)
-        if (advice !== undefined && !this.#isOver) await keepScan(this.#database, advice)
+        if (advice !== undefined && !this.#isOver) await storeAdvice(this.#database, advice)
         pending.delete(statement)
       }
-      await forgetScans(this.#database)
+      await removeOldAdvice(this.#database)
     } finally {
-      for (const { sql } of pending) this.#seen.delete(sql)
+      for (const { sql } of pending) this.#knownStatements.delete(sql)
     }
   }
 }
 
-/** @returns advice about a statement that reads a large table as a whole, if it does */
+/** @returns advice about a statement that reads all rows of a large table; undefined for other statements */
 async function adviceOf(
   database: Database,
   sql: string,
@@ -189,7 +189,7 @@ function isLarge({ tables, sizes }: Database, sql: string): boolean {
 
 const alias = /(?:from|join)\s+"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
 
-/** @returns the table that a query plan names so */
+/** @returns the table that a query plan calls by this name or alias */
 export function tableCalled(
   name: string,
   sql: string,
@@ -201,6 +201,8 @@ export function tableCalled(
 }
 
 /**
+ * Describes a query that reads all rows of a table by its conditions, and the index that would serve it.
+ *
  * @param route the route of the query: `GET /lamps`
  * @returns undefined if the query neither filters nor sorts
  */
@@ -224,12 +226,12 @@ export function adviseIndex(table: Table, sql: string, route?: string): string |
 
 const longestCondition = 200
 
-/** Of a condition that names no field of the record that an index could begin with. */
+/** Describes a condition that names no field of the record with which an index could begin. */
 function describeScan(name: string, condition: string, route: string | undefined): string {
   const routeText = route === undefined ? '' : ` for ${route}`
   const isRelated = /exists \(select/i.test(condition)
   const fix = isRelated
-    ? 'An index of the related field that it compares lets the database begin there, unless many rows share its values.'
+    ? 'With an index of the related field, the database can begin there, unless many rows share its values.'
     : 'No index can serve it.'
   const text = condition.trim().replaceAll('"', '')
   const shortened = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text

@@ -121,12 +121,12 @@ class PublishingBatch extends PublishingRunner<OrderedRunner> implements Ordered
 
 /** An engine that publishes its statements if there is a subscriber. */
 export class PublishingEngine extends EngineLayer {
-  readonly #teller: StatementPublisher
+  readonly #publisher: StatementPublisher
 
   constructor(inner: Engine) {
     super(inner)
     const publisher = new StatementPublisher(inner.dialect)
-    this.#teller = publisher
+    this.#publisher = publisher
     const { clientReads, inOrder } = this
     if (clientReads !== undefined)
       this.clientReads = (reading) => new PublishingRunner(clientReads(reading), publisher)
@@ -142,21 +142,21 @@ export class PublishingEngine extends EngineLayer {
     values: Values,
     resultKind: W,
   ): MaybePromise<Results[W]> {
-    return this.#teller.run(this.inner, statement, values, resultKind)
+    return this.#publisher.run(this.inner, statement, values, resultKind)
   }
 
   /** Sets the database of the published statements. */
   belongsTo(database: object): void {
-    this.#teller.database = database
+    this.#publisher.database = database
   }
 
   override async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    const transaction = await this.#teller.step('begin', () => this.inner.begin(options))
-    return new PublishingTransaction(transaction, this.#teller)
+    const transaction = await this.#publisher.step('begin', () => this.inner.begin(options))
+    return new PublishingTransaction(transaction, this.#publisher)
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new PublishingRunner(clientWritesOf(this.inner, writing), this.#teller)
+    return new PublishingRunner(clientWritesOf(this.inner, writing), this.#publisher)
   }
 }
 

@@ -82,8 +82,8 @@ export function trackRead(
 /** @returns undefined if a value cannot be compared as text */
 function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | undefined {
   const test = new Map<string, string>()
-  for (const { name, position: place } of columns) {
-    const value = comparable(values[place])
+  for (const { name, position } of columns) {
+    const value = comparable(values[position])
     if (value === undefined) return undefined
     test.set(name, value)
   }

@@ -152,7 +152,7 @@ describe('filigree explain', () => {
     expect(await rowsOf('--as', '{"sub":"7"}')).toBe('where {"owner":"7"}')
     expect(await rowsOf()).toBe('none')
     expect(await rowsOf('--as', '{}')).toMatch(
-      /^none: Draft: rows answered a filter whose owner is undefined/,
+      /^none: Draft: rows returned a filter whose owner is undefined/,
     )
   })
 

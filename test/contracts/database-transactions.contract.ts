@@ -176,7 +176,7 @@ export function describeTransactions(fixture: Fixture): void {
 
     it('find with a lock locks the row until the transaction ends, and requires a transaction', async () => {
       await expect(fixture.categories.find(fixture.light.id, { lock: true })).rejects.toThrow(
-        'find: { lock: true } holds the row until its transaction ends, but no transaction is open here.',
+        'find: { lock: true } locks the row until its transaction ends, but no transaction is open here.',
       )
       const add = (): Promise<void> =>
         fixture.database.transaction(

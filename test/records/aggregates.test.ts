@@ -393,11 +393,11 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
       const responseFor = async (query: string, aggregateName: string): Promise<string> =>
         JSON.stringify((await url(`/sales/aggregate?${query}`)).body).replaceAll(
           aggregateName,
-          'figure',
+          'measure',
         )
-      for (const query of ['orderBy=figure', 'having.figure.gte=1', 'having.figure.gte=x']) {
+      for (const query of ['orderBy=measure', 'having.measure.gte=1', 'having.measure.gte=x']) {
         const [hidden, missing] = [`${operation}Secret`, `${operation}Sacret`].map(
-          (aggregateName) => responseFor(query.replace('figure', aggregateName), aggregateName),
+          (aggregateName) => responseFor(query.replace('measure', aggregateName), aggregateName),
         )
         expect(await hidden).toBe(await missing)
       }

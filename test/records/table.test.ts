@@ -337,7 +337,7 @@ describe('an invalid record is reported', () => {
     ])
   })
 
-  it('by connect and database.records, with all problems at once', async () => {
+  it('by connect and database.records, with all problems together', async () => {
     class Plain {}
     @Record
     class None {}

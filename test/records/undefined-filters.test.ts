@@ -366,7 +366,7 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
       expect(JSON.parse(body)).toEqual([])
       expect(logLines).toContainEqual({
         about: expect.objectContaining({ record: 'Note' }),
-        message: expect.stringContaining(`Note: rows answered a filter whose ${path}`),
+        message: expect.stringContaining(`Note: rows returned a filter whose ${path}`),
       })
     }
     rowsResults.set('a', { owner: 'a' })

@@ -88,7 +88,7 @@ export type AggregateOrder<T> = {
   [K in AggregateName<T> | (keyof T & string)]?: OrderTerm
 }
 
-/** Grouping fields under their own names; figures as `count`, `sumPrice` and so on. */
+/** Grouping fields under their own names; aggregates as `count`, `sumPrice` and so on. */
 export type AggregateRow<T> = { [K in keyof T]?: T[K] | null } & { count?: number } & {
   [K in Name<T, 'sum' | 'avg'>]?: number | string | null
 } & { [K in keyof T & string as `${'min' | 'max'}${Capitalize<K>}`]?: T[K] | null }

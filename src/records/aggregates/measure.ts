@@ -53,7 +53,7 @@ export function timeMeasure(
     key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
     template,
     isText: false,
-    // The text of an hour that autumn has twice does not tell which was first.
+    // In autumn an hour occurs twice with the same text, so the timestamp orders the groups.
     ...(unit === 'hour' && { order: dialect.timestampOfHour.join(template) }),
     decode: String,
     encode: (_, path) => {
@@ -129,6 +129,6 @@ function readNumber(operand: unknown, { field }: Column, total: Total, path: str
   if (typeof text !== 'string' || !plainNumber.test(text))
     throw invalid(path, 'type', 'must be the text of a number')
   if ((text.split('.')[1]?.length ?? 0) > scale)
-    throw invalid(path, 'scale', `must have at most ${scale} digits behind the point`)
+    throw invalid(path, 'scale', `must have at most ${scale} digits after the point`)
   return toDecimal(text, scale)
 }

@@ -29,7 +29,7 @@ export interface HavingCondition {
   /** Set for `isNull`, and for `eq` and `ne` with null: whether the value must be null. For `in`: null is one of the values. */
   readonly isNull: boolean | undefined
   readonly slot: number
-  /** Of `in`. */
+  /** The slots of `in`. */
   readonly slots?: readonly number[]
 }
 
@@ -70,7 +70,7 @@ const optionNames: ReadonlySet<string> = new Set([
 const timeOptions = ['field', 'by', 'zone']
 const maxNames = 50
 
-/** Values of `in`. */
+/** The maximum number of values of `in`. */
 const maxItems = 100
 const maxPatternLength = 1000
 
@@ -88,7 +88,7 @@ export function havingOperators(column: Column | undefined): readonly Operator[]
  * @param values gets the operands and the limit
  * @throws {HttpError} 400 `VALIDATION`
  * @throws {TypeError} for an unknown option
- * @throws {DeclarationError} for `undefined` among its conditions
+ * @throws {DeclarationError} for `undefined` in its conditions
  */
 export function readAggregate(
   table: Table,
@@ -215,7 +215,7 @@ class AggregateReader {
     if (unit === undefined)
       throw invalid(`${path}.by`, 'oneOf', `must be one of ${timeUnits.join(', ')}`)
     if (isDate && unit === 'hour')
-      throw invalid(`${path}.by`, 'type', 'is hour, which dates have not')
+      throw invalid(`${path}.by`, 'type', 'is hour, but a date has no hours')
     const { zone: zoneName = 'UTC' } = input
     const zone = typeof zoneName === 'string' ? readZone(zoneName) : undefined
     if (zone === undefined)
@@ -303,7 +303,7 @@ class AggregateReader {
     const operator = operators.find((one) => one === named)
     if (operator === undefined) {
       const suggestion = didYouMean(clip(named), operators)
-      throw invalid(path, 'unknown', `is not a comparison of this figure. ${suggestion}`.trim())
+      throw invalid(path, 'unknown', `is not a comparison of this aggregate. ${suggestion}`.trim())
     }
     if (operand === skip) return []
     const { operand: kind, means = [] } = operatorOf(operator)
@@ -391,7 +391,7 @@ class AggregateReader {
           this.#orderError ??= invalid(
             path,
             'unknown',
-            `is not in the answer, nor in having, which have ${names}`,
+            `is neither selected nor in having. Order by one of ${names}`,
           )
         }
         const direction = readDirection(list[name], path)

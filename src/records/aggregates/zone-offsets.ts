@@ -32,7 +32,7 @@ const cachedOffsets = new BoundedCache<readonly OffsetChange[]>(1000)
 
 /** @returns the name as the runtime writes it; `undefined` for a zone that it does not know */
 export function readZone(name: string): string | undefined {
-  // Newer runtimes take distances (`+02:00`) too.
+  // Newer runtimes accept offsets (`+02:00`) too.
   if (!/^[a-z][\w+/-]{0,60}$/i.test(name)) return undefined
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
@@ -41,7 +41,7 @@ export function readZone(name: string): string | undefined {
   }
 }
 
-/** All changes of a zone, in order; the first holds from the beginning of time. */
+/** All changes of a zone, in order. The first one applies to all earlier times too. */
 function zoneOffsets(zone: string): readonly OffsetChange[] {
   return cachedOffsets.get(zone, () => findChanges(zone))
 }
@@ -83,7 +83,7 @@ function findChanges(zone: string): OffsetChange[] {
       }
     }
   }
-  // The day before the year 1 and the one after 9999 have no name: there it is UTC's day that counts.
+  // Days before the year 1 and after 9999 cannot be written, so there the day of UTC is used.
   if (changes[0]?.offset.startsWith('-') === true) {
     changes[0] = { ...changes[0], from: secondDay }
     changes.unshift({ from: -Infinity, offset: '+00:00' })
@@ -93,7 +93,7 @@ function findChanges(zone: string): OffsetChange[] {
   return changes
 }
 
-/** The first second at which the distance is another one. */
+/** The first second at which the offset differs. */
 function findChange(
   offsetAt: (time: number) => string,
   start: number,

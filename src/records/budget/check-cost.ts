@@ -13,7 +13,7 @@ import {
 /**
  * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
  *
- * @param maxRows what the query may cost: a row is 1
+ * @param maxRows the maximum cost of the query: a row is 1
  * @returns `undefined` if there cannot be more related rows
  */
 export function relatedRowLimit(
@@ -65,7 +65,7 @@ export interface ListQuery extends Omit<CostedQuery, 'counts'> {
   readonly shape?: { readonly relations: RequestedRelations } | undefined
 }
 
-/** Each relation, with the relations that are loaded behind it. */
+/** Each relation, with the relations that are loaded below it. */
 export type RequestedRelations = ReadonlyMap<Relation, RequestedRelations>
 
 /** @throws {HttpError} 400 `TOO_COSTLY` */
@@ -115,8 +115,8 @@ function relatedRows(relations: RequestedRelations, rows: number, sizes: TableSi
 /** The error for a query that costs more than allowed. */
 function tooCostly(maxCost: number): HttpError {
   const message =
-    `This query costs more than ${maxCost}: a row is 1, filters, orders and offsets count by the rows that the database ` +
-    'looks at for them. Ask for fewer rows, or by fields that have an index.'
+    `This query costs more than ${maxCost}. A row costs 1; filters, orders and offsets cost according to the rows that ` +
+    'the database reads for them. Request fewer rows, or filter and sort by fields that have an index.'
   const errors = [{ path: '', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
 }

@@ -10,8 +10,7 @@ import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
 
-/** Which comparisons look into a text, and what their patterns weigh by their length. */
-
+/** The comparisons that read a text character by character. */
 const patternOperators: ReadonlySet<string> = new Set([
   'like',
   'ilike',
@@ -21,10 +20,10 @@ const patternOperators: ReadonlySet<string> = new Set([
   'has',
   'path',
 ])
-/** Signs that a pattern may have for nothing. */
+/** The number of characters of a pattern that cost nothing. */
 const freeCharacters = 50
 
-/** @returns how many signs of a pattern count */
+/** @returns the number of characters of a pattern that add to its cost */
 function extraCharacters(operator: string, operand: unknown): number {
   const isPattern = operator === 'like' || operator === 'ilike'
   return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeCharacters) : 0
@@ -42,14 +41,14 @@ const weights = Object.freeze({
   /** Fixed points for each list: for every pattern, every wildcard in it, and every condition through a relation. */
   pattern: 5,
   wildcard: 1,
-  /** Of what is held against each place of a text: signs of a pattern beyond some. */
+  /** For each character of a pattern beyond the free ones: it is compared at each position of a text. */
   longPattern: 2,
   relation: 2,
   unindexedOrder: 1,
   listed: 1 / 100,
 })
 
-/** Stands for a value that is known only later. */
+/** Stands for a value that is not known yet, such as a variable. */
 export const unknownValue: unique symbol = Symbol('a value that is not known yet')
 
 /** The names by which a query addresses a record's columns and relations. */
@@ -73,7 +72,7 @@ export function recordNaming(table: Table): Naming {
 
 export interface CostedQuery {
   readonly where?: unknown
-  /** `{ price: 'desc' }`, or a list of such. */
+  /** `{ price: 'desc' }`, or a list of such objects. */
   readonly orderBy?: unknown
   readonly offset?: unknown
   /** A cursor. In a search, or in a list with `distinct`, it skips rows like an offset. */
@@ -94,7 +93,7 @@ export interface QueryCost {
 export interface CostBasis {
   /** The number of rows of a table, by its name. */
   rowsOf(table: string): number
-  /** How many matches a search ranks, of records that do not say it. */
+  /** The number of matches that a search ranks, for records without their own `searchLimit`. */
   readonly searchLimit: number
 }
 
@@ -146,7 +145,7 @@ class CostReader {
     let points = work.once + work.rows * (weights.row + work.each)
     if (order !== undefined) {
       const sorted = isFiltered ? work.rows : rows
-      // Each row is sorted by a row that is found through so many relations.
+      // For each row, the row to sort by is found through these relations.
       points += weights.unindexedOrder + weights.relation * order.relations
       points += sorted * (weights.row * (1 + order.relations) + weights.sorted)
     }
@@ -189,8 +188,8 @@ class CostReader {
   }
 
   /**
-   * The words are looked up in an index; all rows may contain them, and are looked at where there is another order, a
-   * count or an aggregate. By rank no more are read than are ranked.
+   * The words are looked up in an index. All rows may contain them, and are read for another order, a count or an
+   * aggregate. An order by rank reads only the ranked matches.
    */
   #search(table: Table, value: unknown, rows: number): Work {
     const wordCount = typeof value === 'string' ? value.split(/\s+/).length : 1
@@ -199,14 +198,14 @@ class CostReader {
     return { rows: found, each: weights.like, once }
   }
 
-  /** A condition through a relation reads the rows behind it: once for all, or once for each row. */
+  /** A condition through a relation reads the related rows: once for all rows, or once for each row. */
   #related(
     { relation, naming }: { readonly relation: Relation; readonly naming: Naming },
     value: unknown,
     rows: number,
   ): Work {
     const related = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
-    // A search behind a relation is not ranked: it reads all its matches.
+    // A search through a relation is not ranked, so it reads all its matches.
     const isRanked = this.#isRanked
     this.#isRanked = false
     const inner = this.#filter(naming, value, related)
@@ -278,7 +277,7 @@ class CostReader {
     return isUnique ? Math.min(rows, 1) : rows / 100
   }
 
-  /** @returns `undefined` where an index has the rows in this order */
+  /** @returns `undefined` if an index has the rows in this order */
   #order(naming: Naming, orderBy: unknown): { readonly relations: number } | undefined {
     if (!isGiven(orderBy)) return undefined
     if (orderBy === unknownValue) this.#isOpen = true
@@ -301,7 +300,7 @@ class CostReader {
     return undefined
   }
 
-  /** How many relations lead on to the field that rows are sorted by. */
+  /** The number of further relations on the path to the field that rows are sorted by. */
   #relationsIn(naming: Naming, term: unknown): number {
     if (term === unknownValue) this.#isOpen = true
     if (!isPlainObject(term)) return 0
@@ -317,12 +316,12 @@ class CostReader {
   }
 }
 
-/** The column by which an index leads to rows; the shard that stands before it is always known. */
+/** The column by which an index finds rows. A shard before it is always known. */
 function leadOf({ columns: [first, second] }: TableIndex, { shard }: Table): Column | undefined {
   return shard !== undefined && first === shard ? (second ?? first) : first
 }
 
-/** The comparisons that an operator of several values stands for. */
+/** The comparisons that an operator with several values means: `between` is `gte` and `lte`. */
 function meaningOf(operator: string): readonly string[] | undefined {
   const operatorName = readOperator(operator)
   return operatorName && operatorOf(operatorName).means

@@ -1,13 +1,13 @@
 /**
- * Knows roughly how many rows each table has, to estimate the cost of queries. The numbers come from the database's
- * statistics, not from counting, and are refreshed now and then in the background: until the first answer a table
+ * The approximate number of rows of each table, to estimate the cost of queries. The numbers come from the database's
+ * statistics, not from counting, and are refreshed now and then in the background. Until the first result, a table
  * counts as empty.
  */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Engine } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 
-/** How many milliseconds the sizes may be used before they are refreshed. */
+/** Milliseconds for which the sizes are used before they are refreshed. */
 const refreshInterval = 30_000
 
 interface Basis {
@@ -18,11 +18,10 @@ interface Basis {
 
 export class TableSizes {
   /**
-   * Changes when a table has become much larger or smaller: costs that were estimated by the old sizes must be computed
-   * again.
+   * Changes when a table has become much larger or smaller, so that cached estimates must be computed again.
    */
   version = 0
-  /** How many matches a client's search ranks, of records that do not say it. */
+  /** The number of matches that a client's search ranks, for records without their own `searchLimit`. */
   readonly searchLimit: number
   readonly #engine: Engine
   readonly #tables: ReadonlySet<Table>
@@ -43,7 +42,7 @@ export class TableSizes {
   /**
    * Reads the sizes again if they are old.
    *
-   * @param milliseconds for which they are not old yet
+   * @param milliseconds the age up to which they are used
    */
   refresh(milliseconds = refreshInterval): void {
     if (performance.now() - this.#readAt < milliseconds) return

@@ -60,7 +60,7 @@ export async function followAll(
 export interface ChangesOptions {
   /** Ends the reading. */
   signal?: AbortSignal
-  /** Changes of all processes, on PostgreSQL. Default: those of this process. */
+  /** Changes of all processes, on PostgreSQL. Default: changes of this process. */
   everywhere?: boolean
 }
 
@@ -110,7 +110,7 @@ export function readChanges(
 class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
   readonly #type: Class
   #unread: ReportedChange[] = []
-  #lost = 0
+  #lostCount = 0
   #waiting: ((result: IteratorResult<ReportedChange>) => void)[] = []
   #started: Promise<() => void> = Promise.resolve(() => undefined)
   #ended: (() => void) | undefined
@@ -138,7 +138,7 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
       return
     }
     if (this.#unread.length >= maxUnread) {
-      this.#lost += this.#unread.length
+      this.#lostCount += this.#unread.length
       this.#unread = []
     }
     this.#unread.push(change)
@@ -146,9 +146,9 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
 
   async next(): Promise<IteratorResult<ReportedChange>> {
     await this.#started
-    if (this.#lost > 0) {
-      const missedCount: MissedChanges = { event: 'lost', record: this.#type, count: this.#lost }
-      this.#lost = 0
+    if (this.#lostCount > 0) {
+      const missedCount: MissedChanges = { event: 'lost', record: this.#type, count: this.#lostCount }
+      this.#lostCount = 0
       return { value: missedCount, done: false }
     }
     const value = this.#unread.shift()
@@ -174,7 +174,7 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
   return(): Promise<IteratorResult<ReportedChange>> {
     this.end()
     this.#unread = []
-    this.#lost = 0
+    this.#lostCount = 0
     return Promise.resolve({ value: undefined, done: true })
   }
 

@@ -99,7 +99,7 @@ export class ClientWriter {
   }
 
   #isAlone(tree: WriteTree): boolean {
-    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
+    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.namesCheckedKey(tree)
   }
 
   /** True if a creation or change is a single statement, which is sent without waiting for anything. */
@@ -121,7 +121,7 @@ export class ClientWriter {
 
   #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
     const { table } = tree
-    if (hasNestedWrites(tree) || this.#keys.names(tree))
+    if (hasNestedWrites(tree) || this.#keys.namesCheckedKey(tree))
       return this.#changeWithChecks(id, tree, expected)
     if (!this.view.isBound(table)) return changeTree(this.#target, id, tree, this.#caller, { expected })
     const slots = { values: [] as unknown[], key: '' }
@@ -163,7 +163,7 @@ export class ClientWriter {
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
   }
 
-  /** Runs work in the shard of the caller's rows, of the call, or of the values. */
+  /** Runs work in the shard of the call, of the caller's `rows`, or of the values. */
   inShard<R>(table: Table, values: object | undefined, work: () => R): R {
     const { shard } = table
     if (shard === undefined || this.#caller.trusted) return inShardOf(table, values, work)

@@ -1,5 +1,5 @@
 /**
- * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page starts behind
+ * Cursors of pages: the values by which a row is sorted, its key last, as base64 of a JSON list. A page starts after
  * these values even if the row was deleted. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
 import type { Condition, Table } from '../model/table.js'
@@ -11,7 +11,7 @@ import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/deriv
 import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
 
-/** The first item of a cursor, which says for which order it was made. */
+/** The first item of a cursor. It identifies the order for which the cursor was made. */
 function cursorSignature(order: Order): string {
   return order.key
 }
@@ -62,7 +62,7 @@ function codecOfDerived(
 }
 
 /**
- * The rows behind a cursor.
+ * The condition for the rows after a cursor.
  *
  * @param name the argument that contains the cursor
  * @throws {HttpError} 400 `VALIDATION` for anything but a cursor of this order
@@ -90,8 +90,8 @@ export function afterCursor(
 }
 
 /**
- * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not
- * behind is the same: nothing need say so.
+ * The rows after a cursor: the first column is after its value, or it is equal and the remaining columns are after
+ * theirs. The bound excludes rows before the value, so that equality need not be tested again.
  */
 function afterSteps([first, ...rest]: readonly CursorStep[]): Condition {
   if (first === undefined) return noRows
@@ -105,10 +105,10 @@ function afterSteps([first, ...rest]: readonly CursorStep[]): Condition {
 }
 
 interface CursorStep {
-  /** Holds for all rows behind the cursor: an index uses it to skip the rows before the page. */
+  /** A condition that all rows after the cursor meet. An index uses it to skip the rows before the page. */
   readonly bound: Condition | undefined
   readonly same: Condition
-  /** `undefined` if no rows come behind. */
+  /** `undefined` if no rows come after it. */
   readonly after: Condition | undefined
   readonly isNull: boolean
 }

@@ -40,7 +40,7 @@ export function andParameters(
   return { and: conditions }
 }
 
-/** True for a list that `allParameters` has marked. */
+/** True for a list that `andParameters` has marked. */
 function isFromParameters(list: object): boolean {
   return lists.has(list)
 }
@@ -48,18 +48,18 @@ function isFromParameters(list: object): boolean {
 /** The reader's context for the tables of relations. */
 export interface FilterContext {
   readonly dialect: Dialect
-  /** How many matches a client's search ranks, of records that do not say it. */
+  /** The number of matches that a client's search ranks, for records without their own `searchLimit`. */
   readonly searchLimit: number
   codecOf(table: Table): TableCodec
 }
 
-/** A filter with more conditions than this is refused as an attack. */
+/** A filter with more conditions is refused as an attack. */
 const maxConditions = 200
 const maxDepth = 12
 const maxPatternLength = 1000
 /**
- * The most patterns in a client's filter. No index serves them: each is compared with every row, which blocks SQLite's
- * whole process.
+ * The maximum number of patterns in a client's filter. Patterns use no index: each is compared with every row, which
+ * blocks the process on SQLite.
  */
 const maxPatterns = 20
 const maxListLength = 10_000
@@ -81,7 +81,7 @@ export class FilterReader {
   #patterns = 0
   /** The start of paths in the program's errors. Paths in clients' errors start with their own names. */
   #root = ''
-  /** How many `or` and `not` are around: there `skip` would match more than is meant. */
+  /** The number of enclosing `or` and `not`. Within them, `skip` would match more rows than intended. */
   #groupDepth = 0
 
   constructor(context: FilterContext, isClient: boolean, values: unknown[] = []) {
@@ -108,7 +108,7 @@ export class FilterReader {
     if (names.length === 0) {
       if (!isEmptyMap(where))
         throw invalid(path, 'type', 'must be an object with conditions of its own')
-      // It has its place in the statement too.
+      // An empty object is a part of the statement too.
       if (++this.#count > maxConditions) throw tooMany(path)
     }
     const parts: Condition[] = []
@@ -146,7 +146,7 @@ export class FilterReader {
   #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
     if (value === undefined || value === skip) throw this.#invalidValue(value, path)
     if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
-    // Each has one condition at least, or counts as one.
+    // Each item has at least one condition, or counts as one.
     if (Array.isArray(value) && value.length > maxConditions) throw tooMany(path)
     if (name !== 'and') this.#groupDepth++
     const read = (item: unknown, at: string): Condition => this.#readAll(table, item, at, depth + 1)
@@ -156,7 +156,7 @@ export class FilterReader {
       condition = { kind: 'not', part: read(value, path) }
     } else {
       this.key += name === 'and' ? '&[' : '|['
-      // Not `map`, which passes over the holes of a list.
+      // `Array.from` visits the holes of a list, which `map` would skip.
       const list = value as unknown[]
       const isNamed = !isFromParameters(list)
       const parts = Array.from(list, (item, index) => read(item, isNamed ? `${path}.${index}` : ''))
@@ -168,7 +168,7 @@ export class FilterReader {
   }
 
   /**
-   * @returns true where no condition is meant
+   * @returns true if the condition is omitted
    * @throws {DeclarationError} for `undefined`, and for `skip` within `or` and `not`
    */
   #skips(value: unknown, path: string): boolean {
@@ -194,7 +194,7 @@ export class FilterReader {
     const terms = parseSearch(value, path)
     if (terms.length === 0) return { kind: 'all', parts: [] }
     if (this.#isClient && ++this.#patterns > maxPatterns)
-      throw invalid(path, 'maxItems', `is one search too many: there may be ${maxPatterns}`)
+      throw invalid(path, 'maxItems', `is one search too many: at most ${maxPatterns} are allowed`)
     this.key += 'search;'
     const slot = this.values.push(this.#context.dialect.search.operand(terms)) - 1
     return { kind: 'search', table, search, slot }
@@ -205,7 +205,7 @@ export class FilterReader {
     if (codec.column.compares === 'json' && 'path' in value && value.path !== null)
       return this.#readJsonPath(codec, value, path)
     const names = Object.keys(value)
-    // A client says so on purpose; in a program it is a value of another kind, or a promise that nobody has awaited.
+    // A client may send an empty object. In a program it is a mistake, such as a promise that was not awaited.
     if (names.length === 0 && !this.#isClient)
       throw invalid(path, 'required', 'needs a comparison, or skip for none')
     const parts: Condition[] = []
@@ -253,7 +253,7 @@ export class FilterReader {
       throw invalid(path, 'unknown', `is not a comparison. ${suggestion}`.trim())
     }
     if (operatorOf(operator).fits.includes(column.compares)) return operator
-    throw invalid(path, 'type', `means nothing for kind "${column.field.kind}"`)
+    throw invalid(path, 'type', `cannot be used for kind "${column.field.kind}"`)
   }
 
   /** `{ path: ['a', 'b'], gte: 1 }` */
@@ -265,11 +265,11 @@ export class FilterReader {
     const first = this.values.length
     const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
     const tests = Object.keys(value).filter((name) => name !== 'path')
-    if (tests.length === 0) throw invalid(path, 'required', 'needs a comparison beside path')
+    if (tests.length === 0) throw invalid(path, 'required', 'needs a comparison in addition to path')
     const parts = tests
       .map((name) => this.#readJsonTest(codec, slots, name, value[name], `${path}.${name}`))
       .filter((part) => part !== undefined)
-    // Every comparison is skipped: no statement has a place for the path.
+    // All comparisons are omitted, so the statement does not use the path.
     if (parts.length === 0) this.values.length = first
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
   }
@@ -301,7 +301,7 @@ export class FilterReader {
       )
     const type = typeOfJson(operand)
     if (type === undefined || (type === 'boolean' && operator !== 'eq' && operator !== 'ne'))
-      throw invalid(path, 'type', 'must be a number or a text, or be held equal to true or false')
+      throw invalid(path, 'type', 'must be a number or a text, or true or false with eq or ne')
     const value = this.#context.dialect.jsonOperand(operand)
     return this.#compare(codec, operator, value, { type, slots })
   }
@@ -375,7 +375,7 @@ export class FilterReader {
     if (operand === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(value))
       throw invalid(path, 'pattern', 'must not end in a single backslash')
     if (this.#isClient && ++this.#patterns > maxPatterns)
-      throw invalid(path, 'maxItems', `is one pattern too many: there may be ${maxPatterns}`)
+      throw invalid(path, 'maxItems', `is one pattern too many: at most ${maxPatterns} are allowed`)
     const written = pattern === undefined ? value : pattern(value, this.#context.dialect)
     return this.#compare(codec, operator, written, at)
   }
@@ -432,7 +432,7 @@ function tooMany(path: string): Error {
   return invalid(path, 'maxItems', 'has too many conditions')
 }
 
-/** Not a map, a set or a promise, which have no keys of their own, and not what inherits its conditions. */
+/** True for an empty object. False for maps, sets and promises, and for objects that inherit conditions. */
 export function isEmptyMap(value: object): boolean {
   for (const _inherited in value) return false
   return Object.prototype.toString.call(value) === '[object Object]'
@@ -470,7 +470,7 @@ function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined {
   return typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value) ? 'text' : undefined
 }
 
-/** Places with the same form of path and the same type share a statement. */
+/** Part of the key of a statement: paths of the same length and type share a statement. */
 function pathKey(at: JsonPath | undefined): string {
   return at === undefined ? '' : `@${at.type}${at.slots.join('+')}`
 }

@@ -35,7 +35,7 @@ export interface FindOptions {
 /** Options for one row, found by its key. */
 export interface FindOneOptions extends FindOptions {
   /**
-   * Locks the row until the transaction ends: others who want to change or lock it wait. Only inside a transaction.
+   * Locks the row until the transaction ends: other transactions that change or lock it wait. Only inside a transaction.
    * Default false.
    */
   lock?: boolean
@@ -47,7 +47,7 @@ export interface ListOptions<T> extends FindOptions {
   search?: string | Skip
   /** Default: by the key; with a search in `where`, the best matches first. */
   orderBy?: OrderBy<T>
-  /** Of rows that are equal in all of these fields, only the first one. Default: every row. */
+  /** Returns only the first of the rows that are equal in all of these fields. Default: every row. */
   distinct?: readonly (keyof T & string)[]
   /**
    * Relations to many rows whose rows are counted: `['reviews']` sets `reviewsCount` on each row, in the same
@@ -59,8 +59,8 @@ export interface ListOptions<T> extends FindOptions {
   /** The number of rows to skip. Default 0. */
   offset?: number
   /**
-   * Only rows behind this place in the order: what `cursorOf` returned for the last row of a page, with the same
-   * `orderBy`. Searches without `orderBy`, and lists with `distinct`, have no such places; they use `offset`.
+   * Only rows after this cursor: the result of `cursorOf` for the last row of a page, with the same `orderBy`. Searches
+   * without `orderBy`, and lists with `distinct`, have no cursors; they use `offset`.
    */
   after?: string
   /** Includes soft-deleted rows. Default false. */
@@ -105,7 +105,7 @@ export function checkListOptions(options: object): void {
   rejectUndefined(options)
 }
 
-/** What says which rows are meant, with what means all of them. */
+/** The options that filter rows, each with the value that selects all rows. */
 const filterOptions = [
   ['where', '{} for all rows'],
   ['search', "'' for no search"],
@@ -113,7 +113,7 @@ const filterOptions = [
 ] as const
 
 /**
- * @throws {DeclarationError} for a filter or search that is there, but undefined
+ * @throws {DeclarationError} for a filter or search that is present but undefined
  * @throws {TypeError} for a flag that is neither true nor false
  */
 export function rejectUndefined(options: object): void {
@@ -151,13 +151,13 @@ export function checkCountOptions(options: object): void {
 }
 
 /** @throws as `checkListOptions` */
-export function checkCountedOptions(options: object): void {
-  refuseUnknownOptions('counts', options, countedOptions)
+export function checkRowCountOptions(options: object): void {
+  refuseUnknownOptions('counts', options, rowCountOptions)
   rejectUndefined(options)
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])
-const countedOptions: ReadonlySet<string> = new Set(['where', 'withDeleted', 'view'])
+const rowCountOptions: ReadonlySet<string> = new Set(['where', 'withDeleted', 'view'])
 const countOptions: ReadonlySet<string> = new Set(['search', 'distinct', 'withDeleted', 'view'])
 
 /** @throws {HttpError} 400 for anything but an integer from 0 */
@@ -175,7 +175,7 @@ export interface Slots {
   key: string
 }
 
-/** The view of a client; hidden fields do not exist in it. */
+/** The view of a client, which limits its queries to what it may see. Hidden fields do not exist in it. */
 export interface RowsView {
   /** The condition for rows that the client may find, joined with its own; `undefined` for all. */
   bind(table: Table, condition: Condition | undefined, slots: Slots): Condition | undefined
@@ -187,16 +187,16 @@ export interface RowsView {
   order(table: Table, order: Order, slots: Slots): Order
   /** Refuses a column that the client may not read. */
   demandColumn(table: Table, column: Column): void
-  /** The same for a value from other tables. */
+  /** As `order`, for a value from other tables. */
   derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
 }
 
-/** What is wanted of a relation. The values of its conditions are in the statement's slots. */
+/** A relation to read with a list, and its conditions. The values of the conditions are in the statement's slots. */
 export type RelatedQuery = RelatedSelection<Relation>
 
 /** Related rows to read with a list, for a client. */
 export interface RelatedRows {
-  /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
+  /** The maximum number of rows of one relation, with their own related rows; `undefined` if there cannot be many. */
   readonly maxRows?: number | undefined
   /** Reads the related rows of the query. Their values follow the values of the rows. */
   read(slots: Slots): readonly RelatedQuery[]
@@ -204,12 +204,14 @@ export interface RelatedRows {
   found(table: Table, record: Record<string, unknown>): void
 }
 
-const maxFields = 50
+const maxDistinctFields = 50
 
 /**
+ * Reads the fields in which the rows of a list must differ.
+ *
  * @param view the client's view; fields that it may not read are refused
  * @throws {HttpError} 400 `VALIDATION`
- * @throws {DeclarationError} for `undefined` in it
+ * @throws {DeclarationError} for `undefined` in the list
  */
 export function readDistinct(
   table: Table,
@@ -218,23 +220,23 @@ export function readDistinct(
 ): readonly Column[] {
   if (view === undefined)
     return readProgramQuery(table, () =>
-      readColumns(fieldNames, table.columns, suggestedFields(table, false)),
+      readDistinctColumns(fieldNames, table.columns, suggestedFields(table, false)),
     )
   const visibleColumns = table.columns.filter(({ field }) => !field.hidden)
-  const distinct = readColumns(fieldNames, visibleColumns, suggestedFields(table, true))
+  const distinct = readDistinctColumns(fieldNames, visibleColumns, suggestedFields(table, true))
   for (const column of distinct) view.demandColumn(table, column)
   return distinct
 }
 
-function readColumns(
+function readDistinctColumns(
   fieldNames: unknown,
   visibleColumns: readonly Column[],
   suggested: readonly string[],
 ): readonly Column[] {
   if (!Array.isArray(fieldNames) || fieldNames.length === 0)
     throw invalid('distinct', 'type', 'must be a list of fields')
-  if (fieldNames.length > maxFields)
-    throw invalid('distinct', 'maxItems', `has more than ${maxFields} fields`)
+  if (fieldNames.length > maxDistinctFields)
+    throw invalid('distinct', 'maxItems', `has more than ${maxDistinctFields} fields`)
   rejectUnnamed('distinct', fieldNames)
   const columns = fieldNames.map((name: unknown, index) => {
     const path = `distinct.${index}`
@@ -245,7 +247,7 @@ function readColumns(
     }
     if (column.compares !== 'list' && column.compares !== 'json') return column
     const kind = column.field.list ? 'list' : column.field.kind
-    throw invalid(path, 'type', `cannot tell rows apart: it is of kind "${kind}"`)
+    throw invalid(path, 'type', `cannot be compared: it is of kind "${kind}"`)
   })
   return [...new Set(columns)]
 }
@@ -259,11 +261,11 @@ export interface RelationCount {
 }
 
 /**
- * The relations to many rows whose number has a name that is free.
+ * The relations to many rows that can be counted: no field of the record is called `reviewsCount`.
  *
  * @param isClient whether hidden relations are left out
  */
-export function countsOf(table: Table, isClient: boolean): RelationCount[] {
+export function countableRelations(table: Table, isClient: boolean): RelationCount[] {
   const { shape } = table
   return [...table.relations.values()].flatMap((relation) => {
     const field = shape.byName.get(relation.name)
@@ -272,14 +274,18 @@ export function countsOf(table: Table, isClient: boolean): RelationCount[] {
   })
 }
 
-/** @throws {HttpError} 400 `VALIDATION` */
+/**
+ * Reads which related rows are counted with a list: `['reviews']` gives each row `reviewsCount`.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
 export function readCounts(
   table: Table,
   names: readonly unknown[],
   isClient: boolean,
 ): RelationCount[] {
   if (!Array.isArray(names)) throw invalid('counts', 'type', 'must be a list of relations')
-  const all = countsOf(table, isClient)
+  const all = countableRelations(table, isClient)
   const counts = new Set<RelationCount>()
   for (const name of names as readonly unknown[]) {
     const count = all.find(({ relation }) => relation.name === name)
@@ -291,8 +297,8 @@ export function readCounts(
   return [...counts]
 }
 
-/** The number of related rows of each row, before it is bound to what a client may see. */
-export function countOf(relation: Relation): Derived<Relation> {
+/** The number of related rows of each row, not yet limited to the rows that a client may see. */
+export function toRelationCount(relation: Relation): Derived<Relation> {
   return { path: [{ relation: relation, where: undefined }], column: undefined }
 }
 

@@ -17,11 +17,11 @@ import { derivedColumn } from '../../sql/derived.js'
 import type { Relation, Table } from '../model/table.js'
 
 const maxTerms = 16
-/** The most relations that lead to a field. */
+/** The maximum number of relations that lead to a field. */
 const maxRelations = 4
 
 /**
- * @param orderBy `{ price: 'desc' }`, or a list of such; undefined for the key's order
+ * @param orderBy `{ price: 'desc' }`, or a list of such objects; undefined for the key's order
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
@@ -49,15 +49,15 @@ interface Reading {
   readonly table: Table
   readonly isClient: boolean
   readonly terms: OrderTerm[]
-  /** Of the terms' fields, `org.name`. */
+  /** The names of the terms' fields, such as `org.name`. */
   readonly names: string[]
-  /** The same for equal orders. */
+  /** Equal for equal orders. */
   key: string
 }
 
 const noRelations: readonly Relation[] = []
 
-/** @param relations that lead from the ordered table to the object's names */
+/** @param relations the relations that lead from the ordered table to the object's names */
 function readObject(
   reading: Reading,
   object: Readonly<Record<string, unknown>>,
@@ -155,7 +155,7 @@ export function readDirection(
   return { descending: isDescending, nullsFirst: nulls === 'first' }
 }
 
-/** @param index of the term in the list */
+/** @param index the position of the term in the list */
 export function invalidTerm(term: unknown, index: number): Error {
   const path = `orderBy.${index}`
   return term === undefined ? undefinedAt(path) : skipAt(path)

@@ -32,7 +32,7 @@ export function suggestedFields(table: Table, isClient: boolean): string[] {
     .map(({ property }) => property)
 }
 
-/** The relations that a suggestion may name, likewise. */
+/** The relations that a suggestion may name. As with fields, clients get no hidden or secured ones. */
 export function suggestedRelations(table: Table, isClient: boolean): string[] {
   const { relations } = policyOf(table)
   return [...table.relations.values()]
@@ -55,12 +55,12 @@ export function unknownName(
   return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), knownNames)}`.trim())
 }
 
-/** @returns the error of a write, with the errors of hidden fields marked */
+/** Marks the errors of hidden fields in the error of a write. @returns the error */
 export function hideErrorsOfValues(table: Table, error: unknown): unknown {
   return markHidden(error, ({ path }) => namesHidden(table, path))
 }
 
-/** The same for a query, whose message may name them too: `Did you mean "passwordHash"?` */
+/** As `hideErrorsOfValues`, for a query. Its message may name hidden fields too: `Did you mean "passwordHash"?` */
 function hideErrorsOfQuery(table: Table, error: unknown): unknown {
   const names = hiddenNames(table)
   return markHidden(error, ({ path, message }) => {

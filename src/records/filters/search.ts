@@ -14,7 +14,7 @@ const maxTerms = 50
 
 /**
  * @returns an empty list for a text without words: such a search matches every row
- * @throws {HttpError} 400 for anything but text, and for too much of it
+ * @throws {HttpError} 400 if it is not a text, or too long
  */
 export function parseSearch(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
@@ -29,28 +29,28 @@ export function parseSearch(value: unknown, path: string): readonly string[] {
   return terms
 }
 
-/** The search of a table that filters know under a name. */
+/** The search of a table, if filters use this name for it. */
 export function searchOf(table: Table, name: string): TableSearch | undefined {
   return name === 'search' ? table.search : undefined
 }
 
-/** The order by rank of the first search that all rows must match, if no other order is given. */
+/** The order by rank of the first search that all rows must match, if the query sets no other order. */
 export function rankedOrder(
   order: Order,
   condition: Condition | undefined,
-  isGiven: boolean,
+  isOrdered: boolean,
   maxRanked?: number,
 ): Order {
-  const rank = isGiven || condition === undefined ? undefined : searchIn(condition)
+  const rank = isOrdered || condition === undefined ? undefined : searchIn(condition)
   if (rank === undefined) return order
   const key = `${order.key}~${maxRanked === undefined ? '' : '!'}`
   return { terms: order.terms, key, rank, maxRanked }
 }
 
-/** The most matches that a client's search ranks, where neither the record nor the database says a number. */
+/** The default maximum number of matches that a client's search ranks. The record or the database may set another. */
 export const defaultSearchLimit = 10_000
 
-/** @param searchLimit of the database, for records without one of their own */
+/** @param searchLimit the limit of the database, for records without their own */
 export function searchLimitOf(
   { options }: Table,
   { searchLimit }: { readonly searchLimit: number },
@@ -58,12 +58,12 @@ export function searchLimitOf(
   return options.searchLimit ?? searchLimit
 }
 
-/** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */
+/** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends after the ranked matches */
 export function checkRanked(order: Order, last: number): void {
   const { maxRanked = Infinity } = order
-  // Lists ask for one more row, to know whether there is a next page.
+  // Lists read one more row, to find out whether there is a next page.
   if (last <= maxRanked + 1) return
-  const message = `A search ranks ${maxRanked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`
+  const message = `A search ranks at most ${maxRanked} rows, and this page ends after them. Search for more words, add a filter, or set an order.`
   const errors = [{ path: 'offset', code: 'TOO_COSTLY', message }]
   throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
 }
@@ -78,7 +78,7 @@ function searchIn(condition: Condition): SearchCondition | undefined {
   return undefined
 }
 
-/** Whether a list with this filter is ordered by a search's rank, if no other order is given. */
+/** Whether a list with this filter is ordered by a search's rank, unless the query sets another order. */
 export function hasSearch(table: Table, where: Readonly<Record<string, unknown>>): boolean {
   if (table.search === undefined) return false
   if (where.search !== undefined && parseSearch(where.search, 'search').length > 0) return true
@@ -89,19 +89,19 @@ export function hasSearch(table: Table, where: Readonly<Record<string, unknown>>
 /** The first item of a cursor in a search's order: the second is the number of rows before the next page. */
 const signature = 'search'
 
-/** Rows have no fixed place in an order by rank, because every write may change it: the cursor counts rows instead. */
+/** Every write may change the ranks, so a cursor of a search counts rows instead of naming a row. */
 export function writeOffsetCursor(offset: number): string {
   return Buffer.from(JSON.stringify([signature, offset])).toString('base64')
 }
 
-/** @throws {HttpError} 400 for anything but a cursor of a search */
+/** @throws {HttpError} 400 if it is not a cursor of a search */
 export function readOffsetCursor(cursor: unknown): number {
   const offset = offsetIn(cursor)
   if (offset !== undefined) return offset
   throw invalid('after', 'type', 'is not a cursor of this list in this order')
 }
 
-/** The rows that a cursor passes over; none where it leads to its place by values. */
+/** The number of rows that a cursor skips; 0 for cursors that contain values. */
 export function skippedBy(cursor: unknown): number {
   return typeof cursor === 'string' ? (offsetIn(cursor) ?? 0) : 0
 }

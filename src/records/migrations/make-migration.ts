@@ -91,23 +91,23 @@ export async function makeMigration(
     if (isAdopted && dialect.replay !== undefined) {
       const before = `${toStamp(making.now - 1000)}_as-it-was`
       const tables = await dialect.replay.dump(database.context.engine)
-      const text = `-- The database as it was before it had migrations.\n${tables}`
+      const text = `-- The tables of the database before its first migration.\n${tables}`
       files.push(await writeMigrationFile(folder, before, dialect.name, text))
-      applied.push(...(await takeAsApplied(making)))
+      applied.push(...(await markAsApplied(making)))
     }
     const written = writeMigration(differences, forgotten, dialect)
     files.push(await writeMigrationFile(folder, migrationName, dialect.name, written.text))
     warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
   }
   files.unshift(...(await fillFirst(folder, migrationName, steps)))
-  for (const { dialect, schemas: wanted, base } of steps) {
+  for (const { dialect, schemas, base } of steps) {
     if (dialect.replay !== undefined) continue
     const after =
-      base === undefined ? toCatalogue(wanted) : schemaAfter(base, wanted, migrationName, dialect)
+      base === undefined ? toCatalogue(schemas) : schemaAfter(base, schemas, migrationName, dialect)
     await writeSnapshot(folder, dialect.name, after)
   }
   if (!isNeeded(making.actual) && !(await isOpen(making, steps)))
-    applied.push(...(await takeAsApplied(making)))
+    applied.push(...(await markAsApplied(making)))
   return { files, applied, warnings }
 }
 
@@ -156,7 +156,7 @@ async function fillFirst(
   return paths
 }
 
-/** Of this moment, or behind the newest file: files run in the order of their names. */
+/** A name with the current time, or a later time than the newest file, because files run in the order of their names. */
 async function nextName(folder: string, name: string, now: number): Promise<string> {
   const nameParts = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
   const newest = await newestTimestamp(folder)
@@ -193,18 +193,18 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   return { dialect, schemas, differences, base: snapshot, forgotten, isAdopted: false, isFirst }
 }
 
-/** Records can work with a type that a migration changes: then it has not run, though nothing blocks. */
+/** True if a migration that changes a type has not run yet. Records may work with both types, so nothing blocks. */
 async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Promise<boolean> {
   const { engine } = database.context
   const step = steps.find(({ dialect }) => dialect.name === database.engineName)
   if (step === undefined) return false
-  const { schemas: wanted, dialect, differences } = step
+  const { schemas, dialect, differences } = step
   const actual = await engine.catalogue(engine)
-  const open = findDifferences(wanted, actual, dialect, { isExact: true }).map((one) => one.message)
+  const open = findDifferences(schemas, actual, dialect, { isExact: true }).map((one) => one.message)
   return differences.some(({ kind, message }) => kind === 'other type' && open.includes(message))
 }
 
-/** A migration with it would fail in the words of the database. */
+/** Reports differences that no migration can remove, because the database would fail with a less helpful error. */
 function refuseImpossible(differences: readonly Difference[]): void {
   for (const { message, first } of differences)
     if (first !== undefined) throw migrationError('MIGRATION_FAILED', message, first)
@@ -236,7 +236,7 @@ function mend({ database, actual }: Making, steps: readonly MigrationStep[]): Mi
 }
 
 /** @returns the names of the migrations that were not marked as applied before */
-async function takeAsApplied({ database, folder, now }: Making): Promise<string[]> {
+async function markAsApplied({ database, folder, now }: Making): Promise<string[]> {
   const { files } = await readMigrations(folder, database.engineName)
   await prepareMigrations(database)
   return database.context.engine.changeSchema(async (transaction) => {

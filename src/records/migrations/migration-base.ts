@@ -26,7 +26,7 @@ async function replayMigrations(
         try {
           await runner.run(frameworkScript(up), [], 'nothing')
         } catch (cause) {
-          throw cause instanceof EngineError ? unplayable(name, cause) : cause
+          throw cause instanceof EngineError ? replayError(name, cause) : cause
         }
       }
     })
@@ -36,8 +36,8 @@ async function replayMigrations(
   }
 }
 
-function unplayable(name: string, cause: EngineError): Error {
-  const message = `Migration ${name} does not run on an empty database after those before it: ${cause.message}.`
+function replayError(name: string, cause: EngineError): Error {
+  const message = `Migration ${name} does not run on an empty database after the earlier migrations: ${cause.message}.`
   const error = migrationError(
     'MIGRATION_FAILED',
     message,
@@ -65,10 +65,10 @@ export function withoutSnapshot({ name, title }: Dialect): Error {
 }
 
 /**
- * Tells whether the engine of the database in use has migrations.
+ * Checks whether the engine of the database in use has migrations.
  *
  * @param engines `"filigree": { "engines": ["postgres"] }` of package.json
- * @returns `undefined` if it has, or if no engine has any
+ * @returns `undefined` if it has some, or if no engine has any
  */
 export async function findUncovered(
   folder: string,

@@ -1,8 +1,8 @@
 /**
  * The folder of migrations. A migration is one file for each engine, `20261121103000_add-price.postgres.sql`: the
  * changes and then, below a line `-- down`, the statements that undo them. An engine's files lead from an empty
- * database to the schema of the records. `schema.postgres.json` beside them holds the schema after PostgreSQL's
- * migrations, for developers who are not connected to one; SQLite's are run in memory instead.
+ * database to the schema of the records. `schema.postgres.json` next to them holds the schema after PostgreSQL's
+ * migrations, for developers who are not connected to one. SQLite's migrations are run in memory instead.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -37,7 +37,7 @@ export interface MigrationFolder {
 /** The engine names that file names may contain. */
 const engineNames: readonly EngineName[] = dialects.map(({ name }) => name)
 
-/** @throws {DeclarationError} `MIGRATION_FAILED` for an unknown note in the first line */
+/** @throws {DeclarationError} `MIGRATION_FAILED` for an unknown directive in the first line */
 export async function readMigrations(folder: string, engine: EngineName): Promise<MigrationFolder> {
   const names = (await readdir(folder).catch(() => [] as string[])).sort()
   const namesOf = (one: EngineName): string[] => {
@@ -55,7 +55,7 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
   }
 }
 
-/** @returns when the newest file is from, by its name; undefined if none says so */
+/** @returns the time in the name of the newest file, in milliseconds since 1970; undefined if no name contains one */
 export async function newestTimestamp(folder: string): Promise<number | undefined> {
   const names = await readdir(folder).catch(() => [] as string[])
   const timestamps = names.flatMap((name) => {
@@ -114,7 +114,7 @@ function isWithoutTransaction(text: string, file: string): boolean {
   throw new DeclarationError([
     {
       code: 'MIGRATION_FAILED',
-      message: `${file}: "${directive}" in the first line is not understood.`,
+      message: `${file}: "${directive}" in the first line is not a known directive.`,
       remedy: `${suggestion} Write "-- filigree: ${withoutTransaction}" or no such line.`.trim(),
     },
   ])

@@ -24,10 +24,10 @@ interface OnlineSteps {
 }
 
 const renamed =
-  'processes of the version before fail on this table from here on. Stop them before it runs, or add a field, copy the values, and remove the old field later.'
+  'processes of the version before fail on this table once it has run. Stop them first, or add a field, copy the values, and remove the old field later.'
 
 /** The number of rows that one statement fills. */
-const piece = 10_000
+const batchSize = 10_000
 
 /** @param newTables tables that the same migration creates: they are empty */
 function toOnlineSteps(
@@ -63,7 +63,7 @@ function toOnlineSteps(
     case 'stricter column':
       return stricterSteps(difference)
     case 'other type':
-      // Without a conversion the rows stay as they are.
+      // Without a conversion the rows are not rewritten.
       if (!sql.some((one) => one.includes(' using '))) return plain
       return {
         ...plain,
@@ -91,7 +91,7 @@ function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
   }
 }
 
-/** Of an index that is made again where statements are committed one by one. */
+/** Creates an index concurrently, where statements are committed one by one. */
 function toConcurrent(statement: string): string {
   return statement.replace(
     /^create (unique )?index (?!concurrently)/i,
@@ -167,8 +167,8 @@ function notNullSteps(
 }
 
 /**
- * A row that somebody else fills meanwhile keeps that value, because the outer condition is read again then. Rows are
- * found by their key: a `ctid` would also name rows of other partitions.
+ * A row that another transaction fills meanwhile keeps that value, because the outer condition is evaluated again. Rows
+ * are found by their key, because a `ctid` may also identify rows of other partitions.
  *
  * ```sql
  * do $$ begin loop
@@ -192,7 +192,7 @@ function writeBackfill(
   return [
     'do $filigree$ begin loop',
     `  update ${name} set ${column} = ${fill} where ${isEmpty}`,
-    `    and ${key} in (select ${list} from ${name} where ${isEmpty} limit ${piece});`,
+    `    and ${key} in (select ${list} from ${name} where ${isEmpty} limit ${batchSize});`,
     `  exit when not found and not exists (select from ${name} where ${isEmpty});`,
     '  commit;',
     'end loop; end $filigree$',
@@ -218,7 +218,7 @@ function dropFirst(table: string, sql: readonly string[]): string[] {
 
 export interface MigrationText {
   readonly text: string
-  /** What a developer must know before it runs. */
+  /** Warnings for the developer, before the migration runs. */
   readonly warnings: readonly string[]
 }
 
@@ -279,7 +279,7 @@ function upperFirst(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-/** For an engine that has everything while another one needs changes. */
+/** For an engine that needs no changes while another one does. */
 const nothing: Difference = {
   kind: 'unknown column',
   table: '',
@@ -312,13 +312,13 @@ function writeUp({ difference, steps }: Change): string {
   else if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
   if (remedy === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
   if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
-  if (steps.now.length === 0) lines.push('-- See below, among the steps that block nobody.')
+  if (steps.now.length === 0) lines.push('-- See below, among the steps that do not block other work.')
   return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }
 
 function writeDeferred({ difference: { message }, steps }: Change): string {
   return [
-    `-- Without blocking anybody: ${message}`,
+    `-- Without blocking other work: ${message}`,
     ...steps.deferred.map((one) => `${one};`),
     '',
   ].join('\n')
@@ -335,7 +335,7 @@ function writeDown(
 
 const irreversible = '-- REVIEW: cannot be undone automatically:'
 
-/** @returns what the part below `-- down` does not undo, a sentence each */
+/** @returns the changes that the part below `-- down` does not undo, a sentence for each */
 export function readIrreversible(down: string): string[] {
   return down
     .split('\n')

@@ -25,7 +25,7 @@ import { ensureTable } from '../own-tables.js'
 
 interface CheckOptions {
   readonly folder: string
-  /** The names of the engines in use. Default: those that have migrations; if none has, all. */
+  /** The names of the engines in use. Default: the engines that have migrations; if none has, all. */
   readonly engines: readonly string[] | undefined
 }
 
@@ -76,7 +76,7 @@ export function splitStatements(script: string): string[] {
   return statements
 }
 
-/** Tokens that may contain a semicolon which ends no statement; all other text is skipped character by character. */
+/** Tokens whose semicolons do not end a statement. All other text is skipped character by character. */
 const tokens = [
   /--[^\n]*/y,
   /[eE]'(?:[^'\\]|''|\\[^])*'/y,
@@ -88,7 +88,7 @@ const tokens = [
   /[\p{L}_][\p{L}\p{N}_$]*/uy,
 ]
 
-/** @returns the place behind the token that starts here */
+/** @returns the position after the token that starts here */
 function skip(script: string, position: number): number {
   if (script.startsWith('/*', position)) return skipComment(script, position)
   for (const token of tokens) {
@@ -101,11 +101,11 @@ function skip(script: string, position: number): number {
 /** Comments of this kind may be nested. */
 function skipComment(script: string, position: number): number {
   let depth = 0
-  const marks = /\/\*|\*\//g
-  marks.lastIndex = position
-  for (let mark = marks.exec(script); mark !== null; mark = marks.exec(script)) {
+  const delimiters = /\/\*|\*\//g
+  delimiters.lastIndex = position
+  for (let mark = delimiters.exec(script); mark !== null; mark = delimiters.exec(script)) {
     depth += mark[0] === '/*' ? 1 : -1
-    if (depth === 0) return marks.lastIndex
+    if (depth === 0) return delimiters.lastIndex
   }
   return script.length
 }
@@ -252,8 +252,8 @@ export async function migrationStatus(
     .map((name) => ({ name, state: stateOf(name), appliedAt: applied.get(name)?.appliedAt }))
 }
 
-/** `create index concurrently` waits for all who write: nobody waits for it meanwhile. */
-const waits = /\bconcurrently\b/i
+/** `create index concurrently` waits for all writers, but blocks none, so it may wait longer than the lock timeout. */
+const waitsWithoutBlocking = /\bconcurrently\b/i
 
 async function run(
   database: Database,
@@ -269,7 +269,7 @@ async function run(
   for (const [index, part] of parts.entries()) {
     try {
       await transaction.run(
-        frameworkScript(part, { ignoresLockTimeout: waits.test(part) }),
+        frameworkScript(part, { ignoresLockTimeout: waitsWithoutBlocking.test(part) }),
         [],
         'nothing',
       )
@@ -321,7 +321,7 @@ function missingFor({ engineName }: Database, name: string, isFirst: boolean): E
     `Migration ${name} has no file for this engine: ${file}.`,
     isFirst
       ? `Add "${engineName}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`
-      : 'Write it beside the other one; if this engine needs no changes, a comment is enough.',
+      : 'Write it next to the other one. If this engine needs no changes, a comment is enough.',
   )
 }
 

@@ -16,7 +16,7 @@ import type {
   ActualTable,
 } from '../../engines/contract/table-schema.js'
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
-import { toKnownType } from '../schema/type-differences.js'
+import { toCatalogueType } from '../schema/type-differences.js'
 import type { EngineName, MigrationFile } from './migration-files.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
@@ -57,7 +57,7 @@ export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
 function toActual(column: TableSchema['columns'][number]): ActualColumn {
   const { name, nullable, increment, preset } = column
   const optional = nullable || increment || preset !== undefined
-  const type = toKnownType(column)
+  const type = toCatalogueType(column)
   return { name, type, sql: column.type, nullable, optional, preset, increment }
 }
 
@@ -195,7 +195,10 @@ function withLeftParts(
   }
 }
 
-/** Without the columns and tables that migrations drop since no record declares them: their files have such lines as comments. */
+/**
+ * The schema without the columns and tables that no record declares and that a migration drops. Migration files contain
+ * these statements as comments, which a developer may activate.
+ */
 export function withoutDropped(schema: Catalogue, files: readonly MigrationFile[]): Catalogue {
   const statementsSince = (leftBy: string): string =>
     files
@@ -221,7 +224,7 @@ function named(name: string): string {
   return `(?<![\\w"])"?${name}"?(?![\\w"])`
 }
 
-/** What belongs to a column is dropped with it. */
+/** Indexes, references and checks of a column are dropped with it. */
 function withoutColumns(table: ActualTable, names: readonly string[]): ActualTable {
   const isOf = (column: string): boolean => names.includes(column)
   return {

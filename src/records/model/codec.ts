@@ -194,7 +194,7 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
   if (storage === 'json') return (value) => toStoredJson(field, value)
   const { entry } = field
   const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
-  // If the two forms look alike, they are equal or `encode` accepts both.
+  // Where the two forms cannot be distinguished, they are equal, or `encode` accepts both.
   return entry.isPropertyValue === undefined ? encode : (value) => encode(toProperty(value, entry))
 }
 
@@ -217,7 +217,7 @@ function asIs(value: unknown): unknown {
   return value
 }
 
-/** Whether a value is of the kind, in either of its forms. */
+/** @returns a test of whether a value is of the kind, in either of its forms */
 export function testOf(kind: Kind): (value: unknown) => boolean {
   return kind.isPropertyValue === undefined
     ? toFunction(kind.test)

@@ -19,7 +19,7 @@ export function isSqlName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)
 }
 
-/** `product_name_key`; a name over 63 bytes is cut and ends with a hash of the whole name. */
+/** `product_name_key`; a name over 63 bytes is cut and ends with a hash of the full name. */
 export function toIndexName(table: string, columns: readonly string[], unique: boolean): string {
   return toShortName(`${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
 }
@@ -49,12 +49,12 @@ export function isOwnIndexName(
   return name.startsWith(`${table}_${columns[0] ?? ''}`) && form.test(name)
 }
 
-/** Of the check that keeps nulls out while a column becomes required: `product_price_not_null`. */
+/** The name of the check that rejects nulls while a column becomes required: `product_price_not_null`. */
 export function toNotNullName(table: string, column: string): string {
   return toShortName(`${table}_${column}_not_null`)
 }
 
-/** Indexes with the same name have the same form: another form gets another name. */
+/** The name contains the form of the index, so that indexes with the same name have the same form. */
 export function toFormName(
   table: string,
   columns: readonly string[],

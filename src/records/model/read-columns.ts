@@ -22,7 +22,7 @@ import {
 import { didYouMean } from '../../errors/did-you-mean.js'
 
 /** A description of the allowed values of an option, and its test. */
-type OptionTest = readonly [wanted: string, fits: (value: unknown) => boolean]
+type OptionTest = readonly [expected: string, accepts: (value: unknown) => boolean]
 
 const flag: OptionTest = ['true or false', (value) => typeof value === 'boolean']
 const text: OptionTest = ['a name', (value) => typeof value === 'string' && value !== '']
@@ -59,7 +59,7 @@ const operationNames = { create: true, update: true, delete: true } as const
 
 const optionNames = Object.fromEntries(Object.keys(tests).map((name) => [name, true as const]))
 
-/** @returns the options without those that cannot be used */
+/** @returns the valid options */
 function checkRecordOptions(
   type: Class,
   options: Readonly<RecordOptions>,
@@ -225,7 +225,7 @@ function readKey(type: Class, columns: readonly Column[], problems: Problem[]): 
   return key
 }
 
-/** A class may declare the field itself, to document it, but only as what it is. */
+/** A class may declare the field `version` itself, to document it, but only as a read-only integer. */
 function checkVersion(type: Class, columns: readonly Column[], problems: Problem[]): void {
   const version = columns.find(({ property }) => property === 'version')
   if (version === undefined) return
@@ -265,7 +265,9 @@ function problem(code: string, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }
 
-/** The error for a client whose write violates the constraint. */
+/**
+ * The error for a client whose write violates a constraint of the application's own SQL: `@Record({ constraints })`.
+ */
 export interface Constraint {
   /** Undefined: the status depends on the kind of the constraint. */
   readonly status: number | undefined

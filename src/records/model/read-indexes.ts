@@ -131,7 +131,7 @@ function toForeignIndex(table: string, column: Column, key: Column): TableIndex 
   return { name: toIndexName(table, [column.name], false), columns, unique: false }
 }
 
-/** The indexes that fields declare, alone or as a named group. */
+/** The indexes that fields declare, each for one field or for a named group of fields. */
 function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, problems: Problem[]) {
   const groups = new Map<string, { unique: boolean; columns: Column[] }>()
   const add = (column: Column, unique: boolean, rule: boolean | string | undefined): void => {
@@ -321,7 +321,7 @@ function checkRows(
   }
 }
 
-/** `true` is `{ eq: true }`. */
+/** The conditions on one field of a partial index. `true` means `{ eq: true }`. */
 export function testsOf(test: unknown): [operator: string, operand: unknown][] {
   const isValue = typeof test !== 'object' || test === null || test instanceof Date
   return isValue ? [['eq', test]] : Object.entries(test)

@@ -13,7 +13,7 @@ import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
 import type { RecordOptions } from './record.js'
 
-/** @param tableOf gives the table of a class, still without relations; `undefined` for a class without a table */
+/** @param tableOf returns the table of a class, still without relations; `undefined` for a class without a table */
 export function readRelations(
   table: Table,
   tableOf: (type: Class) => Table | undefined,

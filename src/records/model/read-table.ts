@@ -117,7 +117,7 @@ export function readTable<T extends object>(
 /**
  * Reads several records and all records that their relations lead to, and reports records with the same table.
  *
- * @returns every table once: first those of `types`, then the tables that only relations lead to
+ * @returns every table once: first the tables of `types`, then the tables that only relations lead to
  */
 export function readTables(
   types: readonly Class[],
@@ -178,7 +178,7 @@ function checkJoins(
   }
 }
 
-/** The columns of a join table, each with the record that it refers to; the same from both sides. */
+/** The columns of a join table, each with the record that it refers to. Both sides of a relation give the same text. */
 function linksOf({ join, table, target }: Relation): string {
   const ends = [`${join?.from ?? ''} ${table.name}`, `${join?.to ?? ''} ${target.name}`]
   return ends.sort().join()
@@ -208,7 +208,7 @@ function readWithRelations(type: Class, visited: Set<TableReading>): TableReadin
   return reading
 }
 
-/** The table without its relations, which need the tables on their other sides. */
+/** Reads the table without its relations, which need the tables on their other sides. */
 function readAlone(type: Class): TableReading {
   const cachedReading = readings.get(type)
   if (cachedReading !== undefined) return cachedReading

@@ -6,7 +6,7 @@ import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'
 
 /**
- * Filters rows. Conditions side by side must all hold.
+ * Filters rows. All conditions of an object must hold.
  *
  * ```ts
  * { price: { gte: 5, lt: 10 }, name: { like: 'La%' } }        // and

@@ -88,7 +88,7 @@ export interface RecordOptions<T = unknown> {
    */
   constraints?: Readonly<globalThis.Record<string, RecordConstraint<T>>>
   /**
-   * Indexes in addition to those of fields: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
+   * Indexes in addition to the indexes of fields: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
    * created at the start outside production, and by `migrate make`.
    */
   indexes?: readonly RecordIndex<T>[]

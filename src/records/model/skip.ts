@@ -53,7 +53,7 @@ export function rejectUnnamed(path: string, list: readonly unknown[]): void {
   )
 }
 
-/** The error for `skip` in a place where it would match more rows than intended. */
+/** The error for `skip` in a position where it would match more rows than intended. */
 export function skipAt(path: string): DeclarationError {
   return declarationError(
     'SKIP_IN_FILTER',

@@ -31,7 +31,7 @@ export interface Table<T extends object = object> extends SqlTable {
   readonly search: TableSearch | undefined
   /** By property. */
   readonly relations: ReadonlyMap<string, Relation>
-  /** `updated_at`, if the table keeps timestamps. */
+  /** `updated_at`, if the record has `timestamps: true`. */
   readonly updatedAt: Column | undefined
   /** Errors for clients when the application's own constraints are violated, by their names in the database. */
   readonly constraints: ReadonlyMap<string, Constraint>

@@ -29,7 +29,7 @@ export function isolationOf(tables: Iterable<Table>): Isolation | undefined {
   return isolation
 }
 
-/** The record's method: `this` is the whole row. */
+/** The record's method: `this` is the complete row. */
 export type RecordHook = (this: object, context: object) => void | Promise<void>
 
 type HookName = keyof RecordHooks
@@ -37,9 +37,9 @@ type HookName = keyof RecordHooks
 const hookMetadata = createMemberMetadata<readonly HookName[]>('write hooks')
 
 /**
- * On a method of a record: runs in the transaction before a row is created or changed, by every door, including
- * `insertMany` and `updateWhere`. `this` is the whole row as it will be and may be changed; afterwards the rules are
- * checked. An HttpError refuses the write. The argument is a `WriteContext`.
+ * On a method of a record: runs in the transaction before a row is created or changed, by every interface, including
+ * `insertMany` and `updateWhere`. `this` is the complete row as it will be stored and may be changed; afterwards the rules
+ * are checked. An HttpError refuses the write. The argument is a `WriteContext`.
  *
  * ```ts
  * @BeforeWrite() check({ before, changed }: WriteContext) {

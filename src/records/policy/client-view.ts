@@ -99,7 +99,7 @@ export class ClientView implements RowsView {
   readonly #context: ViewContext
   readonly #log: Log
   /** Results of `rows`, which is called once for each record and request. */
-  readonly #answers = new Map<Table, object | boolean>()
+  readonly #rowFilters = new Map<Table, object | boolean>()
 
   constructor({ context, caller, log }: ClientViewOptions) {
     this.#context = context
@@ -128,22 +128,22 @@ export class ClientView implements RowsView {
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined
     this.isPersonal = true
-    const answer =
+    const rowFilter =
       table.shard === undefined ? this.#visibleRowsOf(table) : this.#rowsInShard(table, table.shard)
-    if (typeof answer === 'boolean') {
-      slots.key += answer ? 'T' : 'F'
-      return answer ? undefined : noRows
+    if (typeof rowFilter === 'boolean') {
+      slots.key += rowFilter ? 'T' : 'F'
+      return rowFilter ? undefined : noRows
     }
     const before = slots.values.length
     const reader = new FilterReader(this.#context, false, slots.values)
     try {
-      const condition = reader.read(table, answer)
+      const condition = reader.read(table, rowFilter)
       slots.key += `R${reader.key}`
       return condition
     } catch (error) {
       slots.values.length = before
-      this.#answers.set(table, false)
-      logProblem(table, this.#log, 'answered a filter that cannot be used', error)
+      this.#rowFilters.set(table, false)
+      logProblem(table, this.#log, 'returned a filter that cannot be used', error)
       slots.key += 'F'
       return noRows
     }
@@ -241,24 +241,24 @@ export class ClientView implements RowsView {
 
   /** The caller's rows within the shard of the call. */
   #rowsInShard(table: Table, column: Column): object | boolean {
-    const answer = this.#visibleRowsOf(table)
-    if (answer === false || this.caller.trusted) return answer
+    const rowFilter = this.#visibleRowsOf(table)
+    if (rowFilter === false || this.caller.trusted) return rowFilter
     const callShard = currentShard(table)
-    if (callShard === undefined) return answer
+    if (callShard === undefined) return rowFilter
     const shardFilter = { [column.property]: callShard }
-    return answer === true ? shardFilter : { and: [answer, shardFilter] }
+    return rowFilter === true ? shardFilter : { and: [rowFilter, shardFilter] }
   }
 
   #visibleRowsOf(table: Table): object | boolean {
-    let answer = this.#answers.get(table)
-    if (answer === undefined) {
-      answer = visibleRows(table, this.caller, {
+    let rowFilter = this.#rowFilters.get(table)
+    if (rowFilter === undefined) {
+      rowFilter = visibleRows(table, this.caller, {
         log: this.#log,
         providers: this.#context.providers,
       })
-      this.#answers.set(table, answer)
+      this.#rowFilters.set(table, rowFilter)
     }
-    return answer
+    return rowFilter
   }
 }
 

@@ -5,7 +5,7 @@
 
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
-import { type RowChange, holdRows } from '../statements/change-row.js'
+import { type RowChange, lockRows } from '../statements/change-row.js'
 import type { Writer } from '../statements/hooks.js'
 import { type Referrer, noSuchKey } from '../statements/client-errors.js'
 import {
@@ -75,7 +75,7 @@ export async function lockVisibleRows(
   const condition = allOf(allOf(requested, visible), shardCondition(table, source.context, reader))
   demandShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
-  const rows = await holdRows(table, source, { selection, values }, maxKeysPerQuery)
+  const rows = await lockRows(table, source, { selection, values }, maxKeysPerQuery)
   const { readRow } = source.context.codecOf(table)
   return rows.map((row) => readRow(row) as Instance)
 }
@@ -91,7 +91,7 @@ export class KeyChecker {
   }
 
   /** True if the tree names a key that must be checked. */
-  names({ table, values }: WriteTree): boolean {
+  namesCheckedKey({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).checkedRelations)
       if (kind === 'belongsTo' && !isNullish(values[local.property])) return true
@@ -168,27 +168,27 @@ export class RowLookup {
    * @param before the stored row; `undefined` for a new one
    * @throws {HttpError} 404 `NOT_FOUND` for rows that are not the parent's, 409 `CONFLICT` for keys to connect
    */
-  async look(tree: WriteTree, before: Instance | undefined): Promise<void> {
+  async lookUp(tree: WriteTree, before: Instance | undefined): Promise<void> {
     if (before !== undefined) this.before.set(tree, before)
     await this.#keys.check(tree, before)
-    for (const one of tree.ones) await this.#lookOne(one, before)
-    for (const many of tree.manys) await this.#lookMany(many, before)
+    for (const one of tree.ones) await this.#lookUpOne(one, before)
+    for (const many of tree.manys) await this.#lookUpMany(many, before)
   }
 
-  async #lookOne(one: ToOne, parent: Instance | undefined): Promise<void> {
+  async #lookUpOne(one: ToOne, parent: Instance | undefined): Promise<void> {
     const { relation, path } = one
     const { target, local } = relation
-    if (one.does === 'create') return this.look(one.tree, undefined)
-    if (one.does === 'connect') return this.#lookConnected(relation, [one.id], () => path)
+    if (one.does === 'create') return this.lookUp(one.tree, undefined)
+    if (one.does === 'connect') return this.#lookUpConnected(relation, [one.id], () => path)
     const key = parent?.[local.property] as Id | null | undefined
     const ids = key === undefined || key === null ? [] : [key]
     const [row] = (await this.#lockRows(target, ids)).values()
     if (row === undefined) throw notRelated(relation, path)
-    if (one.does === 'update') return this.look(one.tree, row)
+    if (one.does === 'update') return this.lookUp(one.tree, row)
     this.owners.set(one, row)
   }
 
-  async #lookMany(many: ToMany, parent: Instance | undefined): Promise<void> {
+  async #lookUpMany(many: ToMany, parent: Instance | undefined): Promise<void> {
     const { relation, path, update, connect, disconnect } = many
     const named = [...update.map(({ id }) => id), ...disconnect, ...many.delete]
     const found = await this.#related(relation, parent, named)
@@ -200,9 +200,9 @@ export class RowLookup {
     for (const [index, id] of disconnect.entries()) find(id, `${path}.disconnect.${index}`)
     for (const [index, id] of many.delete.entries()) find(id, `${path}.delete.${index}`)
     for (const [index, { id, tree }] of update.entries())
-      await this.look(tree, find(id, `${path}.update.${index}`))
-    await this.#lookConnected(relation, connect, (index) => `${path}.connect.${index}`)
-    for (const tree of many.create) await this.look(tree, undefined)
+      await this.lookUp(tree, find(id, `${path}.update.${index}`))
+    await this.#lookUpConnected(relation, connect, (index) => `${path}.connect.${index}`)
+    for (const tree of many.create) await this.lookUp(tree, undefined)
   }
 
   /** The named rows that belong to the parent, by key. */
@@ -253,7 +253,7 @@ export class RowLookup {
   }
 
   /** Rows that the client may not see count as missing. For other missing rows the database reports an error. */
-  async #lookConnected(
+  async #lookUpConnected(
     relation: Relation,
     ids: readonly Id[],
     pathOf: (index: number) => string,

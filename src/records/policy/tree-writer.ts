@@ -80,8 +80,8 @@ export class ProgramWriter {
     await new TreeRights(program, false).demand(tree, false)
     const update = async (inner: Source): Promise<Instance | null> => {
       const { writer, view } = this.#writerIn(inner)
-      const isIt = { [table.key.property]: toTypedKey(table, id) }
-      const filter = where === undefined ? isIt : { and: [isIt, where] }
+      const byKey = { [table.key.property]: toTypedKey(table, id) }
+      const filter = where === undefined ? byKey : { and: [byKey, where] }
       const [before] = await lockVisibleRows(table, filter, view, inner)
       return before === undefined ? null : writer.update(tree, before, expected)
     }
@@ -125,7 +125,7 @@ export class TreeWriter {
 
   /** @throws {HttpError} 400, 404, 409; 403 if the caller could not see a row afterwards */
   async create(tree: WriteTree): Promise<Instance> {
-    await this.#lookup.look(tree, undefined)
+    await this.#lookup.lookUp(tree, undefined)
     const record = await this.#create(tree)
     await this.#checkWritten()
     return record
@@ -137,16 +137,16 @@ export class TreeWriter {
     before: Instance,
     expected?: readonly number[],
   ): Promise<Instance | null> {
-    await this.#lookup.look(tree, before)
+    await this.#lookup.lookUp(tree, before)
     const record = await this.#change(tree, before, expected)
     if (record !== null) await this.#checkWritten()
     return record
   }
 
   async #create(tree: WriteTree): Promise<Instance> {
-    await this.#giveOwners(tree)
+    await this.#writeOwners(tree)
     const record = await insertTree(this.#target, tree, this.#caller)
-    this.#wrote(tree.table, record)
+    this.#addWritten(tree.table, record)
     for (const many of tree.manys) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#addLinks(tree.table, record, link)
     return record
@@ -158,11 +158,11 @@ export class TreeWriter {
     expected?: readonly number[],
   ): Promise<Instance | null> {
     const { table } = tree
-    await this.#giveOwners(tree)
+    await this.#writeOwners(tree)
     const id = before[table.key.property] as Id
     const record = await changeTree(this.#target, id, tree, this.#caller, { expected })
     if (record === null) return null
-    this.#wrote(table, record)
+    this.#addWritten(table, record)
     for (const one of tree.ones) {
       const owner = this.#lookup.owners.get(one)
       if (one.does !== 'delete' || owner === undefined) continue
@@ -173,8 +173,8 @@ export class TreeWriter {
     return record
   }
 
-  /** Sets the keys of the row's owners. */
-  async #giveOwners(tree: WriteTree): Promise<void> {
+  /** Writes the rows to which the row belongs, and sets their keys. */
+  async #writeOwners(tree: WriteTree): Promise<void> {
     for (const one of tree.ones) {
       const { local, foreign } = one.relation
       if (one.does === 'create') {
@@ -182,12 +182,12 @@ export class TreeWriter {
         setDerivedKey(tree, local.property, owner[foreign.property])
       } else if (one.does === 'connect')
         setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
-      else if (one.does === 'update') await this.#changeLooked(one.tree, one.relation, one.path)
+      else if (one.does === 'update') await this.#changeLookedUp(one.tree, one.relation, one.path)
       else setDerivedKey(tree, local.property, null)
     }
   }
 
-  async #changeLooked(tree: WriteTree, relation: Relation, path: string): Promise<void> {
+  async #changeLookedUp(tree: WriteTree, relation: Relation, path: string): Promise<void> {
     const before = this.#lookup.before.get(tree)
     const changed = before && (await this.#change(tree, before))
     if (changed === undefined || changed === null) throw notRelated(relation, path)
@@ -206,7 +206,7 @@ export class TreeWriter {
       if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
         setDerivedKey(tree, foreign.property, ownKey)
       refuseOwner(tree, kind === 'hasMany' ? foreign.property : '')
-      await this.#changeLooked(tree, relation, `${path}.update.${index}`)
+      await this.#changeLookedUp(tree, relation, `${path}.update.${index}`)
     }
     const createdIds: Id[] = []
     for (const tree of create) {
@@ -244,7 +244,7 @@ export class TreeWriter {
           { writer: writerFor(this.#caller) },
         )
         if (moved === null) throw notRelated(relation, at, id)
-        this.#wrote(target, moved)
+        this.#addWritten(target, moved)
       } catch (error) {
         throw atKey(error, target, at)
       }
@@ -287,14 +287,14 @@ export class TreeWriter {
     const newIds = new Set(ids.map(toKeyText))
     const linkedIds = linkedRows.map((other) => other[property] as Id)
     const removedIds = linkedIds.filter((other) => !newIds.has(toKeyText(other)))
-    const untied = this.#keys.mustCheck(relation)
+    const unlinkedIds = this.#keys.mustCheck(relation)
       ? await this.#keys.visible(relation.target, removedIds)
       : removedIds
-    if (untied.length > 0) await repository.unlink(id, relation.name, untied)
+    if (unlinkedIds.length > 0) await repository.unlink(id, relation.name, unlinkedIds)
     await this.#addLinks(table, record, link)
   }
 
-  #wrote(table: Table, record: Instance): void {
+  #addWritten(table: Table, record: Instance): void {
     if (!this.#view.isBound(table)) return
     const ids = this.#written.get(table) ?? new Set()
     this.#written.set(table, ids.add(record[table.key.property]))

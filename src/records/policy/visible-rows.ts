@@ -28,12 +28,12 @@ export function visibleRows(
   const { rows } = table.options
   if (rows === undefined || caller.trusted) return true
   try {
-    const answer: unknown = rows(caller.user, new RowsCallerContext(caller, providers))
-    if (typeof answer === 'boolean') return answer
-    const problem = findProblem(answer, caller.user)
-    if (problem === undefined) return answer as object
+    const result: unknown = rows(caller.user, new RowsCallerContext(caller, providers))
+    if (typeof result === 'boolean') return result
+    const problem = findProblem(result, caller.user)
+    if (problem === undefined) return result as object
     logProblem(table, log, problem)
-    if (isThenable(answer)) ignore(answer, table, log)
+    if (isThenable(result)) ignore(result, table, log)
   } catch (error) {
     logProblem(table, log, 'threw', error)
   }
@@ -49,9 +49,9 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
   const log = { ...silentLog, error: (_details: object, text: string) => void problems.push(text) }
   const auth = claims === undefined ? undefined : ({ by: 'token', claims } as const)
   const caller = { trusted: false, auth, user: claims ?? null, request: undefined }
-  const answer = visibleRows(table, caller, { log, providers: undefined })
-  if (typeof answer === 'object') return `where ${JSON.stringify(answer)}`
-  if (answer) return 'all'
+  const result = visibleRows(table, caller, { log, providers: undefined })
+  if (typeof result === 'object') return `where ${JSON.stringify(result)}`
+  if (result) return 'all'
   return ['none', ...problems].join(': ')
 }
 
@@ -72,7 +72,7 @@ export function showsAnonymous(table: Table): boolean {
 
 /** Logs that the result of `rows` is invalid. */
 export function logProblem({ type }: Table, log: Log, problem: string, error?: unknown): void {
-  const message = `${type.name}: rows ${problem}. No row is shown. It must answer a filter such as { owner: user.sub }, true or false.`
+  const message = `${type.name}: rows ${problem}. No row is visible. It must return a filter such as { owner: user.sub }, true or false.`
   log.error(
     error === undefined ? { record: type.name } : { record: type.name, err: error },
     message,
@@ -95,18 +95,18 @@ class RowsCallerContext implements RowsCaller {
 }
 
 /** Handles the rejection of a promise that nothing awaits, because it would end the process. */
-function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
-  Promise.resolve(answer).catch((error: unknown) => {
+function ignore(result: PromiseLike<unknown>, table: Table, log: Log): void {
+  Promise.resolve(result).catch((error: unknown) => {
     logProblem(table, log, 'rejected', error)
   })
 }
 
 /** @returns the problem with a result, as the end of a sentence that begins with `rows` */
-function findProblem(answer: unknown, user: Claims | null): string | undefined {
-  if (isThenable(answer)) return 'answered a promise'
-  if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is not a filter`
+function findProblem(result: unknown, user: Claims | null): string | undefined {
+  if (isThenable(result)) return 'returned a promise'
+  if (!isPlain(result)) return `returned ${nameOf(result)}, which is not a filter`
   const claimObjects = user === null ? none : objectsOf(user)
-  return findProblemIn(answer, claimObjects, [])
+  return findProblemIn(result, claimObjects, [])
 }
 
 /** @param path the names that lead to the value */
@@ -117,28 +117,27 @@ function findProblemIn(
 ): string | undefined {
   if (value === undefined || value === skip) {
     const valueName = value === skip ? 'skip' : 'undefined'
-    return `answered a filter whose ${path.join('.')} is ${valueName}`
+    return `returned a filter whose ${path.join('.')} is ${valueName}`
   }
   if (typeof value !== 'object' || value === null) return undefined
   if (claimObjects.has(value)) {
     // `in` may have a list of texts or numbers. Any other object from the claims would let the token choose the
-    // filter's
-    // operators.
+    // operators of the filter.
     const isNames = path.at(-1) === 'in' && Array.isArray(value) && value.every(isScalar)
-    return isNames ? undefined : 'answered a filter with an object or a list from the claims'
+    return isNames ? undefined : 'returned a filter with an object or a list from the claims'
   }
   if (value instanceof Date || value instanceof Uint8Array) return undefined
   if (Array.isArray(value)) {
     // An empty `and` would match every row.
-    if (value.length === 0 && path.at(-1) === 'and') return 'answered a filter without a condition'
+    if (value.length === 0 && path.at(-1) === 'and') return 'returned a filter without a condition'
     const indexes = Array.from(value.keys())
     return firstProblem(indexes, (index) =>
       findProblemIn(value[index], claimObjects, [...path, `${index}`]),
     )
   }
-  if (!isPlain(value)) return `answered a filter with ${nameOf(value)} in it`
+  if (!isPlain(value)) return `returned a filter with ${nameOf(value)} in it`
   const keys = Object.keys(value)
-  if (keys.length === 0) return 'answered a filter without a condition'
+  if (keys.length === 0) return 'returned a filter without a condition'
   return firstProblem(keys, (key) => findProblemIn(value[key], claimObjects, [...path, key]))
 }
 

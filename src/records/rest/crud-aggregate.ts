@@ -93,7 +93,7 @@ function readGroup(
   if (by === undefined) return field
   const unit = timeUnits.find((one) => one === by)
   if (unit === undefined || more.length > 0)
-    throw invalid('groupBy', 'oneOf', `must name one of ${timeUnits.join(', ')} behind the colon`)
+    throw invalid('groupBy', 'oneOf', `must name one of ${timeUnits.join(', ')} after the colon`)
   const zone = readOnce('zone', zoneText) ?? 'UTC'
   if (readZone(zone) === undefined)
     throw invalid('zone', 'zone', 'must be a time zone such as Europe/Berlin')
@@ -147,17 +147,17 @@ interface HavingParameter {
 }
 
 function readTest(
-  { table, aggregate: figure, operator, name }: HavingParameter,
+  { table, aggregate, operator, name }: HavingParameter,
   text: string | string[],
 ): unknown {
   const knownOperator = readOperator(operator)
   const operand = knownOperator === undefined ? 'value' : operatorOf(knownOperator).operand
   if (operand === 'list' || operand === 'values')
-    return itemsOf(text).map((item) => readOperand(table, figure, item, name))
+    return itemsOf(text).map((item) => readOperand(table, aggregate, item, name))
   const single = readOnce(name, text) ?? ''
   if (operand === 'flag') return readFlag(name, single)
   if (operand === 'pattern' || operand === 'part') return single
-  return readOperand(table, figure, single, name)
+  return readOperand(table, aggregate, single, name)
 }
 
 function readOperand(table: Table, aggregate: string, text: string, name: string): unknown {

@@ -25,7 +25,7 @@ export function crudBodies(table: Table): CrudBodies {
   const nested = nestedFields(table)
   const creatable = [...nested].filter(([member]) => !hasRequiredKey(table, member))
   const { columns, columnWrites } = policyOf(table)
-  const loose = loosened(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
+  const loose = withOptionalRestrictedFields(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
   const changed = new Map([...links, ...nested])
   return {
     complete: withoutObjectRules(withFields(loose, new Map([...links, ...creatable]), name)),
@@ -40,14 +40,16 @@ function hasRequiredKey({ relations }: Table, name: string): boolean {
 }
 
 /**
- * A copy of the fields without defaults. A default would look like a value that the client has sent, perhaps for a
- * field that it may not write.
+ * A copy of the class in which restricted fields are optional and have no defaults. A default would look like a value
+ * that the client has sent, perhaps for a field that it may not write.
+ *
+ * @param additional the names of other fields that become optional
  */
-function loosened(table: Table, besides: readonly string[], name: string): Class {
+function withOptionalRestrictedFields(table: Table, additional: readonly string[], name: string): Class {
   const { columns, columnWrites } = policyOf(table)
   const restricted = [...columns.keys(), ...columnWrites.keys()]
   const loose = new Set(restricted.map(({ property }) => property))
-  for (const one of besides) loose.add(one)
+  for (const one of additional) loose.add(one)
   return withOptionalMembers(table.type, name, loose)
 }
 
@@ -142,7 +144,7 @@ function newRow(relation: Relation): Class {
   const { target, foreign, kind } = relation
   const name = `${nameOf(relation)}Create`
   const omitted = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
-  const type = loosened(target, omitted, name)
+  const type = withOptionalRestrictedFields(target, omitted, name)
   const row = omitted.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...omitted)
   return withoutObjectRules(named(withFields(row, linkFields(target), name), name))
 }

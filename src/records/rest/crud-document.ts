@@ -7,7 +7,7 @@ import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggreg
 import { nameOf } from '../aggregates/measure.js'
 import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/query-errors.js'
-import { countsOf, type RelationCount } from '../filters/list-options.js'
+import { countableRelations, type RelationCount } from '../filters/list-options.js'
 import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
@@ -16,7 +16,7 @@ import { rulesOfRelation } from '../policy/client-view.js'
 import { policyOf } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
-/** The operations of `crud` with different documentation. */
+/** The operations of `crud`. */
 export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
@@ -55,13 +55,13 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
       return {
         responses: {
           201: { headers: { Location: 'The address of the new row.', ...responseHeaders } },
-          409: taken,
+          409: conflictText,
         },
       }
     case 'update':
       return {
         headers: requestHeaders,
-        responses: { 200: { headers: responseHeaders }, 409: taken, ...errors },
+        responses: { 200: { headers: responseHeaders }, 409: conflictText, ...errors },
       }
     case 'delete':
       return {
@@ -75,10 +75,10 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
   }
 }
 
-const taken =
-  'A unique value already exists, a key names no record, or concurrent changes were in the way for too long.'
+const conflictText =
+  'A unique value already exists, a key refers to no record, or concurrent changes conflicted for too long.'
 const groups =
-  'One row, or one for each group: its values under their own names, and figures such as `sumPrice`.'
+  'One row, or one row for each group: its values under their field names, and aggregates such as `sumPrice`.'
 
 interface VersionTexts {
   readonly requestHeaders: Readonly<Record<string, string>>
@@ -91,12 +91,12 @@ function versionTexts({ version }: Table): VersionTexts {
   if (version === undefined) return { requestHeaders: {}, responseHeaders: {}, errors: {} }
   return {
     requestHeaders: {
-      'If-Match': 'ETags of the row, or `*`: it is written only if it is at one of these versions.',
+      'If-Match': 'ETags of the row, or `*`. The row is written only if it is at one of these versions.',
     },
     responseHeaders: { ETag: 'The version of the row.' },
     errors: {
-      400: 'The body or `If-Match` is faulty.',
-      412: 'The row is at another version than those in `If-Match`.',
+      400: 'The body or `If-Match` is invalid.',
+      412: 'The version of the row is not in `If-Match`.',
     },
   }
 }
@@ -124,12 +124,12 @@ export function documentParameters(
   return [...parameters, ...fields.filter(({ name }) => !names.has(name))]
 }
 
-const invalidRequest = 'A parameter is unknown or faulty, or the question costs too much.'
-const tag = 'Identifies these bytes: clients that send it back get 304.'
+const invalidRequest = 'A parameter is unknown or invalid, or the query costs too much.'
+const tag = 'Identifies this response. Clients that send it back get 304.'
 const conditionalHeaders = {
-  'If-None-Match': 'ETags of answers that the client has: 304 if the answer is one of these.',
+  'If-None-Match': 'ETags of responses that the client has. The response is 304 if it is one of them.',
 }
-const unchanged = 'The client already has this answer.'
+const unchanged = 'The client already has this response.'
 
 const listHeaders = {
   'X-Total-Count':
@@ -142,33 +142,33 @@ const listHeaders = {
 const text = { type: 'string' }
 
 function listParameters(table: Table): DeclaredParameter[] {
-  const own: DeclaredParameter[] = [
+  const parameters: DeclaredParameter[] = [
     limitParameter(defaultLimit),
     {
       name: 'offset',
-      description: 'How many rows to skip.',
+      description: 'The number of rows to skip.',
       schema: { type: 'integer', minimum: 0, default: 0 },
     },
     orderParameter(orderText(table)),
-    { name: 'after', description: 'The cursor of a row: the page starts behind it.', schema: text },
+    { name: 'after', description: 'The cursor of a row. The page starts after it.', schema: text },
     {
       name: 'count',
-      description: 'How rows are counted. Default: exactly up to a limit, an estimate beyond it.',
+      description: 'The way of counting rows. Default: exact up to a limit, an estimate beyond it.',
       schema: { type: 'string', enum: ['exact', 'estimate', 'none'] },
     },
     {
       name: 'distinct',
-      description: 'Of rows that are equal in these fields, only the first.',
+      description: 'Returns only the first of the rows that are equal in these fields.',
       schema: text,
       isList: true,
     },
   ]
   // A field with the name of a parameter takes precedence as a filter.
-  return [...own.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
+  return [...parameters.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
 }
 
 function shapeParameters(table: Table): DeclaredParameter[] {
-  const own: DeclaredParameter[] = [
+  const parameters: DeclaredParameter[] = [
     {
       name: 'with',
       description: 'Related records to include, by dotted path.',
@@ -178,14 +178,14 @@ function shapeParameters(table: Table): DeclaredParameter[] {
     {
       name: 'fields',
       description:
-        'The only fields in the answer; all others are left out, even required ones. `relation.field` adds a related record with that field.',
+        'The fields in the response. All other fields are left out, even required ones. `relation.field` adds a related record with that field.',
       schema: text,
       isList: true,
     },
   ]
-  const counts = countsOf(table, true)
-  if (counts.length > 0) own.push(countsParameter(counts))
-  return own.filter(({ name }) => !shadows(table, name))
+  const counts = countableRelations(table, true)
+  if (counts.length > 0) parameters.push(countsParameter(counts))
+  return parameters.filter(({ name }) => !shadows(table, name))
 }
 
 function countsParameter(counts: readonly RelationCount[]): DeclaredParameter {
@@ -221,7 +221,7 @@ function aggregateParameters(table: Table): DeclaredParameter[] {
       description: 'Whether rows are counted.',
       schema: { type: 'string', enum: ['true', 'false'] },
     },
-    orderParameter('Figures or groups to sort by, `-` for descending: `-sumPrice`.'),
+    orderParameter('Aggregates or groups to sort by, `-` for descending: `-sumPrice`.'),
     limitParameter(largestLimit),
     ...havingParameters(table),
   ]
@@ -252,7 +252,7 @@ function havingParameter(
 ): DeclaredParameter {
   const { operand } = operatorOf(operator)
   const name = `having.${aggregate}.${operator}`
-  const description = 'Only groups of which this holds.'
+  const description = 'Only groups that meet this condition.'
   if (operand === 'flag')
     return { name, description, schema: { type: 'string', enum: ['true', 'false'] } }
   if (operand === 'pattern' || operand === 'part') return { name, description, schema: text }
@@ -269,23 +269,23 @@ function aggregateSchema(column: Column, called: AggregateFunction): DeclaredPar
   return { type: 'number' }
 }
 
-const timed = ` A moment or date is grouped by its local time with its unit behind its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
+const timed = ` To group a timestamp or date by its local time, add a unit to its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
 
 const zoneParameter: DeclaredParameter = {
   name: 'zone',
-  description: 'The time zone of groups of time, `Europe/Berlin`. Default UTC.',
+  description: 'The time zone for grouping by time, `Europe/Berlin`. Default UTC.',
   schema: text,
 }
 
 function searchParameter({ columns }: TableSearch): DeclaredParameter {
   const names = columns.map(({ property }) => property).join(', ')
-  const description = `Words that must all be in ${names}. Without \`orderBy\` the best matches come first.`
+  const description = `Words that must all occur in ${names}. Without \`orderBy\`, the best matches come first.`
   return { name: 'search', description, schema: text }
 }
 
 function limitParameter(standard: number): DeclaredParameter {
   const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
-  return { name: 'limit', description: 'Most rows.', schema }
+  return { name: 'limit', description: 'The maximum number of rows.', schema }
 }
 
 function orderText({ relations }: Table): string {
@@ -302,7 +302,7 @@ function orderText({ relations }: Table): string {
     return field === undefined ? [] : [`\`${name}.${field.property}\``]
   })
   if (named.length === 0) return text
-  return `${text} Fields of a row that it belongs to are sorted by too, by dotted path: ${named.join(', ')}.`
+  return `${text} Fields of a row that it belongs to are allowed too, by dotted path: ${named.join(', ')}.`
 }
 
 function orderParameter(description: string): DeclaredParameter {
@@ -318,7 +318,7 @@ function fieldParameters(column: Column): DeclaredParameter[] {
       { name: property, description, schema: text },
       {
         name: `${property}.path`,
-        description: 'The path of a value in the JSON; needs a comparison beside it.',
+        description: 'The path of a value in the JSON. Needs a comparison in another parameter.',
         schema: text,
       },
       ...operatorsFor(compares).map((operator) => ({
@@ -359,5 +359,5 @@ function valueSchema({ field: { entry }, isBoolean }: Column): DeclaredParameter
 function relationText({ relations }: Table): string {
   const names = [...relations.values()].filter((one) => !isHidden(one)).map(({ name }) => name)
   if (names.length === 0) return ''
-  return `Fields behind relations (${names.join(', ')}) can be filtered by too, by dotted path.`
+  return `Fields of related records (${names.join(', ')}) are allowed as filters too, by dotted path.`
 }

@@ -186,7 +186,7 @@ function readTest(
     throw invalid(name, 'unknown', `is not a comparison. ${suggestion}`.trim())
   }
   if (!operatorOf(operator).fits.includes(column.compares))
-    throw invalid(name, 'type', `means nothing for kind "${column.field.kind}"`)
+    throw invalid(name, 'type', `cannot be used for kind "${column.field.kind}"`)
   const { operand } = operatorOf(operator)
   if (operand !== 'list' && operand !== 'values')
     return { [operator]: readOperand[operand](column, name, text) }
@@ -244,9 +244,9 @@ interface Nested<V> {
 }
 
 /**
- * `color,size`
+ * Reads a list of names: `fields=id,name`, or the parameter more than once.
  *
- * @returns `undefined` where the parameter was not sent
+ * @returns `undefined` if the parameter was not sent
  * @throws {HttpError} 400 for a list without names, and for empty names
  */
 export function readNames(
@@ -272,7 +272,13 @@ interface RowShape extends SelectedFields {
   readonly relations: RelationTree
 }
 
-/** @throws {HttpError} 400 `VALIDATION` */
+/**
+ * Reads which parts of rows a client selects. `?with=products.tags,category` adds related records. `?fields=id,name`
+ * leaves out all other fields of the row. `?fields=id,category.name` also adds a related record with only the named
+ * fields.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
 export function readRowShape(table: Table, query: TextValues): RowShape | undefined {
   const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
   const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
@@ -322,6 +328,7 @@ function unknownField(table: Table, name: string, isRelation: boolean): HttpErro
   return invalid('fields', 'unknown', text.trim())
 }
 
+/** A parameter that names a JSON column. */
 interface JsonParameter {
   /** `meta.path.a.gte` */
   readonly name: string
@@ -334,7 +341,12 @@ interface JsonParameter {
 
 type Test = Record<string, unknown>
 
-/** @returns `undefined` for a path whose comparison is in other parameters */
+/**
+ * Reads a query's conditions on a JSON column, in any of three spellings: `meta.path=a,b&meta.gte=1`,
+ * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
+ *
+ * @returns `undefined` for a path whose comparison is in other parameters
+ */
 function readJsonTest(parameter: JsonParameter, query: TextValues): Test | undefined {
   const { name, field, rest, text } = parameter
   const [first, ...more] = rest
@@ -373,7 +385,7 @@ function readWithPath({ name, field, rest }: JsonParameter, query: TextValues): 
   const operand = readJsonOperand(operator, name, query)
   if (path !== undefined) return { path: itemsOf(path), [operator]: operand }
   if (operator === 'isNull') return { isNull: operand }
-  throw invalid(name, 'required', `needs ${field}.path beside it`)
+  throw invalid(name, 'required', `needs ${field}.path in addition`)
 }
 
 function readJsonOperand(operator: Operator, name: string, query: TextValues): unknown {

@@ -18,7 +18,11 @@ import { policyOf } from '../rights/record-policy.js'
 /** Up to this many rows the total is exact by default. Above, it is an estimate. */
 const countedRows = 10_000
 
-/** @param cost the maximum number of related rows */
+/**
+ * Responds with a page of rows, its total, and the link to the next page.
+ *
+ * @param cost the maximum number of related rows
+ */
 export async function listRows(
   records: ClientRecords<object>,
   query: CrudQuery,
@@ -32,12 +36,12 @@ export async function listRows(
   // One extra row shows whether there is a next page.
   const maxRows = limit === 0 ? 0 : limit + 1
   const order = orderBy === undefined ? {} : { orderBy }
-  const passed = offset === 0 ? {} : { offset }
+  const offsetOption = offset === 0 ? {} : { offset }
   const cursorOption = after === undefined ? {} : { after }
   const distinctOption = distinct === undefined ? {} : { distinct }
   const counts = countsOption(query.counts)
   const listing = records.list(
-    { where, ...order, limit: maxRows, ...passed, ...cursorOption, ...distinctOption, ...counts },
+    { where, ...order, limit: maxRows, ...offsetOption, ...cursorOption, ...distinctOption, ...counts },
     query.shape?.relations,
     cost,
   )
@@ -114,13 +118,13 @@ function nextPage({ url }: HttpRequest, cursor: string): string {
 
 /** A response with a row, and with its ETag if the table has a version column. */
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
-  const answer = status === undefined ? undefined : reply(row, status)
+  const response = status === undefined ? undefined : reply(row, status)
   const tag = rowTag(table, row)
-  return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
+  return tag === undefined ? (response ?? row) : (response ?? reply(row)).header('ETag', tag)
 }
 
 /** The response to a read: 304 if the client already has this version. */
-export function taggedOrKnown(
+export function taggedOrNotModified(
   table: Table,
   row: object | null,
   request: HttpRequest,
@@ -146,7 +150,7 @@ function rowTag(table: Table, row: object): string | undefined {
   return without === '' ? `"${version}"` : tagOf(version, without)
 }
 
-/** The tag for a part of a row, or for a row with related rows: its version, and a hash of the whole body. */
+/** The tag for a part of a row, or for a row with related rows: its version, and a hash of the body. */
 export function shapedTag(version: number | undefined, body: object): string | undefined {
   return version === undefined ? undefined : tagOf(version, JSON.stringify(body))
 }

@@ -41,7 +41,7 @@ import { crudBodies } from './crud-bodies.js'
 import {
   shapedTag,
   tagged,
-  taggedOrKnown,
+  taggedOrNotModified,
   versionOf,
   whereMatching,
   countsOption,
@@ -55,7 +55,7 @@ import type { Database } from '../database.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
-import { wantsUser } from '../statements/hooks.js'
+import { hooksReadCaller } from '../statements/hooks.js'
 import type { Table } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -127,13 +127,13 @@ export function extendWithCrud(
   // subclass too.
   const { name, length } = controller
   Object.defineProperties(Extended, { name: { value: name }, length: { value: length } })
-  const taken = new Set(
+  const declaredRoutes = new Set(
     [...readRouteDeclarations(controller).values()]
       .flat()
       .map(({ method, path }) => method + trim(path)),
   )
   for (const route of writeRoutes(table, database, maxCost)) {
-    if (operations.has(route.operation) && !taken.has(route.method + trim(route.path))) {
+    if (operations.has(route.operation) && !declaredRoutes.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
       declareParameters(Extended, member, [
@@ -201,10 +201,10 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { isPersonal } = policyOf(table)
   // If nothing depends on the caller, the route does not read the token.
-  const hooksUseCaller = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
-    wantsUser,
+  const hasCallerHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
+    hooksReadCaller,
   )
-  const usesCaller = isPersonal || hooksUseCaller
+  const usesCaller = isPersonal || hasCallerHooks
   const callerArguments = usesCaller
     ? ['request', 'user']
     : table.version === undefined
@@ -257,7 +257,7 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
         const counts = readCrudCounts(table, query)
         const callerRecords = records(request)
         if (shape === undefined && counts.length === 0)
-          return after(callerRecords.find(id), (found) => taggedOrKnown(table, found, request))
+          return after(callerRecords.find(id), (found) => taggedOrNotModified(table, found, request))
         const parsed = { where: {}, orderBy: [], limit: 1, shape, counts }
         checkCost(table, parsed, database().sizes, maxCost)
         const options = { relations: shape?.relations, ...countsOption(counts) }
@@ -265,7 +265,7 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
           if (found === null) return null
           const version = versionOf(table, found)
           showRows([found], shape)
-          return taggedOrKnown(table, found, request, shapedTag(version, found))
+          return taggedOrNotModified(table, found, request, shapedTag(version, found))
         })
       },
     },
@@ -335,14 +335,14 @@ function trim(path: string): string {
   return path.replace(/^\/+|\/+$/g, '')
 }
 
-/** True for operations that name the shard among their filters. */
+/** True for operations that find the shard among their filters. */
 function hasFilter(operation: CrudOperation): boolean {
   return operation === 'list' || operation === 'aggregate'
 }
 
 /**
- * @returns a function that runs work in the shard of `?tenantId=`. @throws {HttpError} 400 `VALIDATION` for an
- * invalid shard
+ * Runs the routes of a sharded record in the shard that the request names, `?tenantId=`, unless the caller's `rows`
+ * determine it. The returned function throws 400 `VALIDATION` for an invalid shard.
  */
 function runInShard(
   table: Table,
@@ -374,7 +374,7 @@ function shardParameters(
   operation: CrudOperation,
 ): readonly DeclaredParameter[] {
   if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
-  const description = `Where the ${type.name} is, unless the caller's rights or the body say it.`
+  const description = `The shard of the ${type.name}, unless the caller's rights or the body determine it.`
   const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }
   return [{ name: shard.property, description, schema }]
 }

@@ -32,7 +32,7 @@ export function securedResponse(type: Class): SecuredResponse | undefined {
   const shapes = new Map<Class, SecuredShape>()
   const shape = shapeOf(type, shapes)
   const rules = new Set(
-    [...shapes.values()].flatMap(({ rules: own }) => own.map(([, rule]) => rule)),
+    [...shapes.values()].flatMap((one) => one.rules.map(([, rule]) => rule)),
   )
   return rules.size === 0 ? undefined : { shape, rules: [...rules] }
 }
@@ -58,16 +58,16 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
 /**
  * Removes the fields that the caller may not see from a response.
  *
- * @param answer plain objects or a list of them, which are changed
+ * @param response plain objects or a list of them, which are changed
  */
 export function concealFrom(
   caller: Caller,
   { shape, rules }: SecuredResponse,
-  answer: unknown,
+  response: unknown,
 ): MaybePromise<unknown> {
   return after(deniedOf(rules, caller, 0, new Set()), (denied) => {
-    if (denied.size > 0) conceal(answer, shape, denied)
-    return answer
+    if (denied.size > 0) conceal(response, shape, denied)
+    return response
   })
 }
 

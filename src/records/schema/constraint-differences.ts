@@ -8,7 +8,7 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import { isCheckOf } from '../model/generated-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toBareType, wasUuid } from './type-differences.js'
+import { toBareType, isUuidText } from './type-differences.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 
@@ -26,7 +26,7 @@ export function compareConstraints(
 ): Difference[] {
   const existing = actual.columns.get(column.name)
   // Checks of a text that becomes a UUID are dropped with the type.
-  const names = wasUuid(column, existing) ? [] : [...(actual.checks?.keys() ?? [])]
+  const names = isUuidText(column, existing) ? [] : [...(actual.checks?.keys() ?? [])]
   const stale = names.filter(
     (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
   )
@@ -75,7 +75,7 @@ function otherCheck(
   return {
     kind: 'other check',
     table: schema.name,
-    message: `${schema.name}.${column.name} is checked by a rule that it no longer has (${column.origin}).`,
+    message: `${schema.name}.${column.name} has a check that its field no longer declares (${column.origin}).`,
     blocks: true,
     remedy: 'safe',
     ...change(schema, actual, dialect, {
@@ -85,7 +85,7 @@ function otherCheck(
   }
 }
 
-/** Defaults that are neither values nor moments were set by other programs, and cannot be compared. */
+/** Defaults that are neither values nor the current time were set by other programs, and cannot be compared. */
 function hasOtherDefault(
   { preset, type }: ColumnSchema,
   existing: ActualColumn,
@@ -123,7 +123,7 @@ function toPlainDefault(sql: string, type: string): string | undefined {
   return Number.isNaN(timestamp) ? value : new Date(timestamp).toISOString()
 }
 
-/** Without needless zeros; an exponent is written out by nobody. */
+/** Removes trailing zeros, except from numbers with an exponent. */
 function toPlainNumber(text: string): string {
   if (!text.includes('.') || /e/i.test(text)) return text
   return text.replace(/\.?0+$/, '')

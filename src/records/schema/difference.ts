@@ -26,11 +26,11 @@ import { compareConstraints, isOwnTable } from './constraint-differences.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { findRenames } from './renames.js'
-import { compareType, findUuidUpgrades } from './type-differences.js'
+import { compareType, findUuidConversions } from './type-differences.js'
 
-/** How differences are looked for. */
+/** Options for finding differences. */
 export interface FindOptions {
-  /** Every table was made by migrations for records: what no record declares was declared before. */
+  /** Every table was made by migrations for records: parts that no record declares were declared before. */
   readonly isExact?: boolean
 }
 
@@ -49,38 +49,38 @@ export function findDifferences(
       return { schema, actual: table, isExact, isOwn: isExact || isOwnTable(schema, table, false) }
     })
   const present = pairs.map(({ schema }) => schema)
-  const upgrades = findUuidUpgrades(present, actual, dialect)
+  const conversions = findUuidConversions(present, actual, dialect)
   const keys = findKeyChanges(present, actual, dialect)
   const remaining = [
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
-    // First what is not wanted any more, because the type of a column may depend on it.
+    // Parts that are no longer declared come first, because the type of a column may depend on them.
     ...pairs.flatMap((pair) => staleParts(pair, dialect)),
     ...pairs.flatMap((pair) => compareColumns(pair, dialect)),
     ...keys.differences,
     ...pairs.flatMap((pair) => compareRest(pair, keys, dialect)),
     ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
   ]
-  const texts = textsThatStay(upgrades)
-  return [...renames, ...upgrades, ...remaining.map((one) => refuseOtherTypes(one, texts))]
+  const texts = findRemainingTexts(conversions)
+  return [...renames, ...conversions, ...remaining.map((one) => refuseOtherTypes(one, texts))]
 }
 
-/** A table of a record, and the one of the database. */
+/** The table of a record, and the table of the database. */
 interface Pair {
   readonly schema: TableSchema
   readonly actual: ActualTable
-  /** The table was made by migrations: another type than the record's is a difference though the values would fit. */
+  /** The table was made by migrations. Then another type is a difference even if its values would fit. */
   readonly isExact: boolean
-  /** The table was made for the record: what the record does not declare is not wanted any more. */
+  /** The table was made for the record. Then parts that the record does not declare are removed. */
   readonly isOwn: boolean
 }
 
-/** The columns of UUIDs that are text, and cannot be made UUIDs: `team.id`. */
-function textsThatStay(upgrades: readonly Difference[]): ReadonlySet<string> {
-  const staying = upgrades.filter(({ remedy }) => remedy === 'by hand')
-  return new Set(staying.map(({ table, column }) => `${table}.${column?.name ?? ''}`))
+/** Text columns of UUIDs that cannot be converted: `team.id`. */
+function findRemainingTexts(conversions: readonly Difference[]): ReadonlySet<string> {
+  const remaining = conversions.filter(({ remedy }) => remedy === 'by hand')
+  return new Set(remaining.map(({ table, column }) => `${table}.${column?.name ?? ''}`))
 }
 
-/** No database takes a reference between a text and a UUID. */
+/** Databases do not accept a reference between a text and a UUID. */
 function refuseOtherTypes(difference: Difference, texts: ReadonlySet<string>): Difference {
   const { table, key } = difference
   if (key === undefined) return difference
@@ -110,7 +110,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       sql: [writeCreateTable(schema, dialect), ...indexes],
       undo: [
         `drop table ${quote(schema.name)}`,
-        ...schema.indexes.flatMap(({ statements: made }) => made?.drop ?? []),
+        ...schema.indexes.flatMap(({ statements }) => statements?.drop ?? []),
       ],
     },
   ]
@@ -142,7 +142,7 @@ function needsNewKey({ table }: ForeignKeySchema, { tables }: KeyChanges) {
   return tables.has(table) ? { needsNewKey: true } : {}
 }
 
-/** What the database still has and the record does not declare: references, indexes and searches. */
+/** References, indexes and searches that the database has and the record does not declare. */
 function staleParts({ schema, actual, isOwn }: Pair, dialect: Dialect): Difference[] {
   if (actual.isForeign === true) return []
   return [
@@ -161,7 +161,7 @@ function staleForeignKeys(
   return (
     actual.foreignKeys
       .filter(({ column, name }) => name === toConstraintName(table, column))
-      // What belongs to a column without a field stays with it.
+      // References of a column without a field are kept with the column.
       .filter(({ column }) => schema.columns.some(({ name }) => name === column))
       .filter(({ column }) => !schema.foreignKeys.some((key) => key.column === column))
       .map((existing) => {
@@ -189,12 +189,12 @@ export function isStaleIndex(schema: TableSchema, name: string, index: ActualInd
   return (
     !schema.indexes.some((one) => one.name === name) &&
     isOwnIndexName(name, schema.name, index) &&
-    // What belongs to a column without a field stays with it.
+    // Indexes of a column without a field are kept with the column.
     index.columns.every((column) => schema.columns.some((one) => one.name === column))
   )
 }
 
-/** The unique ones refuse values that the record allows; the others cost time at each write. */
+/** Unique indexes refuse values that the record allows; other indexes cost time at each write. */
 function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
   const { name: table } = schema
   return [...actual.indexes]
@@ -202,7 +202,7 @@ function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
     .map(([name, { columns, isConstraint, create = [] }]) => ({
       kind: 'unknown index',
       table,
-      message: `Index ${name} on ${table} is not declared any more${originOf(schema, columns)}.`,
+      message: `Index ${name} on ${table} is no longer declared${originOf(schema, columns)}.`,
       blocks: false,
       upgrades: true,
       remedy: 'safe',
@@ -224,7 +224,7 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
       const differences = [...types]
       if (existing.nullable !== column.nullable && !schema.primaryKey.includes(column.name))
         differences.push(compareNull(schema, column, actual, dialect))
-      // Another type comes with its rules.
+      // A change of the type includes the constraints.
       if (types.every(({ blocks, upgrades }) => !blocks && upgrades !== true))
         differences.push(...compareConstraints(schema, column, actual, dialect, isOwn))
       return differences
@@ -233,7 +233,7 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
   ]
 }
 
-/** What columns and keys are needed for: references and indexes. */
+/** References and indexes, which need the columns and keys. */
 function compareRest({ schema, actual }: Pair, keys: KeyChanges, dialect: Dialect): Difference[] {
   if (actual.isForeign === true) return []
   return [...compareForeignKeys(schema, actual, keys, dialect), ...compareIndexes(schema, actual)]
@@ -257,8 +257,8 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
         message:
           existing === undefined
             ? `Index ${index.name} on ${table} is missing${originOf(schema, index.over ?? index.columns)}.`
-            : `Index ${index.name} on ${table} is another than the record declares${originOf(schema, index.over ?? index.columns)}.`,
-        // Records work without them, but slowly.
+            : `Index ${index.name} on ${table} differs from the record${originOf(schema, index.over ?? index.columns)}.`,
+        // Records work without other indexes, but slowly.
         ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
         // Existing rows may already hold equal values.
         remedy: index.unique ? 'may fail' : 'safe',
@@ -278,8 +278,8 @@ function dropExisting(table: string, index: IndexSchema, existing: ActualIndex):
 }
 
 /**
- * The name of an index has a hash of its rows, but for those that are not deleted. The database writes conditions in
- * its own way.
+ * Whether both indexes have the same condition. Only the number of null tests is compared, because the name of an index
+ * contains a hash of its other conditions, and the database rewrites conditions.
  */
 function hasSameRows(index: IndexSchema, { where }: ActualIndex): boolean {
   const schemas = indexCondition(index)
@@ -288,7 +288,7 @@ function hasSameRows(index: IndexSchema, { where }: ActualIndex): boolean {
   return nulls(schemas) === nulls(where)
 }
 
-/** Of a view or a foreign table only the columns can be compared: keys, rules and indexes are where its rows are. */
+/** Views and foreign tables have only columns to compare. Their keys, rules and indexes are in other tables. */
 function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
   return schema.columns.flatMap((column): Difference[] => {
     const differences = actual.columns.has(column.name)
@@ -298,7 +298,7 @@ function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Diale
   })
 }
 
-/** Words that are kept for nobody: every write would have to keep them too. */
+/** Search indexes that no record uses. They would slow every write. */
 function staleSearches(
   { name: table, indexes }: TableSchema,
   actual: ActualTable,
@@ -309,7 +309,7 @@ function staleSearches(
     .map((name) => ({
       kind: 'unknown search',
       table,
-      message: `Index ${name} on ${table} serves a search that no record has.`,
+      message: `Index ${name} on ${table} is for a search that no record declares.`,
       blocks: false,
       upgrades: true,
       remedy: 'safe',
@@ -395,7 +395,7 @@ function compareForeignKeys(
   const { name: table } = schema
   const rebuilds = dialect.changes.kind === 'anew'
   return schema.foreignKeys.flatMap((key): Difference[] => {
-    // A reference of a new column is created with the column itself, and one of a new key with the key.
+    // A reference of a new column is created with the column itself, and a reference to a new key with the key.
     if (rebuilds && !actual.columns.has(key.column)) return []
     if (!rebuilds && keys.references.has(`${table}.${key.column}`)) return []
     const existing = actual.foreignKeys.find(({ column }) => column === key.column)

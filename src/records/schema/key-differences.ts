@@ -46,12 +46,12 @@ export function findKeyChanges(
 
 /** Other composite keys belong to other programs. */
 function hasOtherKey({ primaryKey, isSharded }: TableSchema, table: ActualTable): boolean {
-  const { primaryKey: known = [], isForeign, isPartitioned } = table
-  if (isForeign === true || isPartitioned === true || known.join() === primaryKey.join())
+  const { primaryKey: actualKey = [], isForeign, isPartitioned } = table
+  if (isForeign === true || isPartitioned === true || actualKey.join() === primaryKey.join())
     return false
   if (isSharded === true) return primaryKey.length > 1
   const [key] = primaryKey
-  return primaryKey.length === 1 && known.length === 2 && known[1] === key
+  return primaryKey.length === 1 && actualKey.length === 2 && actualKey[1] === key
 }
 
 interface Reference {
@@ -87,8 +87,8 @@ function toDifference(
   dialect: Dialect,
 ): Difference {
   const { name: table, primaryKey } = schema
-  const { primaryKey: known = [] } = actual
-  const [expected, present] = [primaryKey, known].map((columns) => `(${columns.join(', ')})`)
+  const { primaryKey: actualKey = [] } = actual
+  const [expected, present] = [primaryKey, actualKey].map((columns) => `(${columns.join(', ')})`)
   const difference = {
     kind: 'other key',
     table,
@@ -124,7 +124,7 @@ function toDifference(
     ),
     undo: writeKeyChange(
       table,
-      known,
+      actualKey,
       pairs.map(({ holder, before, after }) => [holder, after.name, before]),
     ),
   }

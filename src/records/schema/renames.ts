@@ -138,12 +138,12 @@ function renameParts(
     sql.push(write(quote(from), quote(to)))
     undo.unshift(write(quote(to), quote(from)))
   }
-  /** A condition or a statement with the names of today. */
+  /** Rewrites a condition or a statement with the new names. */
   const rewrite = (text: string): string => {
-    let now = text
+    let rewritten = text
     for (const column of existing.columns.keys())
-      if (toNew(column) !== column) now = now.replaceAll(quote(column), quote(toNew(column)))
-    return now
+      if (toNew(column) !== column) rewritten = rewritten.replaceAll(quote(column), quote(toNew(column)))
+    return rewritten
   }
   const renamed = (create: string, to: string, from: string): string =>
     rewrite(create)
@@ -180,8 +180,8 @@ function renameParts(
       .find((one) => one !== undefined)
     if (newName === undefined || newName === name || !isInPlace) checks.set(name, rule)
     else {
-      sql.push(renameCheckIfThere(schema.name, name, newName))
-      undo.unshift(renameCheckIfThere(schema.name, newName, name))
+      sql.push(renameCheckIfExists(schema.name, name, newName))
+      undo.unshift(renameCheckIfExists(schema.name, newName, name))
       checks.set(newName, rule)
     }
   }
@@ -203,8 +203,8 @@ function renameParts(
   return { table, sql, undo, recreate }
 }
 
-/** A check whose rule changed is dropped by the same migration: `down` finds none to rename, nor does `up` behind it. */
-function renameCheckIfThere(table: string, from: string, to: string): string {
+/** The same migration drops a check whose rule changed, so the check may be missing when `up` or `down` renames it. */
+function renameCheckIfExists(table: string, from: string, to: string): string {
   return [
     `do $filigree$ begin`,
     `  if exists (select from pg_constraint where conrelid = '${quote(table)}'::regclass and conname = '${from}') then`,

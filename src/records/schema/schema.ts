@@ -133,7 +133,7 @@ function writeTests(column: Column, dialect: Dialect): string[] {
   return tests
 }
 
-/** @param now milliseconds since 1970, for moment columns whose default is the current time */
+/** @param now milliseconds since 1970, for timestamps whose default is the current time */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
   const all = [...tables]
   const listed = listedColumns(all)
@@ -158,7 +158,7 @@ function toTableSchema(
 ): TableSchema {
   const relations = [...table.relations.values()].filter(({ kind }) => kind === 'belongsTo')
   const { shard } = table
-  // Where only a key of one column is counted up, both together are unique beside it.
+  // SQLite can increment only a key of one column, so a unique index over the shard and the key is added.
   const isCounted = dialect.changes.kind === 'anew' && table.key.generated === 'increment'
   const byColumn = new Map(relations.map((relation) => [relation.local.name, relation]))
   return {
@@ -246,7 +246,7 @@ function toJoinSchema(
       foreignColumn: key.name,
       onDelete: 'cascade',
     })),
-    // For the opposite direction: the primary key serves one only.
+    // For the opposite direction, which the primary key does not serve.
     indexes: [
       {
         name: toIndexName(join.name, [join.to], false),

@@ -75,7 +75,7 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
     for (const sql of [...difference.sql, ...(difference.deferred ?? [])])
       await runner.run(frameworkScript(sql), [], 'nothing')
   } catch (error) {
-    if (!(error instanceof EngineError) || !hindrances.has(error.kind)) throw error
+    if (!(error instanceof EngineError) || !rowErrors.has(error.kind)) throw error
     const refusal = new DeclarationError([toProblem(difference)])
     refusal.cause = error
     throw refusal
@@ -83,10 +83,10 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 }
 
 /** Kinds of errors that existing rows cause. */
-const hindrances: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
+const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
 function toProblem({ message, kind, remedy, first }: Difference): Problem {
-  // A field that is optional or has a default asks for the migration alone.
+  // A field that is optional or has a default needs only the migration.
   const isFilled = kind === 'missing column' && remedy === 'safe'
   return {
     code: 'SCHEMA_DIFFERS',

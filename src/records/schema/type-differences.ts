@@ -20,7 +20,7 @@ import {
 import { isCheckOf } from '../model/generated-names.js'
 import { rebuildTable, type Difference } from './difference-kinds.js'
 
-/** @param isExact whether the table was made by migrations for records: then no other type will do */
+/** @param isExact whether the table was made by migrations for records: then compatible types are differences too */
 export function compareType(
   schema: TableSchema,
   column: ColumnSchema,
@@ -31,11 +31,11 @@ export function compareType(
   const existing = actual.columns.get(column.name)
   if (existing === undefined) return []
   if (hasOtherKeyKind(schema, column, existing)) return [otherKeyKind(schema, column, existing)]
-  // `findUuidUpgrades` finds these.
-  if (column.increment || wasUuid(column, existing)) return []
-  const lacks = lacksDigits(column, existing)
-  if (lacks === 'digits') return [moreDigits(schema.name, column, existing)]
-  const isSame = isExact ? toKnownType(column) === existing.type : sameType(column, existing)
+  // `findUuidConversions` finds UUIDs that are stored as text.
+  if (column.increment || isUuidText(column, existing)) return []
+  const missing = missingDigits(column, existing)
+  if (missing === 'digits') return [moreDigits(schema.name, column, existing)]
+  const isSame = isExact ? toCatalogueType(column) === existing.type : isSameType(column, existing)
   if (isSame) return []
   const other = {
     kind: 'other type',
@@ -44,18 +44,18 @@ export function compareType(
     blocks: true,
     ...changeType(schema, column, actual, dialect),
   } as const
-  return wasTimestamp(column, existing)
+  return isTimestampText(column, existing)
     ? [{ ...other, blocks: false, upgrades: true, remedy: 'may fail' }]
     : [{ ...other, remedy: 'by hand' }]
 }
 
-/** Numbers and UUIDs cannot be made of each other, and other rows refer to them. */
+/** Numbers and UUIDs cannot be converted to each other, and other rows refer to them. */
 function hasOtherKeyKind(
   { primaryKey }: TableSchema,
   column: ColumnSchema,
   existing: ActualColumn,
 ): boolean {
-  if (!primaryKey.includes(column.name) || wasUuid(column, existing)) return false
+  if (!primaryKey.includes(column.name) || isUuidText(column, existing)) return false
   return isInteger(toBareType(column)) !== isInteger(existing.type)
 }
 
@@ -67,15 +67,15 @@ function otherKeyKind(
   return {
     kind: 'other type',
     table,
-    message: `${toMessage(table, column, existing).slice(0, -1)}, but a primary key keeps its kind.`,
+    message: `${toMessage(table, column, existing).slice(0, -1)}, but the kind of a primary key cannot change.`,
     blocks: true,
     remedy: 'by hand',
-    first: `Declare ${column.origin} as it was, or make a new record and copy the rows.`,
+    first: `Declare ${column.origin} as before, or make a new record and copy the rows.`,
     sql: [],
   }
 }
 
-/** Values that have room go on being written; the database only takes more, without a look at the rows. */
+/** A decimal with more digits. Existing values still fit, so the database does not read the rows. */
 function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn): Difference {
   const alter = `alter table ${quote(table)} alter column ${quote(column.name)} type`
   return {
@@ -91,10 +91,10 @@ function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn)
 
 function toMessage(table: string, column: ColumnSchema, { type }: ActualColumn): string {
   const { name, origin } = column
-  return `${table}.${name} is of type ${type} and should be ${toKnownType(column)} (${origin}).`
+  return `${table}.${name} is of type ${type} and should be ${toCatalogueType(column)} (${origin}).`
 }
 
-/** Moments become texts in the form that they had. */
+/** Converts timestamps back to texts in their earlier form. */
 function toTextOfTimestamp(table: string, { name }: ColumnSchema): string {
   const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
   return `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
@@ -113,7 +113,7 @@ function changeType(
   const { current, next } = dependentsOf(schema, column, actual)
   const change = (type: string, bareType: string): string =>
     changes.changeType(name, column.name, type, bareType)
-  const back = wasTimestamp(column, existing)
+  const back = isTimestampText(column, existing)
     ? toTextOfTimestamp(name, column)
     : change(existing.sql ?? existing.type, bare(existing.type))
   return {
@@ -132,7 +132,7 @@ interface Dependents {
   readonly make: readonly string[]
 }
 
-/** What is made of a column's values: its default, checks, and indexes of expressions or of some rows. */
+/** The parts that depend on a column's type: its default, checks, and indexes of expressions or of some rows. */
 function dependentsOf(
   { name: table, indexes }: TableSchema,
   column: ColumnSchema,
@@ -188,13 +188,13 @@ function isInteger(type: string): boolean {
 }
 
 /** Whether the record can use a column as it is. */
-function sameType(column: ColumnSchema, actual: ActualColumn): boolean {
+function isSameType(column: ColumnSchema, actual: ActualColumn): boolean {
   const expected = toBareType(column)
   // Integers would round a decimal with places.
   if (isInteger(actual.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
   // SQLite reports a declared length but does not enforce it.
   const type = actual.type.replace(/ *\(.*\)$/, '')
-  if (lacksDigits(column, actual) === 'scale') return false
+  if (missingDigits(column, actual) === 'scale') return false
   return type === expected || (compatibleTypes[expected]?.includes(type) ?? false)
 }
 
@@ -204,34 +204,34 @@ const longNames: Readonly<Record<string, string>> = {
   time: 'time without time zone',
 }
 
-/** As the catalogue writes it: without collation and length. */
+/** The type as the catalogue writes it, without collation and length. */
 export function toBareType({ type }: ColumnSchema): string {
   const bare = (type.split(' collate ')[0] ?? type).replace(/\(.*\)$/, '')
   return longNames[bare] ?? bare
 }
 
-/** As the catalogue writes it, with the digits of a decimal: where they change the column has to. */
-export function toKnownType(column: ColumnSchema): string {
+/** The type as the catalogue writes it, with the digits of a decimal. If they change, the column changes. */
+export function toCatalogueType(column: ColumnSchema): string {
   return digitsOf(column.type) === undefined ? toBareType(column) : column.type
 }
 
-/** True for a `datetime` column that an earlier version created as text. */
-function wasTimestamp(column: ColumnSchema, actual: ActualColumn): boolean {
+/** True for a text column whose field is a `datetime`. It can be converted. */
+function isTimestampText(column: ColumnSchema, actual: ActualColumn): boolean {
   return toBareType(column) === longNames.timestamptz && actual.type === 'text'
 }
 
-/** True for a UUID column that an earlier version created as text. */
-export function wasUuid(column: ColumnSchema, actual: ActualColumn | undefined): boolean {
+/** True for a text column whose field is a UUID. Records work with it, and it can be converted. */
+export function isUuidText(column: ColumnSchema, actual: ActualColumn | undefined): boolean {
   return toBareType(column) === 'uuid' && actual !== undefined && texts.has(actual.type)
 }
 
 const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'character'])
 
 /**
- * @returns the side on which a decimal of the field does not fit: after the point, where the database would round it,
- * or before
+ * @returns the side on which the column has too few digits for a decimal of the field: `scale` after the point, where
+ * the database would round it, `digits` before the point
  */
-function lacksDigits(
+function missingDigits(
   { type }: ColumnSchema,
   column: ActualColumn,
 ): 'scale' | 'digits' | undefined {
@@ -251,38 +251,44 @@ function digitsOf(type: string): { precision: number; scale: number } | undefine
     : { precision: Number(precision), scale: Number(scale) }
 }
 
-interface Upgrade {
+/** A text column that is converted to UUID. */
+interface UuidConversion {
   readonly schema: TableSchema
   readonly column: ColumnSchema
   readonly table: ActualTable
 }
 
-/** @param present the tables that the database has */
-export function findUuidUpgrades(
+/**
+ * Finds text columns whose fields are UUIDs, also in tables of other programs. They are converted together, because the
+ * references between them are dropped before and created again afterwards.
+ *
+ * @param present the tables that the database has
+ */
+export function findUuidConversions(
   present: readonly TableSchema[],
   actual: Catalogue,
   { changes }: Dialect,
 ): Difference[] {
   if (changes.kind === 'anew') return []
-  const upgrades = present.flatMap((schema) => {
+  const conversions = present.flatMap((schema) => {
     const table = actual.get(schema.name) as ActualTable
     if (table.isForeign === true) return []
     return schema.columns
-      .filter((column) => wasUuid(column, table.columns.get(column.name)))
+      .filter((column) => isUuidText(column, table.columns.get(column.name)))
       .map((column) => ({ schema, column, table }))
   })
-  if (upgrades.length === 0) return []
-  const references = findReferences(upgrades, present, actual)
+  if (conversions.length === 0) return []
+  const references = findReferences(conversions, present, actual)
   const why =
     references === undefined ? ', as should a table without a record that refers to one' : ''
-  return upgrades.map((upgrade, index) => {
-    const { schema, column, table } = upgrade
+  return conversions.map((conversion, index) => {
+    const { schema, column, table } = conversion
     const currentType = table.columns.get(column.name)?.type ?? 'text'
-    const { before, after, undone } = partsOf(upgrade)
+    const { before, after, undone } = partsOf(conversion)
     const alter = `alter table ${quote(schema.name)} alter column ${quote(column.name)} type`
     const earlier = currentType === 'text' ? 'text collate "C"' : currentType
     const isFirst = index === 0
-    const isLast = index === upgrades.length - 1
+    const isLast = index === conversions.length - 1
     const { drop, add } = references ?? { drop: [], add: [] }
     const together = (first: boolean, sql: readonly string[], last: boolean): string[] => [
       ...(first ? drop : []),
@@ -296,27 +302,27 @@ export function findUuidUpgrades(
       table: schema.name,
       column,
       message: `${schema.name}.${column.name} is of type ${currentType} and should be uuid (${column.origin})${why}.`,
-      // Placeholders have the columns' own types.
+      // Records work with either type, because placeholders get the type of the column.
       blocks: false,
       ...(references === undefined
         ? { remedy: 'by hand' }
         : { upgrades: true, remedy: 'may fail' }),
       sql: together(isFirst, [...before, change, ...after], isLast),
-      // The last is undone first.
+      // The conversions are undone in reverse order.
       undo: together(isLast, [...before, back, ...undone], isFirst),
     }
   })
 }
 
-/** @returns `undefined` where a table of another program refers to one of them: it would have to be changed too */
+/** @returns `undefined` if a table without a record refers to one of the columns: it would have to be converted too */
 function findReferences(
-  upgrades: readonly Upgrade[],
+  conversions: readonly UuidConversion[],
   present: readonly TableSchema[],
   actual: Catalogue,
 ): { readonly drop: readonly string[]; readonly add: readonly string[] } | undefined {
-  const changed = new Set(upgrades.map(({ schema, column }) => `${schema.name}.${column.name}`))
+  const changed = new Set(conversions.map(({ schema, column }) => `${schema.name}.${column.name}`))
   const keys = new Set(
-    upgrades
+    conversions
       .filter(({ schema, column }) => schema.primaryKey.includes(column.name))
       .map(({ schema }) => schema.name),
   )
@@ -339,11 +345,11 @@ function findReferences(
 }
 
 /**
- * What is made of the column's text: its default, checks, and indexes of expressions or of some rows.
+ * The parts that depend on the column's type: its default, checks, and indexes of expressions or of some rows.
  *
- * @returns the statements before a change of the type, behind it, and behind its undoing
+ * @returns the statements before the conversion, after it, and after it is undone
  */
-function partsOf({ schema, column, table }: Upgrade) {
+function partsOf({ schema, column, table }: UuidConversion) {
   const before: string[] = []
   const after: string[] = []
   const undone: string[] = []

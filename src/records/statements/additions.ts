@@ -22,9 +22,9 @@ import type { Unmarked } from '../model/record-types.js'
 export interface Sum {
   readonly column: Column
   readonly addend: unknown
-  /** Of the stored values to which it can be added. */
+  /** The bounds of stored values to which it can be added. */
   readonly before: Bounds
-  /** Of the sums. */
+  /** The bounds of the sums. */
   readonly after: Bounds
 }
 
@@ -64,7 +64,7 @@ export function readSums(
   return { sums, values }
 }
 
-/** The condition for rows whose sums fit. @param values to which the bounds are added */
+/** The condition for rows whose sums fit. @param values receives the bounds */
 export function fitsSums(sums: readonly Sum[], values: unknown[]): Condition[] {
   return sums.flatMap(({ column, before: { low, high } }): Condition[] => [
     { kind: 'compare', column, operator: 'gte', slot: values.push(low) - 1 },
@@ -72,7 +72,7 @@ export function fitsSums(sums: readonly Sum[], values: unknown[]): Condition[] {
   ])
 }
 
-/** The same for statements that differ in values only. */
+/** A key that is equal for statements that differ in values only. */
 export function keyOfSums(sums: readonly Sum[]): string {
   return sums.length === 0 ? '' : `+${sums.map(({ column }) => column.name).join(',')}`
 }
@@ -104,7 +104,7 @@ function readSum(
 
 type Limits = Pick<Sum, 'before' | 'after'>
 
-/** A sum of doubles is rounded, so bounds of the rules are left to the check of the row. */
+/** A sum of doubles is rounded, so the check of the row tests the bounds of the rules. */
 function limitsOfReal({ field: { rules } }: Column, add: number): Limits | undefined {
   const half = Number.MAX_VALUE / 2
   const isBound = rules.min !== undefined || rules.max !== undefined
@@ -112,7 +112,7 @@ function limitsOfReal({ field: { rules } }: Column, add: number): Limits | undef
   return isBound || Math.abs(add) > half ? undefined : { before: bounds, after: bounds }
 }
 
-/** Exactly, in the smallest unit. */
+/** The limits are computed exactly, in units of the last digit. */
 function limitsOfUnits({ storage, field }: Column, add: unknown): Limits | undefined {
   const { rules, entry } = field
   const digits = storage === 'decimal' ? entry.digits : undefined

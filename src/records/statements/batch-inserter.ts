@@ -39,7 +39,7 @@ const maxValues = 65_535
 /** Without a network, some rows in one statement cost half as much as single ones; more rows do not cost less. */
 const localRows = 16
 const localValues = 256
-/** For fewer rows it is not worth asking how the table accepts many. */
+/** For fewer rows it is not worth querying whether the table accepts copied rows. */
 const fewRows = 200
 
 /** Rows that all have a key, or that all have none. */
@@ -47,7 +47,7 @@ export interface PreparedRows {
   readonly rows: readonly unknown[][]
   readonly columns: readonly Column[]
   readonly isMany: boolean
-  /** As the database copies them, where it can. */
+  /** The rows in the format of the database's copy command, if it can be used. */
   readonly copied: unknown
 }
 
@@ -57,8 +57,8 @@ export class BatchInserter {
   readonly #runner: Runner
   /** The types in the table, by column; read once. */
   #types: Promise<ColumnTypes> | undefined
-  /** Whether the table accepts copied rows; asked once. */
-  #isCopied: Promise<boolean> | undefined
+  /** Whether the table accepts copied rows; read once. */
+  #acceptsCopies: Promise<boolean> | undefined
   #copying: Statement | undefined
   /** Whether changes were watched when the last chunk was written. Then the next chunk is probably not copied. */
   #wasFollowed = false
@@ -69,7 +69,7 @@ export class BatchInserter {
     this.#runner = source.runner()
   }
 
-  /** What the database can be told while it still writes the piece before. Nothing is sent but the first time. */
+  /** Prepares rows while the database writes earlier ones. Queries are sent only for the first rows. */
   async prepare(rows: unknown[][]): Promise<readonly PreparedRows[]> {
     const { columns, key } = this.#table
     const index = columns.indexOf(key)
@@ -89,9 +89,9 @@ export class BatchInserter {
     ]
   }
 
-  async insert(pieces: readonly PreparedRows[]): Promise<void> {
+  async insert(chunks: readonly PreparedRows[]): Promise<void> {
     try {
-      for (const piece of pieces) await this.#insertRows(piece)
+      for (const chunk of chunks) await this.#insertRows(chunk)
     } catch (error) {
       const named = await nameConstraint(this.#table, this.#source, error)
       throw toClientError(named, this.#table, 'write')
@@ -103,7 +103,7 @@ export class BatchInserter {
     columns: readonly Column[],
   ): Promise<PreparedRows> {
     const isMany = rows.length >= fewRows && columns.length > 0
-    const isCopied = isMany && !this.#wasFollowed && (await this.#copies(columns))
+    const isCopied = isMany && !this.#wasFollowed && (await this.#canCopy(columns))
     const copied = isCopied ? this.#dialect.copy?.write(rows) : undefined
     return { rows, columns, isMany, copied }
   }
@@ -124,20 +124,20 @@ export class BatchInserter {
   }
 
   /** If the database generates keys, a copy is not enough: the sequence must continue after the given keys. */
-  async #copies(columns: readonly Column[]): Promise<boolean> {
+  async #canCopy(columns: readonly Column[]): Promise<boolean> {
     const { copy, passKeys } = this.#dialect
     const { key, name } = this.#table
     if (copy === undefined) return false
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
       return false
     const statement = frameworkQuery(copy.isAllowed, { isFresh: true })
-    this.#isCopied ??= Promise.resolve(this.#runner.run(statement, [quote(name)], 'first')).then(
+    this.#acceptsCopies ??= Promise.resolve(this.#runner.run(statement, [quote(name)], 'first')).then(
       (found) => found?.[0] === true,
       (error: unknown) => {
         throw toClientError(error, this.#table, 'write')
       },
     )
-    return this.#isCopied
+    return this.#acceptsCopies
   }
 
   async #copy(rows: unknown, columns: readonly Column[]): Promise<void> {
@@ -171,7 +171,7 @@ export class BatchInserter {
     await this.#run(plan.statement, values, isFollowed)
   }
 
-  /** As many rows as a statement holds well; without a network, the rest row by row. */
+  /** Writes as many rows with one statement as is efficient. Without a network, the remaining rows are written singly. */
   async #insertValues(
     rows: readonly unknown[][],
     columns: readonly Column[],

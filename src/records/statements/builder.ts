@@ -65,7 +65,7 @@ class QueryParts {
     if (typeof node !== 'object' || node === null) return
     const { kind } = node as { readonly kind?: unknown }
     if (typeof kind !== 'string') return
-    // It may name an alias.
+    // A reference may name an alias, which is not a table.
     if (kind === 'ReferenceNode') return
     if (kind === 'TableNode') this.#addTable(node as TableNode)
     else if (kind === 'RawNode') this.writesOut = true
@@ -112,7 +112,7 @@ export async function createBuilder(engine: Engine, host: BuilderHost): Promise<
   })
 }
 
-/** Runs the application's own queries on the engine. */
+/** Runs the application's own queries on the engine. They fail with 503 if a later attempt may succeed. */
 class EngineDriver implements Driver {
   readonly #engine: Engine
   readonly #host: BuilderHost
@@ -196,7 +196,6 @@ class EngineConnection implements DatabaseConnection {
   }
 }
 
-/** The application's own statements fail as those of repositories do: with 503 if a later attempt may succeed. */
 function toKyselyResult<R>({ names, rows, changes: count }: QueryResult): KyselyResult<R> {
   const objects = rows.map((row) =>
     Object.fromEntries(names.map((name, index) => [name, row[index]])),

@@ -121,11 +121,11 @@ export function changeRow(
   change: RowChange,
 ): Promise<Instance | null> {
   return inTransaction(table, source, async (here) => {
-    const [row] = await holdRows(table, here, selectOne(table, here, key, change), 1)
+    const [row] = await lockRows(table, here, selectOne(table, here, key, change), 1)
     if (row === undefined) return null
     const read = here.context.codecOf(table).readRow
-    refuseOld(table, read(row) as Instance, change.expected)
-    return changeHeld(table, here, { key, row, change })
+    refuseOtherVersion(table, read(row) as Instance, change.expected)
+    return changeLockedRow(table, here, { key, row, change })
   })
 }
 
@@ -142,27 +142,27 @@ export function inTransaction<T>(
 }
 
 /** Rows in the order of their keys, locked until the transaction ends. */
-export async function holdRows(
+export async function lockRows(
   table: Table,
   source: Source,
   { selection, values }: { readonly selection: Selection; readonly values: readonly unknown[] },
   limit: number,
 ): Promise<readonly (readonly unknown[])[]> {
-  const plan = source.context.plansOf(table).hold(selection)
+  const plan = source.context.plansOf(table).lockRows(selection)
   return runRows(table, source, { plan, values: [...values, limit], doing: 'write' })
 }
 
-export interface HeldRow {
+export interface LockedRow {
   readonly key: unknown
   readonly row: readonly unknown[]
   readonly change: RowChange
 }
 
 /** @returns null if the client might not see the row afterwards */
-export async function changeHeld(
+export async function changeLockedRow(
   table: Table,
   source: Source,
-  { key, row, change }: HeldRow,
+  { key, row, change }: LockedRow,
 ): Promise<Instance | null> {
   const { context } = source
   const codec = context.codecOf(table)
@@ -247,7 +247,7 @@ function changedBy(
 }
 
 /** @throws {HttpError} 409 `CONFLICT`, with the code `version` */
-export function refuseOld(
+export function refuseOtherVersion(
   { version, type }: Table,
   row: Instance,
   expected: readonly number[] | undefined,

@@ -7,7 +7,7 @@ import { invalid } from '../filters/query-errors.js'
 import { rejectUndefined, type Id } from '../filters/list-options.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
-import { changeHeld, holdRows } from './change-row.js'
+import { changeLockedRow, lockRows } from './change-row.js'
 import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
 import type { Row } from '../../engines/contract/engine.js'
@@ -31,11 +31,11 @@ export function updateWhere(
 ): Promise<number> {
   rejectUndefined({ where })
   void markingWrite(table, () => {
-    refuseOwn(table, changes)
+    refuseFixedColumns(table, changes)
   })
   const oneByOne = (here: Source): Promise<number> =>
     eachRow(table, here, where, async (key, row) => {
-      await changeHeld(table, here, { key, row, change: { values: changes } })
+      await changeLockedRow(table, here, { key, row, change: { values: changes } })
     })
   const { context } = source
   const checks = context.checksOf(table)
@@ -52,7 +52,7 @@ export function updateWhere(
       if (isFollowed && !isMany && here.feed.needsRowValues(table)) return oneByOne(here)
       const record = await checks.update(sums.values)
       const change = { record, sums: sums.sums, reportsRows: isFollowed && !isMany }
-      return updateAtOnce(table, here, where, change)
+      return updateTogether(table, here, where, change)
     })
     .catch((error: unknown) => {
       // The rows are read one by one to find the error.
@@ -79,7 +79,7 @@ async function areMany(table: Table, here: Source, where: unknown): Promise<bool
   return Number(count) > maxReportedRows
 }
 
-function refuseOwn({ key, version, shard }: Table, changes: object): void {
+function refuseFixedColumns({ key, version, shard }: Table, changes: object): void {
   for (const column of [key, version, shard]) {
     if (column === undefined || !(column.property in changes)) continue
     throw invalid(column.property, 'readOnly', 'cannot be changed')
@@ -87,7 +87,7 @@ function refuseOwn({ key, version, shard }: Table, changes: object): void {
 }
 
 /** Changes all rows with one statement. Hooks do not run. */
-export async function updateAtOnce(
+export async function updateTogether(
   table: Table,
   here: Source,
   where: unknown,
@@ -98,9 +98,9 @@ export async function updateAtOnce(
   if (written.columns.length === 0) return 0
   await demandUndeleted(table, here, { columns: written.columns, rows: [written.values] })
   const { selection, values } = selectAll(table, here, where)
-  const answers = reportsRows ? 'key' : 'nothing'
+  const returns = reportsRows ? 'key' : 'nothing'
   const summed = sums.map(({ column }) => column)
-  const plan = context.plansOf(table).updateAll(selection, written.columns, summed, answers)
+  const plan = context.plansOf(table).updateAll(selection, written.columns, summed, returns)
   const bounds = sums.flatMap(({ after: { low, high } }) => [low, high])
   const all = [...values, ...written.values, ...bounds]
   if (!reportsRows && sums.length === 0)
@@ -121,7 +121,7 @@ interface Update {
   readonly reportsRows: boolean
 }
 
-/** Reads the result of an update of all rows: see `fits` in sql/tree.ts. */
+/** Reads whether the sums fit from the result of an update of all rows: see `boundSlots` in sql/tree.ts. */
 function countFits(
   rows: readonly Row[],
   {
@@ -172,7 +172,7 @@ export async function eachRow(
   let count = 0
   let last: unknown = undefined
   for (;;) {
-    const rows = await holdRows(table, here, selectAll(table, here, where, last), pageSize)
+    const rows = await lockRows(table, here, selectAll(table, here, where, last), pageSize)
     for (const row of rows) {
       const record = codec.readRow(row) as Record<string, unknown>
       last = codec.key.encode(record[table.key.property])

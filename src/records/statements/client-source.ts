@@ -144,21 +144,21 @@ export class PipelinedWrites {
 }
 
 class WritePipeline {
-  readonly #line: PipelinedWrites
+  readonly #owner: PipelinedWrites
   readonly #runner: OrderedRunner
 
   constructor(owner: PipelinedWrites, runner: OrderedRunner) {
-    this.#line = owner
+    this.#owner = owner
     this.#runner = runner
   }
 
   /** Statements that the work sends synchronously become part of the batch. */
   run<T>(work: () => T): T {
-    this.#line.runner = this.#runner
+    this.#owner.runner = this.#runner
     try {
       return work()
     } finally {
-      this.#line.runner = undefined
+      this.#owner.runner = undefined
     }
   }
 

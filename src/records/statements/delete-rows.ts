@@ -15,8 +15,8 @@ import { isolationOf, hasDeleteHooks } from '../model/write-hooks.js'
 import { keyValues, inShard } from './shard.js'
 import { referencesTo } from '../model/relations.js'
 import type { Relation, Table } from '../model/table.js'
-import { holdRows, inTransaction, refuseOld, selectOne } from './change-row.js'
-import { changeAll, eachRow, selectAll, updateAtOnce } from './change-rows.js'
+import { lockRows, inTransaction, refuseOtherVersion, selectOne } from './change-row.js'
+import { changeAll, eachRow, selectAll, updateTogether } from './change-rows.js'
 import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './hooks.js'
 import type { RecordsContext, Source } from './source.js'
 import { toClientError } from './client-errors.js'
@@ -60,30 +60,30 @@ function deleteFollowed(
 ): Promise<boolean> {
   return source.atomically(async (transaction) => {
     const { feed, context } = transaction
-    const along = table.deletedAt === undefined ? await readAlong(table, [key], transaction) : []
+    const dependentChanges = table.deletedAt === undefined ? await readDependentChanges(table, [key], transaction) : []
     const columns = feed.pastColumns(table)
     const { statement } = context.plansOf(table).remove([table.key, ...columns], hasVersion)
     const rows = await transaction.runner().run(statement, values, 'rows')
     if (rows.length === 0) return false
-    for (const changes of [...along, toDeleted(table, columns, rows)]) transaction.changed(changes)
+    for (const changes of [...dependentChanges, toDeleted(table, columns, rows)]) transaction.changed(changes)
     return true
   })
 }
 
-/** The rows that the database deletes or changes together with these, the outermost first. */
-async function readAlong(
+/** The rows that the database deletes or changes together with these rows, the outermost first. */
+async function readDependentChanges(
   table: Table,
   keys: readonly unknown[],
   source: Source,
   visitedRows = new Set<string>(),
 ): Promise<RowChanges[]> {
-  const along: RowChanges[] = []
+  const dependentChanges: RowChanges[] = []
   for (const relation of dependents(table, source.context.tables)) {
     const owner = relation.table
     const isDeleted = relation.onDelete === 'cascade'
     const isFollowed = await source.feed.follows(owner, source.runner())
-    const leadsOn = isDeleted && dependents(owner, source.context.tables).length > 0
-    if (!isFollowed && !leadsOn) continue
+    const hasOwnDependents = isDeleted && dependents(owner, source.context.tables).length > 0
+    if (!isFollowed && !hasOwnDependents) continue
     const columns = isDeleted ? source.feed.pastColumns(owner) : []
     const rows = (await readDependents(relation, columns, keys, source)).filter(([key]) => {
       const name = `${owner.name}:${String(key)}`
@@ -92,14 +92,14 @@ async function readAlong(
     if (rows.length === 0) continue
     if (isDeleted) {
       const below = (): Promise<RowChanges[]> =>
-        readAlong(owner, rows.map(keyOf), source, visitedRows)
-      along.push(
+        readDependentChanges(owner, rows.map(keyOf), source, visitedRows)
+      dependentChanges.push(
         ...(await (relation.local === owner.shard ? inShard(owner, keys[0], below) : below())),
       )
-      along.push(toDeleted(owner, columns, rows))
-    } else along.push({ event: 'updated', table: owner, ids: toIds(owner, rows) })
+      dependentChanges.push(toDeleted(owner, columns, rows))
+    } else dependentChanges.push({ event: 'updated', table: owner, ids: toIds(owner, rows) })
   }
-  return along
+  return dependentChanges
 }
 
 /** The relations by which rows of other tables are deleted or changed with a row of this table. */
@@ -146,10 +146,10 @@ export function deleteWhere(
     async (here) => {
       const isPlain =
         !mustReadBeforeDelete(table, here.context) && !(await here.feed.isFollowed(here.runner()))
-      if (isPlain) return deleteAtOnce(table, here, where)
+      if (isPlain) return deletePlainly(table, here, where)
       return eachRow(table, here, where, async (key, row) => {
         await attempt<boolean>(
-          () => deleteHeld(table, here, { key, row, writer }),
+          () => deleteLockedRow(table, here, { key, row, writer }),
           (error) => {
             throw toClientError(error, table, 'delete')
           },
@@ -181,7 +181,7 @@ export function isolationToDelete(
   return isolationOf(tables)
 }
 
-function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
+function deletePlainly(table: Table, here: Source, where: unknown): Promise<number> {
   const { selection, values } = selectAll(table, here, where)
   const plan = here.context.plansOf(table).removeAll(selection)
   const deletionTime =
@@ -218,10 +218,10 @@ export function deleteChecked(
   { expected, writer }: DeleteConditions,
 ): Promise<boolean> {
   const work = async (here: Source): Promise<boolean> => {
-    const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
+    const [row] = await lockRows(table, here, selectOne(table, here, key, { values: {} }), 1)
     if (row === undefined) return false
-    refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
-    return deleteHeld(table, here, { key, row, writer })
+    refuseOtherVersion(table, here.context.codecOf(table).readRow(row) as Instance, expected)
+    return deleteLockedRow(table, here, { key, row, writer })
   }
   const isolation = isolationToDelete(table, source.context)
   // A soft deletion also writes the rows that refer to the row, all or nothing.
@@ -230,17 +230,17 @@ export function deleteChecked(
     : inTransaction(table, source, work, isolation)
 }
 
-interface HeldDeletion {
+interface LockedRowDeletion {
   readonly key: unknown
   readonly row: Row
   readonly writer: Writer | undefined
 }
 
-/** Deletes a locked row, with its hooks and those of the rows that are deleted with it. */
-function deleteHeld(
+/** Deletes a locked row. Its hooks run, and the hooks of the rows that are deleted with it. */
+function deleteLockedRow(
   table: Table,
   source: Source,
-  { key, row, writer }: HeldDeletion,
+  { key, row, writer }: LockedRowDeletion,
 ): MaybePromise<boolean> {
   const { context } = source
   if (!mustReadBeforeDelete(table, context)) return deleteRow(table, source, key)
@@ -320,7 +320,7 @@ async function releaseReferences(
     else {
       const reportsRows = await source.feed.follows(owner, source.runner())
       const record = { [local.property]: null }
-      await updateAtOnce(owner, source, where, { record, sums: [], reportsRows })
+      await updateTogether(owner, source, where, { record, sums: [], reportsRows })
     }
   }
 }

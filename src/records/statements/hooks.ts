@@ -68,7 +68,7 @@ export function writerOf({ auth, user }: Requester): Writer {
 }
 
 /** True if a hook has a parameter, so that it may read the caller. */
-export function wantsUser({ type, hooks }: Table): boolean {
+export function hooksReadCaller({ type, hooks }: Table): boolean {
   const prototype = type.prototype as Readonly<Record<string, RecordHook | undefined>>
   return Object.values<readonly string[]>({ ...hooks })
     .flat()

@@ -33,8 +33,8 @@ export type Rows<R> = Iterable<R> | AsyncIterable<R>
 
 const batchSize = 1000
 /** A chunk is sent when it has this number of rows, or this number of characters. */
-const pieceSize = 5000
-const pieceLength = 4_000_000
+const chunkSize = 5000
+const chunkLength = 4_000_000
 
 export function insertMany(
   table: Table,
@@ -60,24 +60,24 @@ export function insertMany(
       let done = 0
       // While the database writes a chunk, the next chunk is checked.
       let writing = Promise.resolve()
-      const source = new PieceSource(
+      const source = new ChunkSource(
         rows,
-        transaction.context.dialect.isLocal ? batchSize : pieceSize,
+        transaction.context.dialect.isLocal ? batchSize : chunkSize,
       )
-      const write = async (piece: readonly PreparedRows[], count: number): Promise<void> => {
-        await inserting.insert(piece)
+      const write = async (chunk: readonly PreparedRows[], count: number): Promise<void> => {
+        await inserting.insert(chunk)
         for (const end = done + count; done < end;) {
           done = Math.min(end, done + batchSize)
           onProgress?.({ done, total })
         }
       }
       try {
-        for await (const piece of source.pieces()) {
-          const values = await checkPiece(table, transaction, piece, checked)
-          checked += piece.length
+        for await (const chunk of source.chunks()) {
+          const values = await checkChunk(table, transaction, chunk, checked)
+          checked += chunk.length
           const prepared = await inserting.prepare(values)
           await writing
-          writing = write(prepared, piece.length)
+          writing = write(prepared, chunk.length)
           // The promise is awaited below. If the write fails, this handler closes a slow source early.
           writing.catch(() => {
             source.close()
@@ -97,18 +97,18 @@ export function insertMany(
 }
 
 /** Reads rows in chunks. An async source is read through its own iterator, so that it can be closed during a wait. */
-class PieceSource {
+class ChunkSource {
   readonly #rows: Rows<object>
-  readonly #maxPieceSize: number
+  readonly #maxChunkSize: number
   #iterator: AsyncIterator<object> | undefined
   #isClosed = false
 
-  constructor(rows: Rows<object>, maxPieceSize: number) {
+  constructor(rows: Rows<object>, maxChunkSize: number) {
     this.#rows = rows
-    this.#maxPieceSize = maxPieceSize
+    this.#maxChunkSize = maxChunkSize
   }
 
-  pieces(): AsyncIterable<object[]> | Iterable<object[]> {
+  chunks(): AsyncIterable<object[]> | Iterable<object[]> {
     const rows = this.#rows
     return Symbol.asyncIterator in rows ? this.#readAsync(rows) : this.#readSync(rows)
   }
@@ -122,16 +122,16 @@ class PieceSource {
   }
 
   *#readSync(rows: Iterable<object>): Generator<object[]> {
-    const pieces = new Pieces(this.#maxPieceSize)
+    const chunks = new ChunkCollector(this.#maxChunkSize)
     for (const row of rows) {
-      const piece = pieces.add(row)
-      if (piece !== undefined) yield piece
+      const chunk = chunks.add(row)
+      if (chunk !== undefined) yield chunk
     }
-    if (pieces.rest.length > 0) yield pieces.rest
+    if (chunks.rest.length > 0) yield chunks.rest
   }
 
   async *#readAsync(rows: AsyncIterable<object>): AsyncGenerator<object[]> {
-    const pieces = new Pieces(this.#maxPieceSize)
+    const chunks = new ChunkCollector(this.#maxChunkSize)
     const iterator = (this.#iterator = rows[Symbol.asyncIterator]())
     let isOver = false
     try {
@@ -141,10 +141,10 @@ class PieceSource {
           isOver = true
           break
         }
-        const piece = pieces.add(next.value)
-        if (piece !== undefined) yield piece
+        const chunk = chunks.add(next.value)
+        if (chunk !== undefined) yield chunk
       }
-      if (pieces.rest.length > 0) yield pieces.rest
+      if (chunks.rest.length > 0) yield chunks.rest
     } catch (error) {
       // A source that throws has ended.
       isOver = true
@@ -156,26 +156,26 @@ class PieceSource {
 }
 
 /** Collects rows into chunks. */
-class Pieces {
+class ChunkCollector {
   rest: object[] = []
   #length = 0
   // The first chunk is small, so that the database starts early.
   #size = batchSize
-  readonly #maxPieceSize: number
+  readonly #maxChunkSize: number
 
-  constructor(maxPieceSize: number) {
-    this.#maxPieceSize = maxPieceSize
+  constructor(maxChunkSize: number) {
+    this.#maxChunkSize = maxChunkSize
   }
 
   /** @returns a full chunk, if there is one */
   add(row: object): object[] | undefined {
     this.#length += roughLength(row)
-    if (this.rest.push(row) < this.#size && this.#length < pieceLength) return undefined
-    this.#size = Math.min(this.#maxPieceSize, 2 * this.#size)
+    if (this.rest.push(row) < this.#size && this.#length < chunkLength) return undefined
+    this.#size = Math.min(this.#maxChunkSize, 2 * this.#size)
     this.#length = 0
-    const piece = this.rest
+    const chunk = this.rest
     this.rest = []
-    return piece
+    return chunk
   }
 }
 
@@ -226,7 +226,7 @@ async function createEach(
 }
 
 /** @returns each row's values in the order of the columns */
-async function checkPiece(
+async function checkChunk(
   table: Table,
   { context }: Source,
   rows: readonly object[],
@@ -238,8 +238,8 @@ async function checkPiece(
   const checked: unknown[][] = []
   for (const [index, row] of rows.entries()) {
     try {
-      const answer = create(row)
-      const record = answer instanceof Promise ? await answer : answer
+      const checking = create(row)
+      const record = checking instanceof Promise ? await checking : checking
       if (table.version !== undefined) record[table.version.property] = 1
       if (generated === 'uuid') record[property] ??= randomUUID()
       refuseInvalidKeys(table, codec, record)

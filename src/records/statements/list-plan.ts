@@ -12,7 +12,7 @@ import {
   readCount,
   type ListOptions,
   readDistinct,
-  countOf,
+  toRelationCount,
   readCounts,
   type RelationCount,
 } from '../filters/list-options.js'
@@ -67,7 +67,7 @@ function isTooMany(kind: Relation['kind'], value: unknown): boolean {
 }
 
 function tooMany({ name }: Relation): HttpError {
-  const message = `Behind ${name} there are more rows than one answer may bring along. Ask for fewer rows, or for those behind them by themselves.`
+  const message = `The relation ${name} has more rows than one response may include. Request fewer rows, or request the related rows on their own.`
   const errors = [{ path: 'with', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
 }
@@ -113,8 +113,8 @@ export function planList<T extends object>(
   const offset = readCount('offset', options.offset ?? 0)
   const requestedOrder = readOrder(table, options.orderBy, view !== undefined)
   const selected = selectOrdered(table, context, options, requestedOrder)
-  const { values, order, passed } = selected
-  checkRanked(order, (limit ?? 0) + passed + offset)
+  const { values, order, skippedRows } = selected
+  checkRanked(order, (limit ?? 0) + skippedRows + offset)
   const counts = options.counts && readCounts(table, options.counts, view !== undefined)
   const derived = counts && toDerivedParts(counts, values, view)
   const slots = { values, key: '' }
@@ -125,8 +125,8 @@ export function planList<T extends object>(
   const selection =
     count === values.length ? selected.selection : { ...selected.selection, count: values.length }
   if (limit !== undefined) values.push(limit)
-  const hasOffset = options.offset !== undefined || passed > 0
-  if (hasOffset) values.push(passed + offset)
+  const hasOffset = options.offset !== undefined || skippedRows > 0
+  if (hasOffset) values.push(skippedRows + offset)
   const plan = context.plansOf(table).list(selection, order, {
     hasLimit: limit !== undefined,
     hasOffset,
@@ -157,7 +157,7 @@ export function planList<T extends object>(
   return { plan, values, setExtraValues }
 }
 
-/** Limits counts to the rows that the client may see. Their values follow those of the rows. */
+/** Limits counts to the rows that the client may see. Their values follow the values of the rows. */
 function toDerivedParts(
   counts: readonly RelationCount[],
   values: unknown[],
@@ -166,7 +166,7 @@ function toDerivedParts(
   const slots = { values, key: '' }
   const derived = counts.map(({ relation }) => {
     slots.key += `${relation.name};`
-    const counted = countOf(relation)
+    const counted = toRelationCount(relation)
     return view === undefined ? counted : view.derived(counted, slots)
   })
   return { key: `#${slots.key}`, derived }

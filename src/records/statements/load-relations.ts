@@ -18,7 +18,7 @@ interface Tree {
   readonly children: Map<string, Tree>
 }
 
-const deepest = 8
+const maxDepth = 8
 
 /**
  * @param paths `['category', 'reviews.author']`
@@ -28,14 +28,14 @@ export function createRelationLoader(table: Table, paths: readonly string[]): Lo
   const tree: Tree = { children: new Map() }
   for (const [index, path] of paths.entries()) {
     if ((path as unknown) === undefined) throw undefinedAt(`with.${index}`)
-    plant(table, path, tree)
+    addPath(table, path, tree)
   }
   return (records, source) => loadLevel(table, tree, records as readonly Instance[], source)
 }
 
-function plant(table: Table, path: string, tree: Tree): void {
+function addPath(table: Table, path: string, tree: Tree): void {
   const names = path.split('.')
-  if (names.length > deepest) throw invalid('with', 'depth', `is deeper than ${deepest} levels`)
+  if (names.length > maxDepth) throw invalid('with', 'depth', `is deeper than ${maxDepth} levels`)
   let [current, node] = [table, tree]
   for (const name of names) {
     const relation = current.relations.get(name)
@@ -138,12 +138,12 @@ function attach(
   const byKey = new Map<unknown, Instance[]>()
   const byId = new Map<unknown, Instance>()
   const { property } = relation.target.key
-  for (const [led, ...row] of rows) {
+  for (const [referringKey, ...row] of rows) {
     const read = readRow(row) as Instance
     // Two keys of the same record lead to one object, whose relations are loaded once.
     const related = byId.get(read[property]) ?? read
     byId.set(read[property], related)
-    const key = String(led)
+    const key = String(referringKey)
     const list = byKey.get(key)
     if (list === undefined) byKey.set(key, [related])
     else list.push(related)

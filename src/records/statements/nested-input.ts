@@ -152,7 +152,7 @@ export function readToOne(
   }
 }
 
-/** A row without a shard cannot have nested rows in one, because their shard would be unknown. */
+/** A row without a shard cannot have nested rows in a shard, because the shard would be unknown. */
 function refuseShards({ target, shards }: Relation, path: string): void {
   if (target.shard === undefined || shards !== undefined) return
   throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)

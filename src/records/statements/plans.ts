@@ -140,7 +140,7 @@ export class TablePlans {
   }
 
   /** The rows by their keys, locked until the transaction ends. Values: the selection's, then limit. */
-  hold(selection: Selection): Plan {
+  lockRows(selection: Selection): Plan {
     return this.get(`H${selection.key}`, () => ({
       query: 'rows',
       rows: { ...this.#rows(selection, selection.count), order: byKey(this.table) },
@@ -148,27 +148,27 @@ export class TablePlans {
     }))
   }
 
-  /** Values: those of `columns`, once for every row; or one list for each column, of these types. */
+  /** Values: the values of `columns`, once for every row; or one list for each column, of these types. */
   insert(
     columns: readonly Column[],
     of: number | readonly string[],
-    answers: ReturnedColumns,
+    returns: ReturnedColumns,
   ): Plan {
     const { table } = this
     // The columns are all, or all except a key that the database generates.
     const isKeyed = columns.length === table.columns.length
-    const key = `i${isKeyed ? 'k' : ''}${String(of)}${answers}`
+    const key = `i${isKeyed ? 'k' : ''}${String(of)}${returns}`
     return this.get(key, () => ({
       change: 'insert',
       table,
       columns,
       rowCountOrTypes: of,
-      returns: answers,
+      returns,
     }))
   }
 
   /**
-   * Values: those of `within`, those of `columns`, then the key.
+   * Values: the values of `rowFilter`, the values of `columns`, then the key.
    *
    * @param before columns whose old values the statement returns after the row
    * @param sums the columns of `columns` whose values are added
@@ -199,7 +199,7 @@ export class TablePlans {
   }
 
   /**
-   * Values: the selection's, those of the columns, then two bounds for each sum.
+   * Values: the selection's, the values of the columns, then two bounds for each sum.
    *
    * @param sums the columns of `columns` whose values are added; the statement returns whether the sums fit
    */
@@ -207,11 +207,11 @@ export class TablePlans {
     { condition: where, key, count }: Selection,
     columns: readonly Column[],
     sums: readonly Column[],
-    answers: 'nothing' | 'key',
+    returns: 'nothing' | 'key',
   ): Plan {
     const { table } = this
     const first = count
-    return this.get(`U${answers}${namesOf(columns)}+${namesOf(sums)}|${key}`, () => {
+    return this.get(`U${returns}${namesOf(columns)}+${namesOf(sums)}|${key}`, () => {
       const bounds = sums.flatMap((_, index) => [2 * index, 2 * index + 1])
       const fits = bounds.map((index) => first + columns.length + index)
       const change = {
@@ -221,7 +221,7 @@ export class TablePlans {
         columns,
         sums,
         firstSlot: first,
-        returns: answers,
+        returns,
       } as const
       return sums.length === 0 ? change : { ...change, boundSlots: fits }
     })
@@ -243,7 +243,7 @@ export class TablePlans {
   }
 
   /**
-   * `insert … on conflict (by) do update`. Values: those of `columns`.
+   * `insert … on conflict (by) do update`. Values: the values of `columns`.
    *
    * @param changes the columns that an existing row takes over
    */
@@ -262,17 +262,17 @@ export class TablePlans {
   /**
    * Values: the time if the table soft-deletes, then the key, the shard and the version.
    *
-   * @param answers the columns of the deleted rows to return
+   * @param returns the columns of the deleted rows to return
    * @param hasVersion delete only a row at a version
    */
-  remove(answers: readonly Column[] = [], hasVersion = false): Plan {
+  remove(returns: readonly Column[] = [], hasVersion = false): Plan {
     const { table } = this
     const { version, shard } = table
-    return this.get(`d${hasVersion ? 'v' : ''}${namesOf(answers)}`, () => {
+    return this.get(`d${hasVersion ? 'v' : ''}${namesOf(returns)}`, () => {
       const at = this.#firstKeySlot
       const versionSlot = at + (shard === undefined ? 1 : 2)
       const isAt = hasVersion && version !== undefined ? equals(version, versionSlot) : undefined
-      return this.#delete(allOf(keyIs(table, at), isAt), 0, answers)
+      return this.#delete(allOf(keyIs(table, at), isAt), 0, returns)
     })
   }
 
@@ -291,8 +291,8 @@ export class TablePlans {
     return this.table.deletedAt === undefined ? 0 : 1
   }
 
-  #delete(where: Condition | undefined, at: number, answers: readonly Column[]): Change {
-    return { change: 'delete', table: this.table, where, at, returns: answers }
+  #delete(where: Condition | undefined, at: number, returns: readonly Column[]): Change {
+    return { change: 'delete', table: this.table, where, at, returns }
   }
 
   /**
@@ -323,7 +323,7 @@ export class TablePlans {
     })
   }
 
-  /** Writes columns of one row without incrementing its version. Values: those of the columns, then the key. */
+  /** Writes columns of one row without incrementing its version. Values: the values of the columns, then the key. */
   replace(columns: readonly Column[]): Plan {
     const table = { ...this.table, version: undefined }
     return this.get(`R${namesOf(columns)}`, () => {
@@ -333,7 +333,7 @@ export class TablePlans {
   }
 
   /**
-   * The keys of the rows that are not deleted, among the given ones. Values: the keys as one packed list, then the
+   * The keys among the given ones whose rows are not deleted. Values: the keys as one packed list, then the
    * shard.
    */
   undeleted(): Plan {

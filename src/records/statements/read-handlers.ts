@@ -1,8 +1,8 @@
 /**
  * Handlers of GET requests, which promise to change nothing. Tracking the promises of each request would cost a tenth
  * of a small route, so only a handler's first requests are tracked. If one of them changes something, all later
- * requests are tracked. Otherwise, changes in the turn in which a handler begins still belong to its request. If an
- * unknown request changes something later while a handler runs, that handler is tracked again.
+ * requests are tracked. Otherwise, only changes in the turn of the event loop in which a handler begins belong to its
+ * request. If an unknown request changes something later while a handler runs, that handler is tracked again.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { clientWritesOf } from '../../engines/client-writes.js'
@@ -27,15 +27,15 @@ interface ClientRequest extends ClientWriting {
 type RunFor = <R>(request: ClientRequest, work: () => R, onChange?: () => void) => R
 
 /** The number of requests that are tracked to see whether a handler changes something. */
-const firstRequests = 20
+const trackedRequests = 20
 
 interface ReadHandler {
   /** The handler's last untracked request. The handler may still run until this request has a response. */
   last: ClientRequest | undefined
   /** The number of requests that are still tracked. */
-  first: number
+  remaining: number
   /** True after the handler has changed something. */
-  isFollowed: boolean
+  isTracked: boolean
 }
 
 /** The part of the database that this file needs. */
@@ -78,7 +78,7 @@ export class ReadHandlers implements Runner {
     for (const handler of this.#handlers) {
       const { last } = handler
       if (last !== undefined && (last.answered === false || last.isTimedOut))
-        handler.isFollowed = true
+        handler.isTracked = true
     }
   }
 
@@ -88,17 +88,17 @@ export class ReadHandlers implements Runner {
    * @returns a function that runs the requests of a new handler
    */
   add(usesDatabase: boolean): RunFor {
-    const first = usesDatabase ? firstRequests : 0
-    const handler: ReadHandler = { last: undefined, first, isFollowed: false }
+    const remaining = usesDatabase ? trackedRequests : 0
+    const handler: ReadHandler = { last: undefined, remaining, isTracked: false }
     this.#handlers.push(handler)
-    const follow = (): void => {
-      handler.isFollowed = true
+    const track = (): void => {
+      handler.isTracked = true
     }
     return (request, work) => {
-      if (handler.isFollowed) return this.#requests.runForRequest(request, work)
-      if (handler.first > 0) {
-        handler.first--
-        return this.#requests.runForRequest(request, work, follow)
+      if (handler.isTracked) return this.#requests.runForRequest(request, work)
+      if (handler.remaining > 0) {
+        handler.remaining--
+        return this.#requests.runForRequest(request, work, track)
       }
       handler.last = request
       return this.#requests.serve(request, work)

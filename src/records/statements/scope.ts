@@ -210,7 +210,7 @@ class TransactionFailed extends Error {
   constructor(failure: unknown) {
     const reason = failure instanceof Error ? failure.message : String(failure)
     super(
-      `A statement of this transaction has failed, so nothing of it can be stored: ${reason}. Run statements that may fail in a part of their own: tx.transaction(async (part) => …).`,
+      `A statement of this transaction has failed, so nothing of it can be stored: ${reason}. Run statements that may fail in a savepoint: tx.transaction(async (part) => …).`,
       { cause: failure },
     )
     this.name = 'TransactionFailed'

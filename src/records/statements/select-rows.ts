@@ -2,7 +2,7 @@
 
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { checkCountedOptions, type ListOptions } from '../filters/list-options.js'
+import { checkRowCountOptions, type ListOptions } from '../filters/list-options.js'
 import type { Table, Condition } from '../model/table.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { Source, RecordsContext } from './source.js'
@@ -15,8 +15,8 @@ import { allOf } from '../../sql/condition.js'
 import type { Selection } from './plans.js'
 import { boundToShard } from './shard.js'
 
-/** The number of rows at each end of a table from which the others are estimated. */
-const sampled = 500
+/** The number of rows at each end of a table that are counted for an estimate. */
+const sampleSize = 500
 
 type WithCounts<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
 
@@ -31,7 +31,7 @@ export class RowCounts<T extends object> {
 
   /** @returns `undefined` if there are more than `max` */
   async upTo(max: number, options: WithCounts<T>): Promise<number | undefined> {
-    checkCountedOptions(options)
+    checkRowCountOptions(options)
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
     const plan = context.plansOf(this.#table).countUpTo(selection)
@@ -39,21 +39,21 @@ export class RowCounts<T extends object> {
     return count > max ? undefined : count
   }
 
-  /** Estimated from a thousand rows and the database's own estimate of the table's size. */
+  /** Estimates the count from a thousand rows and the database's own estimate of the table's size. */
   async roughly(options: WithCounts<T>): Promise<number> {
-    checkCountedOptions(options)
+    checkRowCountOptions(options)
     const { context } = this.#source
     const { name, deletedAt } = this.#table
     const rows = (await context.engine.tableSizes([name])).get(name) ?? 0
     const { selection, values } = selectRows(this.#table, context, options)
-    // The first and the last rows of a sharded table are of a shard or two.
-    if (rows <= 2 * sampled || this.#table.shard !== undefined) {
+    // The first and the last rows of a sharded table belong to only one or two shards.
+    if (rows <= 2 * sampleSize || this.#table.shard !== undefined) {
       return this.#count(context.plansOf(this.#table).count(selection), values)
     }
     if (selection.condition === undefined && deletedAt === undefined) return rows
     const plan = context.plansOf(this.#table).sample(selection)
-    const found = await this.#count(plan, [...values, sampled])
-    return Math.round((found / (2 * sampled)) * rows)
+    const found = await this.#count(plan, [...values, sampleSize])
+    return Math.round((found / (2 * sampleSize)) * rows)
   }
 
   async #count(plan: Plan, values: readonly unknown[]): Promise<number> {
@@ -77,7 +77,7 @@ export interface OrderedRows extends SelectedRows {
   /** By rank if there is a search and no other order. */
   readonly order: Order
   /** The number of rows before the page, if its cursor counts them. */
-  readonly passed: number
+  readonly skippedRows: number
 }
 
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
@@ -110,7 +110,7 @@ export function selectOrdered<T extends object>(
   const selectsAll = after === undefined && where === undefined && search === undefined
   if (selectsAll && view === undefined) {
     const { selection, values } = selectRows(table, context, options)
-    return { selection, values, order: requestedOrder, passed: 0 }
+    return { selection, values, order: requestedOrder, skippedRows: 0 }
   }
   const reader = new FilterReader(context, view !== undefined)
   const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
@@ -119,7 +119,7 @@ export function selectOrdered<T extends object>(
     bound,
     visibleCondition,
     orderBy !== undefined || selectsAll,
-    // A program's own searches see all.
+    // Searches of the program rank all matches.
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
   const hasOffsetCursor = (order.rank ?? distinct) !== undefined && after !== undefined
@@ -128,9 +128,9 @@ export function selectOrdered<T extends object>(
       ? undefined
       : afterCursor(after, table, order, (one) => context.codecOf(one), reader)
   const condition = allOf(visibleCondition, cursorCondition)
-  const passed = hasOffsetCursor ? readOffsetCursor(after) : 0
+  const skippedRows = hasOffsetCursor ? readOffsetCursor(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)
-  return { selection, values, order, passed }
+  return { selection, values, order, skippedRows }
 }
 
 function readCondition<T extends object>(

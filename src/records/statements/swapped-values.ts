@@ -62,10 +62,10 @@ interface Bounds {
 }
 
 /**
- * Below zero where there is no `min`, else above all.
+ * The range of placeholders: far below zero without a `min`, otherwise far above it.
  *
- * @param read a bound as a whole number
- * @param far how far the values without a bound go
+ * @param read converts a bound to a whole number
+ * @param far the size of a range without a bound
  */
 function boundsOf(
   { min, max }: Column['field']['rules'],
@@ -85,7 +85,7 @@ function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-/** Both are possible. */
+/** A random number, both bounds included. */
 function between({ min: lowest, max: highest }: Bounds): bigint {
   const count = highest - lowest + 1n
   return count <= 1n ? lowest : lowest + (BigInt(`0x${randomBytes(16).toString('hex')}`) % count)
@@ -95,7 +95,7 @@ function toBigInt(bound: string | number): bigint {
   return BigInt(Math.trunc(Number(bound)))
 }
 
-/** In units of its last digit. */
+/** A decimal, computed in units of its last digit. */
 function decimalOf({ field }: Column): string {
   const { precision, scale } = field.entry.digits ?? { precision: 18, scale: 2 }
   const units = (bound: string | number): bigint => {
@@ -114,7 +114,7 @@ function decimalOf({ field }: Column): string {
   return number < 0n ? `-${text}` : text
 }
 
-/** In the first centuries of the calendar, unless the field has bounds. */
+/** A timestamp in the first centuries of the calendar, unless the field has bounds. */
 function timestampOf({ field, storage }: Column): string {
   const { min, max } = field.rules
   const read = (bound: string | number): bigint => BigInt(Date.parse(String(bound)))
@@ -144,7 +144,7 @@ export async function allowingSwaps<R>(
   try {
     return await begin(work)
   } catch (error) {
-    if (!isTaken(error)) throw error
+    if (!isUniqueViolation(error)) throw error
     return begin((source) => withPlaceholders(source, work)).catch(() => {
       throw error
     })
@@ -176,7 +176,7 @@ export function findPlaceholders(runner: Runner): Placeholders | undefined {
   return placeholdersOf.get(runner)
 }
 
-function isTaken(error: unknown): boolean {
+function isUniqueViolation(error: unknown): boolean {
   for (const cause of causesOf(error))
     if (cause instanceof EngineError) return cause.kind === 'unique'
   return false

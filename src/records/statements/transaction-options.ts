@@ -59,7 +59,7 @@ export interface TransactionOptions {
 
 const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
 
-/** @throws {TypeError} an unknown option, or a value that is none */
+/** @throws {TypeError} an unknown option, or an invalid value */
 export function checkOptions(options: TransactionOptions): void {
   refuseUnknownOptions('transaction', options, optionNames)
   const { isolation, timeout } = options

@@ -82,7 +82,7 @@ function missingKey(
 ): MaybePromise<{ readonly key: unknown } | undefined> {
   const { target, shards } = relation
   const { context } = source
-  // Only the shard of both is known here.
+  // The shard of the target is only known if both records have the same shard.
   if (target.shard !== undefined && shards === undefined) return undefined
   const missing = new Map(keys.map((key) => [toKeyText(key), key]))
   const packed = context.dialect.encodeList(target.key, [...missing.values()])

@@ -32,7 +32,7 @@ export async function upsertTogether(
   const checks = context.checksOf(table)
   const names = Object.keys(input)
   const isPlain = !hasWriteHooks(table) && deletedAt === undefined && checks.row === undefined
-  // Unique values are so within a shard, by which the row is looked for.
+  // Values are unique within a shard, so the row must be looked up in it.
   if (table.shard !== undefined) return undefined
   if (!isPlain || by.includes(key) || hasAddition(table, input)) return undefined
   if (namesRelations(table, input)) return undefined
@@ -58,7 +58,7 @@ export async function upsertTogether(
   })
 }
 
-/** Values that do not make a whole row may still change one. */
+/** Values that are not sufficient for a new row may still change a row. */
 async function draft(create: () => Instance | Promise<Instance>): Promise<Instance | undefined> {
   try {
     return await create()
@@ -87,14 +87,14 @@ export interface UpsertOptions<T> {
   readonly by: (keyof T & string) | readonly (keyof T & string)[]
 }
 
-/** The two ways of writing. */
-export interface UpsertWays<T extends object> {
+/** The methods of a repository that an upsert uses. */
+export interface UpsertMethods<T extends object> {
   list(options: ListOptions<T>): Promise<T[]>
   create(values: Partial<T>): Promise<T>
   update(id: Id, values: Partial<T>): Promise<T | null>
 }
 
-/** More attempts would not help in a transaction that cannot see later writes of others. */
+/** More attempts would not help in a transaction that cannot see later writes of other transactions. */
 const maxAttempts = 5
 
 /** @throws {HttpError} 400 if the fields are not unique, or the values do not contain them */
@@ -103,7 +103,7 @@ export async function upsert<T extends object>(
   values: Partial<T>,
   options: UpsertOptions<T>,
   source: Source,
-  on: (source: Source) => UpsertWays<T>,
+  on: (source: Source) => UpsertMethods<T>,
 ): Promise<T> {
   refuseUnknownOptions('upsert', options, optionNames)
   const by = readBy(table, options)
@@ -122,7 +122,7 @@ export async function upsert<T extends object>(
 
 const optionNames: ReadonlySet<string> = new Set(['by'])
 
-/** A filter for the row: its values in the form that rows have, trimmed, lower-cased, as the fields' rules say. */
+/** A filter for the row, with its values in their stored form: trimmed or in lower case, as the fields' rules require. */
 export async function storedForm(
   table: Table,
   { context }: Pick<Source, 'context'>,
@@ -150,18 +150,18 @@ async function upsertOnce<T extends object>(
   table: Table<T>,
   { values, where }: Upserted<T>,
   source: Source,
-  on: (source: Source) => UpsertWays<T>,
+  on: (source: Source) => UpsertMethods<T>,
 ): Promise<T> {
-  const ways = on(source)
+  const records = on(source)
   if (table.shard !== undefined && currentShard(table) === undefined) throw noShard(table)
-  const [found] = await ways.list({ where, limit: 1 })
+  const [found] = await records.list({ where, limit: 1 })
   if (found !== undefined) {
     const id = (found as Record<string, unknown>)[table.key.property] as Id
     const otherValues = Object.entries(values).filter(([name]) => !(name in where))
-    const changed = await ways.update(id, Object.fromEntries(otherValues) as Partial<T>)
+    const changed = await records.update(id, Object.fromEntries(otherValues) as Partial<T>)
     if (changed !== null) return changed
   }
-  // In a part of its own, because a failure would end the transaction.
+  // In a savepoint, because a failure would end the transaction.
   return source.atomically((inner) => on(inner).create(values), isolationOf([table]))
 }
 
@@ -192,7 +192,7 @@ function findUnique(
   )
 }
 
-/** Columns whose values together at most one (undeleted) row has; a sharded record's within a shard. */
+/** Columns whose values are unique together among the rows that are not deleted; for a sharded record within a shard. */
 export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): Column[][] {
   const all = indexes
     .filter(({ unique, form, columns }) => {

@@ -15,11 +15,11 @@ import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 
 export interface WriteChecks {
-  /** A whole record, optionally with a key. Returns an instance with defaults. */
+  /** A complete record, optionally with a key. Returns an instance with defaults. */
   readonly create: Check<Record<string, unknown>>
-  /** Only the given fields, each by its own rules; rules for the whole row are in `row`. */
+  /** Checks only the fields that are present, each by its own rules. `row` checks rules for the complete row. */
   readonly update: Check<Record<string, unknown>>
-  /** The rules for the whole row, applied to the row as it will be; `undefined` if there are none. */
+  /** The rules for the complete row, applied to the row as it will be stored; `undefined` if there are none. */
   readonly row: Check<object> | undefined
   /** As `create`, but before the record's hooks have run: fields may be missing. Absent without hooks. */
   readonly draft: Check<Record<string, unknown>> | undefined
@@ -65,10 +65,10 @@ function compile(
 }
 
 /**
- * The same check. Its violations are marked as errors of a write, and those of hidden fields as hidden from clients.
+ * The same check. Its violations are marked as errors of a write, and violations of hidden fields as hidden from clients.
  */
 function markingErrors<T>(table: Table, check: Check<T>): Check<T> {
-  const written = writtenOf(table)
+  const written = describeWritten(table)
   const fail = (error: unknown): never => {
     throw markWritten(hideErrorsOfValues(table, error), written)
   }
@@ -88,11 +88,11 @@ function markingErrors<T>(table: Table, check: Check<T>): Check<T> {
  */
 export function markingWrite<R>(table: Table, work: () => MaybePromise<R>): MaybePromise<R> {
   return attempt(work, (error) => {
-    throw markWritten(error, writtenOf(table))
+    throw markWritten(error, describeWritten(table))
   })
 }
 
-function writtenOf({ type, byProperty, relations }: Table): Written {
+function describeWritten({ type, byProperty, relations }: Table): Written {
   return {
     record: type.name,
     knows: (property) => byProperty.has(property) || relations.has(property),

@@ -139,13 +139,13 @@ function mayReferToDeleted(table: Table, { columns, written }: Lists): boolean {
   })
 }
 
-/** The columns are the key, those that are written, two of bounds for each sum, and the version. */
+/** The columns are the key, the written columns, two bounds for each sum, and the version. */
 interface ChangeLists extends Lists {
   readonly sums: readonly Column[]
   readonly hasVersions: boolean
 }
 
-/** Gives each row in turn to `read`, and waits where that waits. @returns false once `read` does */
+/** Calls `read` for each row, one after the other. @returns false as soon as `read` returns false */
 function readInOrder<R>(
   rows: readonly R[],
   read: (row: R, index: number) => MaybePromise<boolean>,
@@ -209,8 +209,8 @@ function readChanges(
     const key = toKey(codec, row[table.key.property])
     if (key === undefined || seenKeys.has(key) || namesRelations(table, row)) return false
     seenKeys.add(key)
-    const { values: given, expected = [] } = removeIdentity(table, codec, key, row)
-    const added = readSums(table, codec, context.dialect, given)
+    const { values: changes, expected = [] } = removeIdentity(table, codec, key, row)
+    const added = readSums(table, codec, context.dialect, changes)
     if (added === undefined) return false
     const { sums } = added
     return after(checkRow(checks.update, added.values, index), (record) => {
@@ -247,7 +247,7 @@ function readChanges(
   })
 }
 
-/** Adds the row's number to what does not fit. */
+/** Checks a row, and adds its number to an error. */
 function checkRow<R>(check: Check<R>, row: object, index: number): MaybePromise<R> {
   try {
     const checking = check(row)
@@ -267,7 +267,7 @@ function areSame(columns: readonly Column[], otherColumns: readonly Column[]): b
 /**
  * Runs a statement for many rows in a part of the transaction that can be rolled back.
  *
- * @param work gives `undefined` where the rows must be written one by one
+ * @param work returns `undefined` if the rows must be written one by one
  */
 function together<R, E>(
   table: Table,
@@ -324,7 +324,7 @@ function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
   return reading
 }
 
-/** @param count their number, where the statement asks for it */
+/** @param count the number of rows, if the statement needs it */
 function runLists(
   here: Source,
   plan: Plan,
@@ -341,7 +341,7 @@ function readerOf<T extends object>(table: Table<T>, { context }: Source): (row:
   return context.codecOf(table).readRow as (row: Row) => T
 }
 
-/** The records in the order of the rows with their keys at a place; undefined where a record is missing. */
+/** The records in the order of the rows, whose keys are at a position; undefined for a missing record. */
 function inOrder<T extends object>(
   { key }: Table<T>,
   records: readonly T[],

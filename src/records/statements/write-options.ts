@@ -108,7 +108,7 @@ function without(values: Instance, one: string, other: string | undefined): Inst
   return rest
 }
 
-/** The version that the values name takes precedence over that of the options. */
+/** A version among the values takes precedence over the version of the options. */
 export function readChange(
   table: Table,
   codec: TableCodec,

@@ -25,7 +25,7 @@ import { demandUndeleted, referencesToMarked } from './undeleted-references.js'
  */
 export interface VisibleRows {
   readonly condition: Condition
-  /** The same for filters that differ in values only. */
+  /** Equal for filters that differ in values only. */
   readonly key: string
   readonly values: readonly unknown[]
 }
@@ -62,10 +62,10 @@ export function valuesToInsert(
 }
 
 /**
- * The given values, with the time of the change. No columns if no values are given.
+ * The values of an update, with the time of the change. No columns if there are no values.
  *
- * @param values to which they are added
- * @param sums written after the values
+ * @param values receives the values
+ * @param sums sums, which are written after the values
  */
 export function valuesToUpdate(
   table: Table,
@@ -114,7 +114,7 @@ export function refuseInvalidKeys(
 
 export type Instance = Record<string, unknown>
 
-/** Runs a write; in a transaction if a message to other processes goes with it. */
+/** Runs a write, in a transaction if a message to other processes is sent with it. */
 export function announced<R>(
   table: Table,
   source: Source,

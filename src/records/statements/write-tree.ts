@@ -8,19 +8,19 @@ export type Instance = Record<string, unknown>
 
 export interface WriteTree {
   readonly table: Table
-  /** The path in the client's input: `input.products.0`; empty for the whole input. */
+  /** The path in the client's input: `input.products.0`; empty for the input itself. */
   readonly path: string
   /** By property, not yet checked. Keys that follow from the nesting are added. */
   readonly values: Instance
   /** The properties of `values` that follow from the nesting and were not sent by the client. */
   readonly fields: Set<string>
-  /** Changes of rows whose keys it holds. */
+  /** Changes of the rows to which it belongs. */
   readonly ones: readonly ToOne[]
-  /** Changes of rows that hold its key, or are linked to it. */
+  /** Changes of the rows that belong to it, or are linked to it. */
   readonly manys: readonly ToMany[]
   /** Many-to-many: the complete new set of links. */
   readonly links: readonly LinkSet[]
-  /** The path of a nested row that is given without an operation; allowed for new rows only. */
+  /** The path of a nested row without an operation, which is allowed for new rows only. */
   readonly bare: string | undefined
   /** Converts an error about this row into the client's terms. */
   readonly toClientError: (error: unknown) => unknown
@@ -81,16 +81,16 @@ export function linkNames(table: Table): ReadonlyMap<string, Relation> {
  * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
 export function setDerivedKey(
-  { values, fields: given, path }: WriteTree,
+  { values, fields, path }: WriteTree,
   property: string,
   value: unknown,
 ): void {
   const named = values[property]
   // When a transaction runs again, the key is set again.
-  if (named !== undefined && !given.has(property) && toKeyText(named) !== toKeyText(value))
-    throw invalid(pathOf(path, property), 'readOnly', 'is given by the record that it is nested in')
+  if (named !== undefined && !fields.has(property) && toKeyText(named) !== toKeyText(value))
+    throw invalid(pathOf(path, property), 'readOnly', 'is determined by the record that it is nested in')
   values[property] = value
-  given.add(property)
+  fields.add(property)
 }
 
 /** A nested row cannot change the row that contains it. @throws {HttpError} 400 `VALIDATION` */
@@ -107,7 +107,7 @@ export function refuseBare({ bare }: WriteTree): void {
     throw invalid(
       bare,
       'readOnly',
-      'can only be given when its parent is created: write { create: … }',
+      'is only allowed when its parent is created: write { create: … }',
     )
 }
 

@@ -10,14 +10,14 @@ class Filter {
 }
 
 const invalidResults: [string, () => unknown, string][] = [
-  ['a promise', () => Promise.resolve(true), 'answered a promise'],
-  ['a rejection', () => Promise.reject(new Error('lost')), 'answered a promise'],
-  ['a Map', () => new Map([['owner', 'ann']]), 'answered a Map'],
+  ['a promise', () => Promise.resolve(true), 'returned a promise'],
+  ['a rejection', () => Promise.reject(new Error('lost')), 'returned a promise'],
+  ['a Map', () => new Map([['owner', 'ann']]), 'returned a Map'],
   ['an empty object', () => ({}), 'without a condition'],
-  ['an object of a class', () => new Filter(), 'answered a Filter'],
-  ['a list', () => [{ owner: 'ann' }], 'answered a Array'],
-  ['nothing', () => undefined, 'answered undefined'],
-  ['a text', () => 'owner', 'answered a string'],
+  ['an object of a class', () => new Filter(), 'returned a Filter'],
+  ['a list', () => [{ owner: 'ann' }], 'returned a Array'],
+  ['nothing', () => undefined, 'returned undefined'],
+  ['a text', () => 'owner', 'returned a string'],
   ['an unknown field', () => ({ ownr: 'ann' }), 'cannot be used'],
   ['an empty test', () => ({ owner: {} }), 'without a condition'],
   ['an empty and', () => ({ and: [] }), 'without a condition'],
