@@ -112,7 +112,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const options: ListOptions<T> = input ?? {}
     return promise(() => {
       const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
-      const found = runRows(this.table, this.source, { plan, values, doing: 'read' })
+      const found = runRows(this.table, this.source, { plan, values, purpose: 'read' })
       return after(found, (rows) => {
         const records = this.#readRows(rows)
         setExtraValues?.(records, rows)
@@ -143,7 +143,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
       const plan = this.#plans.count(selection, columns)
-      const counted = runRows(this.table, this.source, { plan, values, doing: 'read' })
+      const counted = runRows(this.table, this.source, { plan, values, purpose: 'read' })
       return after(counted, ([row]) => Number(row?.[0]))
     })
   }

@@ -13,7 +13,7 @@ import { noSuchRow } from '../../records/statements/write-many.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
-import { refuseBare } from '../../records/statements/write-tree.js'
+import { refuseWithoutOperation } from '../../records/statements/write-tree.js'
 import { keyName, readInput } from './read-input.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../caller.js'
@@ -47,7 +47,7 @@ class ManyWriter {
     const trees = inputs.map((one, index) => {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
-      refuseBare(tree)
+      refuseWithoutOperation(tree)
       const rowKey = model.ids.read(id) as string | undefined
       if (rowKey === undefined && model.ids.type !== undefined) throw noSuchRow(model.name, id)
       return { id: rowKey as string, tree }
@@ -80,7 +80,7 @@ class ManyWriter {
       )
     }
     const tree = readInput(model, input, 'input')
-    refuseBare(tree)
+    refuseWithoutOperation(tree)
     for (const { column, name } of fields) {
       const value = tree.values[column.property]
       if (value === undefined || value === null)

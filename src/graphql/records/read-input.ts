@@ -4,7 +4,7 @@ import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
 import {
-  bareToMany,
+  newRowsToMany,
   nestedOperations,
   readToMany,
   readToOne,
@@ -21,10 +21,10 @@ import { toKeyValue } from './query-reader.js'
  * @throws {HttpError} 400 `VALIDATION`
  */
 export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
-  const ones: ToOne[] = []
-  const manys: ToMany[] = []
+  const toOne: ToOne[] = []
+  const toMany: ToMany[] = []
   const links: LinkSet[] = []
-  let bare: string | undefined
+  let withoutOperation: string | undefined
   const values: Record<string, unknown> = {}
   const fields = isPlainObject(input) ? input : {}
   for (const name of Object.keys(fields)) {
@@ -41,9 +41,9 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     if (found.idsName === name) links.push(readLinks(found, value, at))
     else {
       const nested = found.isList ? readMany(found, value, at) : readOne(found, value, at)
-      if (nested.isBare) bare ??= at
-      if ('many' in nested) manys.push(nested.many)
-      else if (nested.one !== undefined) ones.push(nested.one)
+      if (nested.isBare) withoutOperation ??= at
+      if ('many' in nested) toMany.push(nested.many)
+      else if (nested.one !== undefined) toOne.push(nested.one)
     }
   }
   const mapError = (error: unknown): unknown => withArgumentPath(error, model, path)
@@ -51,11 +51,11 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     table: model.table,
     path,
     values,
-    fields: new Set(),
-    ones,
-    manys,
+    derivedFields: new Set(),
+    toOne,
+    toMany,
     links,
-    bare,
+    withoutOperation,
     toClientError: mapError,
   }
 }
@@ -85,7 +85,7 @@ function readMany(
       )
     return readInput(target, one, `${at}.${index}`)
   })
-  return { many: bareToMany(relation, at, trees), isBare: true }
+  return { many: newRowsToMany(relation, at, trees), isBare: true }
 }
 
 function readOne(
@@ -96,7 +96,7 @@ function readOne(
   if (isOperationObject(target, value))
     return { one: readToOne(relation, value, at, readerOf(target)), isBare: false }
   const tree = readInput(target, value, at)
-  return { one: { relation, path: at, does: 'create', tree }, isBare: true }
+  return { one: { relation, path: at, operation: 'create', tree }, isBare: true }
 }
 
 function readerOf(model: RecordModel): NestedReader {

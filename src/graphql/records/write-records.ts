@@ -7,7 +7,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
-import { refuseBare, type WriteTree } from '../../records/statements/write-tree.js'
+import { refuseWithoutOperation, type WriteTree } from '../../records/statements/write-tree.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readInput } from './read-input.js'
@@ -80,7 +80,7 @@ function readChange(
   input: unknown,
 ): { readonly key: string; readonly tree: WriteTree } {
   const tree = readInput(model, input, 'input')
-  refuseBare(tree)
+  refuseWithoutOperation(tree)
   const key = model.ids.read(id) as string | undefined
   if (key === undefined) throw noSuchRow(model.name, id)
   return { key, tree }

@@ -218,10 +218,10 @@ export class ClientWriter {
     )
   }
 
-  #isBoundBelow({ table, ones, manys }: WriteTree): boolean {
+  #isBoundBelow({ table, toOne, toMany }: WriteTree): boolean {
     if (this.view.isBound(table)) return true
-    if (ones.some((one) => 'tree' in one && this.#isBoundBelow(one.tree))) return true
-    return manys.some(({ relation, update }) =>
+    if (toOne.some((one) => 'tree' in one && this.#isBoundBelow(one.tree))) return true
+    return toMany.some(({ relation, update }) =>
       update.length > 0
         ? update.some(({ tree }) => this.#isBoundBelow(tree))
         : this.view.isBound(relation.target),

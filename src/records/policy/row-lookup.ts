@@ -108,7 +108,7 @@ export class KeyChecker {
     for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.fields.has(property)) continue
+      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.derivedFields.has(property)) continue
       if (before !== undefined && toKeyText(before[property]) === toKeyText(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
@@ -171,20 +171,20 @@ export class RowLookup {
   async lookUp(tree: WriteTree, before: Instance | undefined): Promise<void> {
     if (before !== undefined) this.before.set(tree, before)
     await this.#keys.check(tree, before)
-    for (const one of tree.ones) await this.#lookUpOne(one, before)
-    for (const many of tree.manys) await this.#lookUpMany(many, before)
+    for (const one of tree.toOne) await this.#lookUpOne(one, before)
+    for (const many of tree.toMany) await this.#lookUpMany(many, before)
   }
 
   async #lookUpOne(one: ToOne, parent: Instance | undefined): Promise<void> {
     const { relation, path } = one
     const { target, local } = relation
-    if (one.does === 'create') return this.lookUp(one.tree, undefined)
-    if (one.does === 'connect') return this.#lookUpConnected(relation, [one.id], () => path)
+    if (one.operation === 'create') return this.lookUp(one.tree, undefined)
+    if (one.operation === 'connect') return this.#lookUpConnected(relation, [one.id], () => path)
     const key = parent?.[local.property] as Id | null | undefined
     const ids = key === undefined || key === null ? [] : [key]
     const [row] = (await this.#lockRows(target, ids)).values()
     if (row === undefined) throw notRelated(relation, path)
-    if (one.does === 'update') return this.lookUp(one.tree, row)
+    if (one.operation === 'update') return this.lookUp(one.tree, row)
     this.owners.set(one, row)
   }
 

@@ -22,7 +22,7 @@ const maxNested = 1000
  * @throws {HttpError} 401 or 403
  */
 export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void> {
-  const { table, values, fields: nestedFields, links } = tree
+  const { table, values, derivedFields, links } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
   const rules: AccessRule[] = []
@@ -32,7 +32,7 @@ export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void
   if (columnWrites.size === 0) return readable
   return after(readable, () => {
     for (const [{ property }, rule] of columnWrites)
-      if (values[property] !== undefined && !nestedFields.has(property))
+      if (values[property] !== undefined && !derivedFields.has(property))
         demandFieldWrite(rule, tree, property, caller)
   })
 }
@@ -99,20 +99,20 @@ export class TreeRights {
   }
 
   /** @param isNew whether the row itself is created */
-  async demand({ ones, manys }: WriteTree, isNew: boolean): Promise<void> {
-    for (const one of ones) await this.#demandOne(one, isNew)
-    for (const many of manys) await this.#demandMany(many)
+  async demand({ toOne, toMany }: WriteTree, isNew: boolean): Promise<void> {
+    for (const one of toOne) await this.#demandOne(one, isNew)
+    for (const many of toMany) await this.#demandMany(many)
   }
 
   async #demandOne(one: ToOne, isNew: boolean): Promise<void> {
-    const { relation, path, does } = one
+    const { relation, path, operation } = one
     const { local } = relation
     await this.#demandRelation(relation)
-    if (does !== 'update') this.#demandKey(relation, path)
-    if (does !== 'connect' && does !== 'disconnect') await this.#demandRows(relation.target, does)
-    if (does === 'disconnect' || does === 'delete') refuseNotNull(local, path)
-    if (does !== 'update' && !(does === 'create' && isNew)) this.#refuseFixed(local, path)
-    if (does === 'create' || does === 'update') await this.#demandTree(one.tree, does === 'create')
+    if (operation !== 'update') this.#demandKey(relation, path)
+    if (operation !== 'connect' && operation !== 'disconnect') await this.#demandRows(relation.target, operation)
+    if (operation === 'disconnect' || operation === 'delete') refuseNotNull(local, path)
+    if (operation !== 'update' && !(operation === 'create' && isNew)) this.#refuseFixed(local, path)
+    if (operation === 'create' || operation === 'update') await this.#demandTree(one.tree, operation === 'create')
   }
 
   async #demandMany(many: ToMany): Promise<void> {

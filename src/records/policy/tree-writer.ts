@@ -147,7 +147,7 @@ export class TreeWriter {
     await this.#writeOwners(tree)
     const record = await insertTree(this.#target, tree, this.#caller)
     this.#addWritten(tree.table, record)
-    for (const many of tree.manys) await this.#writeMany(many, record)
+    for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#addLinks(tree.table, record, link)
     return record
   }
@@ -163,26 +163,26 @@ export class TreeWriter {
     const record = await changeTree(this.#target, id, tree, this.#caller, { expected })
     if (record === null) return null
     this.#addWritten(table, record)
-    for (const one of tree.ones) {
+    for (const one of tree.toOne) {
       const owner = this.#lookup.owners.get(one)
-      if (one.does !== 'delete' || owner === undefined) continue
+      if (one.operation !== 'delete' || owner === undefined) continue
       await this.#delete(one.relation, owner[one.relation.target.key.property] as Id, one.path)
     }
-    for (const many of tree.manys) await this.#writeMany(many, record)
+    for (const many of tree.toMany) await this.#writeMany(many, record)
     for (const link of tree.links) await this.#replaceLinks(table, record, link)
     return record
   }
 
   /** Writes the rows to which the row belongs, and sets their keys. */
   async #writeOwners(tree: WriteTree): Promise<void> {
-    for (const one of tree.ones) {
+    for (const one of tree.toOne) {
       const { local, foreign } = one.relation
-      if (one.does === 'create') {
+      if (one.operation === 'create') {
         const owner = await this.#create(one.tree)
         setDerivedKey(tree, local.property, owner[foreign.property])
-      } else if (one.does === 'connect')
+      } else if (one.operation === 'connect')
         setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
-      else if (one.does === 'update') await this.#changeLookedUp(one.tree, one.relation, one.path)
+      else if (one.operation === 'update') await this.#changeLookedUp(one.tree, one.relation, one.path)
       else setDerivedKey(tree, local.property, null)
     }
   }

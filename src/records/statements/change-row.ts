@@ -103,7 +103,7 @@ export function changePlainly(
     if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
     const plan = context.plansOf(table).find
     return after(
-      runRows(table, source, { plan, values: keyValues(table, context, key), doing: 'read' }),
+      runRows(table, source, { plan, values: keyValues(table, context, key), purpose: 'read' }),
       ([row]) => (row === undefined ? null : (codec.readRow(row) as Instance)),
     )
   })
@@ -149,7 +149,7 @@ export async function lockRows(
   limit: number,
 ): Promise<readonly (readonly unknown[])[]> {
   const plan = source.context.plansOf(table).lockRows(selection)
-  return runRows(table, source, { plan, values: [...values, limit], doing: 'write' })
+  return runRows(table, source, { plan, values: [...values, limit], purpose: 'write' })
 }
 
 export interface LockedRow {

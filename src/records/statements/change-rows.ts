@@ -16,7 +16,7 @@ import type { RecordsContext, Source } from './source.js'
 import { readSums, type Sum } from './additions.js'
 import { demandUndeleted } from './undeleted-references.js'
 import { runRows, toIds, valuesToUpdate } from './write-row.js'
-import { toClientError, type Doing } from './client-errors.js'
+import { toClientError, type StatementPurpose } from './client-errors.js'
 import { markingWrite } from './write-check.js'
 
 /** The number of rows in memory at the same time. */
@@ -104,8 +104,8 @@ export async function updateTogether(
   const bounds = sums.flatMap(({ after: { low, high } }) => [low, high])
   const all = [...values, ...written.values, ...bounds]
   if (!reportsRows && sums.length === 0)
-    return changeAll(table, here, { plan, values: all, doing: 'write' })
-  const rows = await runRows(table, here, { plan, values: all, doing: 'write' })
+    return changeAll(table, here, { plan, values: all, purpose: 'write' })
+  const rows = await runRows(table, here, { plan, values: all, purpose: 'write' })
   const { count, misfits } = countFits(rows, { reportsRows, hasSums: sums.length > 0, context })
   if (misfits > 0) throw new SumDoesNotFit()
   if (count === 0) return 0
@@ -146,13 +146,13 @@ function byValue(one: Id, other: Id): number {
 export async function changeAll(
   table: Table,
   here: Source,
-  { plan, values, doing }: { plan: Plan; values: readonly unknown[]; doing: Doing },
+  { plan, values, purpose }: { plan: Plan; values: readonly unknown[]; purpose: StatementPurpose },
 ): Promise<number> {
   const count = await attempt<number>(
     () => here.runner().run(plan.statement, arrangeValues(plan, values), 'count'),
     (error) =>
       after(nameConstraint(table, here, error), (named): number => {
-        throw toClientError(named, table, doing)
+        throw toClientError(named, table, purpose)
       }),
   )
   // A listener may begin to follow before the commit; this event tells it that there are more changes than can be

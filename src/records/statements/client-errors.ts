@@ -11,7 +11,7 @@ import type { Constraint } from '../model/read-columns.js'
 import type { Relation, Table } from '../model/table.js'
 
 /** The purpose of a statement, which decides the meaning of its failure. */
-export type Doing = 'read' | 'write' | 'delete'
+export type StatementPurpose = 'read' | 'write' | 'delete'
 
 /** Details about a broken reference. */
 export interface Hint {
@@ -34,7 +34,7 @@ export interface Referrer {
 export function toClientError(
   error: unknown,
   table: Table,
-  doing: Doing,
+  purpose: StatementPurpose,
   { broken, referrer }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineError)) return error
@@ -46,7 +46,7 @@ export function toClientError(
     case 'exclusion':
       return conflict(conflictMessage, error)
     case 'reference':
-      return doing === 'delete'
+      return purpose === 'delete'
         ? toReferrerError(table, error, referrer)
         : toReferenceError(table, error, broken)
     case 'value':

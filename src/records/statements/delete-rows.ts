@@ -186,7 +186,7 @@ function deletePlainly(table: Table, here: Source, where: unknown): Promise<numb
   const plan = here.context.plansOf(table).removeAll(selection)
   const deletionTime =
     table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
-  return changeAll(table, here, { plan, values: [...values, ...deletionTime], doing: 'delete' })
+  return changeAll(table, here, { plan, values: [...values, ...deletionTime], purpose: 'delete' })
 }
 
 /** True if rows of the table cannot be deleted without reading each of them. */

@@ -15,7 +15,7 @@ import { concealErrors } from '../rights/secured-responses.js'
 import {
   isNullish,
   pathOf,
-  refuseBare,
+  refuseWithoutOperation,
   linkNames,
   type Instance,
   type KeyedTree,
@@ -119,7 +119,7 @@ export function readToMany(
 }
 
 /** Nested rows in a plain list, which are created with their parent. */
-export function bareToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
+export function newRowsToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
   refuseShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
 }
@@ -133,22 +133,22 @@ export function readToOne(
 ): ToOne | undefined {
   const operations = readOperations(value, path)
   const names = nestedOperations.filter((name) => !isNullish(operations[name]))
-  const [does] = names
-  if (does === undefined) return undefined
+  const [operation] = names
+  if (operation === undefined) return undefined
   if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
-  const at = pathOf(path, does)
-  const operand = operations[does]
+  const at = pathOf(path, operation)
+  const operand = operations[operation]
   const ends = { relation, path: at }
-  switch (does) {
+  switch (operation) {
     case 'create':
-      return { ...ends, does, tree: reader.read(operand, at) }
+      return { ...ends, operation, tree: reader.read(operand, at) }
     case 'update':
-      return { ...ends, does, tree: readChanged(operand, at, reader) }
+      return { ...ends, operation, tree: readChanged(operand, at, reader) }
     case 'connect':
-      return { ...ends, does, id: reader.key(operand) }
+      return { ...ends, operation, id: reader.key(operand) }
     default:
       if (operand !== true) throw invalid(at, 'type', 'must be true')
-      return { ...ends, does }
+      return { ...ends, operation }
   }
 }
 
@@ -161,8 +161,8 @@ function refuseShards({ target, shards }: Relation, path: string): void {
 /** Reads a row with its nested rows, by the record's names: from a program, or from a checked body. */
 export function readTree(table: Table, input: object, path = ''): WriteTree {
   const values: Instance = {}
-  const ones: ToOne[] = []
-  const manys: ToMany[] = []
+  const toOne: ToOne[] = []
+  const toMany: ToMany[] = []
   const links: LinkSet[] = []
   const names = table.relations.size === 0 ? undefined : linkNames(table)
   for (const [name, value] of Object.entries(input)) {
@@ -174,8 +174,8 @@ export function readTree(table: Table, input: object, path = ''): WriteTree {
     } else if (relation === undefined || value === null) values[name] = value
     else if (value !== undefined) {
       const reader = readerOf(relation.target)
-      if (relation.kind !== 'belongsTo') manys.push(readToMany(relation, value, at, reader))
-      else ones.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
+      if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
+      else toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
     }
   }
   const toClientError =
@@ -186,11 +186,11 @@ export function readTree(table: Table, input: object, path = ''): WriteTree {
     table,
     path,
     values,
-    fields: new Set(),
-    ones,
-    manys,
+    derivedFields: new Set(),
+    toOne,
+    toMany,
     links,
-    bare: undefined,
+    withoutOperation: undefined,
     toClientError,
   }
 }
@@ -222,7 +222,7 @@ function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTre
 
 function readChanged(value: unknown, path: string, reader: NestedReader): WriteTree {
   const tree = reader.read(value, path)
-  refuseBare(tree)
+  refuseWithoutOperation(tree)
   return tree
 }
 

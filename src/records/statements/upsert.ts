@@ -49,7 +49,7 @@ export async function upsertTogether(
   if (changed.length === 0) return undefined
   const plan = context.plansOf(table).upsert(by, columns, changed)
   return announced<Instance | undefined>(table, source, async (here) => {
-    const [row] = await runRows(table, here, { plan, values, doing: 'write', record })
+    const [row] = await runRows(table, here, { plan, values, purpose: 'write', record })
     if (row === undefined) return undefined
     // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
     // named.

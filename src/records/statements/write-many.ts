@@ -152,9 +152,9 @@ function readInOrder<R>(
   from = 0,
 ): MaybePromise<boolean> {
   for (let index = from; index < rows.length; index++) {
-    const goesOn = read(rows[index] as R, index)
-    if (isThenable(goesOn)) return goesOn.then((does) => does && readInOrder(rows, read, index + 1))
-    if (!goesOn) return false
+    const continues = read(rows[index] as R, index)
+    if (isThenable(continues)) return continues.then((isContinued) => isContinued && readInOrder(rows, read, index + 1))
+    if (!continues) return false
   }
   return true
 }

@@ -7,7 +7,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Sum } from './additions.js'
-import { noSuchKey, toClientError, type Doing } from './client-errors.js'
+import { noSuchKey, toClientError, type StatementPurpose } from './client-errors.js'
 import { type MaybePromise, after, attempt, promise } from '../../core/maybe-promise.js'
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
@@ -132,7 +132,7 @@ export function insertRow(table: Table, source: Source, record: Instance): Maybe
   const { columns, values } = valuesToInsert(table, context.codecOf(table), record)
   const plan = context.plansOf(table).insert(columns, 1, 'row')
   const insert = (): MaybePromise<Instance> =>
-    after(runRows(table, source, { plan, values, doing: 'write', record }), ([row]) =>
+    after(runRows(table, source, { plan, values, purpose: 'write', record }), ([row]) =>
       stored(table, source, 'created', row as Row),
     )
   if (referencesToMarked(table).length === 0) return insert()
@@ -163,7 +163,7 @@ export function updateRow(
   const written = placed?.values ?? values
   const all = [...(rowFilter?.values ?? []), ...written, ...keyValues(table, source.context, key)]
   const change = (): MaybePromise<Instance | null> =>
-    after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
+    after(runRows(table, source, { plan, values: all, purpose: 'write', record }), ([row]) =>
       row === undefined
         ? null
         : stored(table, source, 'updated', row, {
@@ -222,7 +222,7 @@ type Update = Pick<RowUpdate, 'before' | 'columns'> & {
 interface Run {
   readonly plan: Plan
   readonly values: readonly unknown[]
-  readonly doing: Doing
+  readonly purpose: StatementPurpose
   readonly record?: Instance
 }
 
@@ -230,15 +230,15 @@ interface Run {
 export function runRows(
   table: Table,
   source: Source,
-  { plan, values, doing, record }: Run,
+  { plan, values, purpose, record }: Run,
 ): MaybePromise<readonly Row[]> {
   return attempt<readonly Row[]>(
     () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
     (error) =>
       after(nameConstraint(table, source, error), (named): MaybePromise<readonly Row[]> => {
-        if (record === undefined) throw toClientError(named, table, doing)
+        if (record === undefined) throw toClientError(named, table, purpose)
         return after(findBrokenRelation(table, source, error, record), (broken): never => {
-          throw toClientError(named, table, doing, { broken })
+          throw toClientError(named, table, purpose, { broken })
         })
       }),
   )

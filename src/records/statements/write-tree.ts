@@ -13,24 +13,24 @@ export interface WriteTree {
   /** By property, not yet checked. Keys that follow from the nesting are added. */
   readonly values: Instance
   /** The properties of `values` that follow from the nesting and were not sent by the client. */
-  readonly fields: Set<string>
+  readonly derivedFields: Set<string>
   /** Changes of the rows to which it belongs. */
-  readonly ones: readonly ToOne[]
+  readonly toOne: readonly ToOne[]
   /** Changes of the rows that belong to it, or are linked to it. */
-  readonly manys: readonly ToMany[]
+  readonly toMany: readonly ToMany[]
   /** Many-to-many: the complete new set of links. */
   readonly links: readonly LinkSet[]
   /** The path of a nested row without an operation, which is allowed for new rows only. */
-  readonly bare: string | undefined
+  readonly withoutOperation: string | undefined
   /** Converts an error about this row into the client's terms. */
   readonly toClientError: (error: unknown) => unknown
 }
 
 /** `category: { connect: 7 }`: one operation. */
 export type ToOne = { readonly relation: Relation; readonly path: string } & (
-  | { readonly does: 'create' | 'update'; readonly tree: WriteTree }
-  | { readonly does: 'connect'; readonly id: Id }
-  | { readonly does: 'disconnect' | 'delete' }
+  | { readonly operation: 'create' | 'update'; readonly tree: WriteTree }
+  | { readonly operation: 'connect'; readonly id: Id }
+  | { readonly operation: 'disconnect' | 'delete' }
 )
 
 /** `products: { create: [...], update: [{ id, … }], connect: [ids], disconnect: [ids], delete: [ids] }` */
@@ -81,49 +81,49 @@ export function linkNames(table: Table): ReadonlyMap<string, Relation> {
  * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
 export function setDerivedKey(
-  { values, fields, path }: WriteTree,
+  { values, derivedFields, path }: WriteTree,
   property: string,
   value: unknown,
 ): void {
   const named = values[property]
   // When a transaction runs again, the key is set again.
-  if (named !== undefined && !fields.has(property) && toKeyText(named) !== toKeyText(value))
+  if (named !== undefined && !derivedFields.has(property) && toKeyText(named) !== toKeyText(value))
     throw invalid(pathOf(path, property), 'readOnly', 'is determined by the record that it is nested in')
   values[property] = value
-  fields.add(property)
+  derivedFields.add(property)
 }
 
 /** A nested row cannot change the row that contains it. @throws {HttpError} 400 `VALIDATION` */
-export function refuseOwner({ ones, path }: WriteTree, foreign: string): void {
-  if (ones.some(({ relation }) => relation.local.property === foreign))
+export function refuseOwner({ toOne, path }: WriteTree, foreign: string): void {
+  if (toOne.some(({ relation }) => relation.local.property === foreign))
     throw invalid(path, 'readOnly', 'is the record that it is nested in')
 }
 
 /**
  * Nested rows without an operation are only allowed when their parent is created. @throws {HttpError} 400 `VALIDATION`
  */
-export function refuseBare({ bare }: WriteTree): void {
-  if (bare !== undefined)
+export function refuseWithoutOperation({ withoutOperation }: WriteTree): void {
+  if (withoutOperation !== undefined)
     throw invalid(
-      bare,
+      withoutOperation,
       'readOnly',
       'is only allowed when its parent is created: write { create: … }',
     )
 }
 
 /** True if more than the row itself is written. */
-export function hasNestedWrites({ ones, manys, links }: WriteTree): boolean {
-  return ones.length + manys.length + links.length > 0
+export function hasNestedWrites({ toOne, toMany, links }: WriteTree): boolean {
+  return toOne.length + toMany.length + links.length > 0
 }
 
 /** The records whose rows are written with the tree: the record of the row, and the records of nested rows. */
-export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
+export function* tablesOf({ table, toOne, toMany }: WriteTree): Generator<Table> {
   yield table
-  for (const one of ones) {
+  for (const one of toOne) {
     yield one.relation.target
     if ('tree' in one) yield* tablesOf(one.tree)
   }
-  for (const { relation, create, update } of manys) {
+  for (const { relation, create, update } of toMany) {
     yield relation.target
     for (const tree of create) yield* tablesOf(tree)
     for (const { tree } of update) yield* tablesOf(tree)
@@ -131,11 +131,11 @@ export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
 }
 
 /** The number of rows and keys nested in it, at any depth. */
-export function countNested({ ones, manys, links }: WriteTree): number {
-  let count = ones.length
+export function countNested({ toOne, toMany, links }: WriteTree): number {
+  let count = toOne.length
   for (const { ids } of links) count += ids.length
-  for (const one of ones) if ('tree' in one) count += countNested(one.tree)
-  for (const many of manys) {
+  for (const one of toOne) if ('tree' in one) count += countNested(one.tree)
+  for (const many of toMany) {
     count += many.connect.length + many.disconnect.length + many.delete.length
     for (const tree of many.create) count += 1 + countNested(tree)
     for (const { tree } of many.update) count += 1 + countNested(tree)
