@@ -127,9 +127,9 @@ export class Database implements Source {
   readonly #clock: DatabaseClock
   readonly #timeouts = new Map<number, DatabaseTimeouts>()
   /** Tracks handlers of GET requests, and work outside tracked requests. */
-  readonly quiet: ReadHandlers
+  readonly readHandlers: ReadHandlers
   /** The request whose work begins in this turn of the event loop. */
-  served: ClientWriting | undefined = undefined
+  startingRequest: ClientWriting | undefined = undefined
   /** Functions that end the open iterables of `changes`. */
   readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined
@@ -146,7 +146,7 @@ export class Database implements Source {
     this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
     this.sizes = new TableSizes({ engine, tables, searchLimit })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
-    this.quiet = new ReadHandlers(engine, this)
+    this.readHandlers = new ReadHandlers(engine, this)
     this.#transactions = new Transactions(this.context, this.feed, log, this)
     this.pipelinedWrites = new PipelinedWrites(engine, this.#transactions)
   }
@@ -433,7 +433,7 @@ export class Database implements Source {
   }
 
   runner(): Runner {
-    return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.quiet
+    return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.readHandlers
   }
 
   /** The runner of the open transaction, or of the batch of statements that is being sent. */
@@ -455,12 +455,12 @@ export class Database implements Source {
    * overhead.
    */
   serve<R>(request: ClientWriting, work: () => R): R {
-    const outer = this.served
-    this.served = request
+    const outer = this.startingRequest
+    this.startingRequest = request
     try {
       return work()
     } finally {
-      this.served = outer
+      this.startingRequest = outer
     }
   }
 
@@ -525,7 +525,7 @@ export class Database implements Source {
     isolation?: Isolation,
     request?: ClientWriting,
   ): Promise<R> {
-    return this.#transactions.together(work, isolation, request).catch(refuseUnavailable)
+    return this.#transactions.runWrite(work, isolation, request).catch(refuseUnavailable)
   }
 }
 

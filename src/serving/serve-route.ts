@@ -191,7 +191,7 @@ function endingInTime(
   if (route.method === 'GET' && isGenerated) return invoke
   const hasDatabase = usesDatabase(route.controller)
   if (route.method === 'GET' || !(isGenerated || hasDatabase)) {
-    const run = database.quiet.add(hasDatabase)
+    const run = database.readHandlers.add(hasDatabase)
     return (request, customValues) => run(request, () => invoke(request, customValues))
   }
   const method = isGenerated ? 'serve' : 'runForRequest'

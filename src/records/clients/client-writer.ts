@@ -54,7 +54,7 @@ export class ClientWriter {
     const { request } = caller
     this.#database = database
     this.#caller = caller
-    this.#request = request instanceof ServerRequest ? request : database.served
+    this.#request = request instanceof ServerRequest ? request : database.startingRequest
     this.source = database.writesFor(this.#request)
     this.view = new ClientView({ context: database.context, caller, log: database.log })
     this.#target = { source: this.source, records: (table) => this.#repository(table) }

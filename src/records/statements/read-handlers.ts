@@ -41,7 +41,7 @@ interface ReadHandler {
 /** The part of the database that this file needs. */
 interface Requests {
   /** The request whose work begins in this turn of the event loop. */
-  readonly served: ClientWriting | undefined
+  readonly startingRequest: ClientWriting | undefined
   /** Runs work in the turn in which it begins. */
   readonly serve: RunFor
   /** Runs work and follows its promises. */
@@ -66,9 +66,9 @@ export class ReadHandlers implements Runner {
   ): MaybePromise<Results[W]> {
     if (!isWrite(statement) || usesFrameworkTable(statement))
       return this.#engine.run(statement, values, resultForm)
-    const { served } = this.#requests
-    if (served !== undefined)
-      return clientWritesOf(this.#engine, served).run(statement, values, resultForm)
+    const { startingRequest } = this.#requests
+    if (startingRequest !== undefined)
+      return clientWritesOf(this.#engine, startingRequest).run(statement, values, resultForm)
     this.changed()
     return this.#engine.run(statement, values, resultForm)
   }

@@ -70,14 +70,14 @@ class ObservedRunner implements Runner {
 /** Runs each write of a request in a transaction, if work is registered for its commit. */
 class TransactionalWrites implements Runner {
   readonly #inner: Runner
-  readonly #together: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>
+  readonly #inTransaction: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>
 
   constructor(
     inner: Runner,
-    together: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>,
+    inTransaction: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>,
   ) {
     this.#inner = inner
-    this.#together = together
+    this.#inTransaction = inTransaction
   }
 
   run<W extends ResultKind>(
@@ -87,7 +87,7 @@ class TransactionalWrites implements Runner {
   ): MaybePromise<Results[W]> {
     if (!isWrite(statement) || usesFrameworkTable(statement))
       return this.#inner.run(statement, values, resultForm)
-    return this.#together(
+    return this.#inTransaction(
       (runner) => runner.run(statement, values, resultForm) as MaybePromise<never>,
     )
   }
@@ -100,10 +100,10 @@ const leftOverTime = 60_000
 const idleTime = 1_000
 
 /** The context of code that belongs to no tracked request. */
-interface Beginning {
+interface UntrackedWork {
   /** The request whose work begins in this turn of the event loop. */
-  readonly served: ClientWriting | undefined
-  readonly quiet: ReadHandlers
+  readonly startingRequest: ClientWriting | undefined
+  readonly readHandlers: ReadHandlers
 }
 
 /** A transaction that is begun and ended by separate calls. */
@@ -119,18 +119,18 @@ export class Transactions implements ScopeHost {
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
-  readonly #beginning: Beginning
+  readonly #untracked: UntrackedWork
   /** Work before commits, by request. Undefined until the first registration. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   #open = 0
   /** Runs until it is clear that nothing needs the context of calls. */
   #idle: NodeJS.Timeout | undefined
 
-  constructor(context: RecordsContext, feed: ChangeFeed, log: Log, beginning: Beginning) {
+  constructor(context: RecordsContext, feed: ChangeFeed, log: Log, untracked: UntrackedWork) {
     this.#context = context
     this.feed = feed
     this.#log = log
-    this.#beginning = beginning
+    this.#untracked = untracked
   }
 
   /** The transaction of the running code. It adds no overhead while none is open. */
@@ -168,7 +168,7 @@ export class Transactions implements ScopeHost {
     const writes = clientWritesOf(this.#context.engine, request)
     if (!this.needsTransaction(request)) return writes
     return new TransactionalWrites(writes, (write) =>
-      this.together((scope) => promise(() => write(scope.runner())), undefined, request),
+      this.runWrite((scope) => promise(() => write(scope.runner())), undefined, request),
     )
   }
 
@@ -240,7 +240,7 @@ export class Transactions implements ScopeHost {
    * @param isolation the level that hooks among the statements need; undefined without hooks: the statements read
    * nothing before, or lock the rows that they read
    */
-  async together<T>(
+  async runWrite<T>(
     work: (scope: Scope) => Promise<T>,
     isolation?: Isolation,
     writing?: ClientWriting,
@@ -262,7 +262,7 @@ export class Transactions implements ScopeHost {
       try {
         return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.remainingTime })
       } catch (error) {
-        if (error instanceof Overtaken) {
+        if (error instanceof ConcurrentInsert) {
           // The same collision again means that the row existed before and that the work still writes it.
           if (error.collision === collision || !(await retries.next())) throw error.cause
           collision = error.collision
@@ -336,7 +336,7 @@ export class Transactions implements ScopeHost {
   ): Promise<void> {
     if (outer === undefined)
       return this.#runOnce(work, { isolation }).catch((error: unknown) => {
-        throw error instanceof Overtaken ? error.cause : error
+        throw error instanceof ConcurrentInsert ? error.cause : error
       })
     refuseHigher(isolation, outer.isolation, this.#context.dialect)
     return outer.nested(work)
@@ -344,8 +344,8 @@ export class Transactions implements ScopeHost {
 
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
-    const { served, quiet } = this.#beginning
-    const { isolation, waitTimeout, writing = this.#request()?.writing ?? served } = options
+    const { startingRequest, readHandlers } = this.#untracked
+    const { isolation, waitTimeout, writing = this.#request()?.writing ?? startingRequest } = options
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
@@ -361,7 +361,7 @@ export class Transactions implements ScopeHost {
       scope.isOver = true
       scope.end(true)
       if (scope.changes.length > 0) {
-        if (writing === undefined) quiet.changed()
+        if (writing === undefined) readHandlers.changed()
         else this.#request()?.onChange?.()
       }
       this.feed.notify(scope.changes)
@@ -393,7 +393,7 @@ export class Transactions implements ScopeHost {
       isolation === 'read committed'
     )
       return error
-    return this.#context.dialect.hasOneWriter ? error : new Overtaken(error, engineError)
+    return this.#context.dialect.hasOneWriter ? error : new ConcurrentInsert(error, engineError)
   }
 
   /**
@@ -417,7 +417,7 @@ const rolledBack = new Error('The transaction is rolled back.')
  * A row has values of another row that was committed after this transaction began, and which it therefore could not
  * see. In a new attempt the work sees that row. It may then choose other values, or throw its own error.
  */
-class Overtaken extends Error {
+class ConcurrentInsert extends Error {
   /** The values that collide. */
   readonly collision: string
 
