@@ -48,7 +48,7 @@ import {
   type HeartbeatOptions,
 } from './custom-sql.js'
 import { Repository } from './repository.js'
-import { isSomewhere, isThere, PublishingEngine } from './statement-events.js'
+import { pingAny, pingPrimary, PublishingEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'
@@ -178,7 +178,7 @@ export class Database implements Source {
    * @throws {HttpError} 503 if the check fails
    */
   check(scope: 'writes' | 'reads' = 'writes'): Promise<unknown> {
-    const query = scope === 'reads' ? isSomewhere : isThere
+    const query = scope === 'reads' ? pingAny : pingPrimary
     const { engine } = this.context
     return promise(() => {
       if (engine.isFileLost?.() === true) throw new EngineError('unavailable', fileLost)

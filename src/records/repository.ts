@@ -17,7 +17,7 @@ import {
 } from './statements/change-row.js'
 import { updateWhere } from './statements/change-rows.js'
 import { createHooked, type Writer } from './statements/hooks.js'
-import { announced, insertRow, runRows } from './statements/write-row.js'
+import { withAnnouncement, insertRow, runRows } from './statements/write-row.js'
 import {
   readDeleteOptions,
   readChange,
@@ -185,7 +185,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     }
     const checked = this.source.context.checksOf(table).create(values)
     return after(checked, (record) =>
-      announced(table, this.source, (here) => insertRow(table, here, record) as MaybePromise<T>),
+      withAnnouncement(table, this.source, (here) => insertRow(table, here, record) as MaybePromise<T>),
     )
   }
 

@@ -161,7 +161,7 @@ export class PublishingEngine extends EngineLayer {
 }
 
 /** The statement that tests whether the database responds. */
-export const isThere: Statement = frameworkQuery('select 1', { isFresh: true })
+export const pingPrimary: Statement = frameworkQuery('select 1', { isFresh: true })
 
 /** The same test for the database or one of its replicas. */
-export const isSomewhere: Statement = frameworkQuery('select 1')
+export const pingAny: Statement = frameworkQuery('select 1')

@@ -31,7 +31,7 @@ import {
 } from '../statements/write-tree.js'
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
-import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
+import { demandFields, refuseTooManyNested, TreeRights } from '../policy/tree-rights.js'
 import {
   changeTree,
   insertTree,
@@ -188,7 +188,7 @@ export class ClientWriter {
     isNew: boolean,
     write: (writer: TreeWriter) => Promise<T>,
   ): Promise<T> {
-    refuseMany(tree, this.#caller)
+    refuseTooManyNested(tree, this.#caller)
     const isRootOpen = isOpen(tree.table, isNew ? 'create' : 'update')
     await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
     const work = (): Promise<T> => write(new TreeWriter(this.#target, this.view, this.#keys))

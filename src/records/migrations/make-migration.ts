@@ -14,7 +14,7 @@ import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { migrationError, newestTimestamp, readMigrations, writeMigrationFile } from './migration-files.js'
-import { isNeeded, writeMigration } from './migration-text.js'
+import { needsMigration, writeMigration } from './migration-text.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import type { Catalogue, TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
@@ -79,9 +79,9 @@ export async function makeMigration(
 ): Promise<MadeMigration | undefined> {
   const making = { database, folder, now: now(), actual: await database.differences() }
   let steps = await Promise.all(chooseDialects(engines).map((dialect) => findStep(making, dialect)))
-  if (!steps.some(({ differences }) => isNeeded(differences))) {
-    if (!isNeeded(making.actual) || (await isPending(making))) return undefined
-    steps = mend(making, steps)
+  if (!steps.some(({ differences }) => needsMigration(differences))) {
+    if (!needsMigration(making.actual) || (await isPending(making))) return undefined
+    steps = repairManualChanges(making, steps)
   }
   const migrationName = await nextName(folder, name, making.now)
   const files: string[] = []
@@ -106,7 +106,7 @@ export async function makeMigration(
       base === undefined ? toCatalogue(schemas) : schemaAfter(base, schemas, migrationName, dialect)
     await writeSnapshot(folder, dialect.name, after)
   }
-  if (!isNeeded(making.actual) && !(await isOpen(making, steps)))
+  if (!needsMigration(making.actual) && !(await isOpen(making, steps)))
     applied.push(...(await markAsApplied(making)))
   return { files, applied, warnings }
 }
@@ -171,7 +171,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const isFirst = files.length === 0
   const isConnected = dialect.name === database.engineName
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= schemas.length
-  if (isConnected && isFirst && isNeeded(actual) && !isEmpty) {
+  if (isConnected && isFirst && needsMigration(actual) && !isEmpty) {
     refuseImpossible(actual)
     return {
       ...{ dialect, schemas, differences: actual, base: undefined },
@@ -221,7 +221,7 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 }
 
 /** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
-function mend({ database, actual }: Making, steps: readonly MigrationStep[]): MigrationStep[] {
+function repairManualChanges({ database, actual }: Making, steps: readonly MigrationStep[]): MigrationStep[] {
   if (database.context.dialect.replay !== undefined) {
     const messages = actual.map(({ message }) => message).join(' ')
     throw migrationError(

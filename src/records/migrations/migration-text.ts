@@ -57,7 +57,7 @@ function toOnlineSteps(
     case 'renamed column':
       return { ...plain, warning: renamed }
     case 'missing check':
-      return { now: [...dropFirst(table, sql), ...sql], deferred, undo }
+      return { now: [...dropConstraintsFirst(table, sql), ...sql], deferred, undo }
     case 'missing column':
       return columnSteps(difference, dialect)
     case 'stricter column':
@@ -103,7 +103,7 @@ function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
   const names = sql.flatMap((one) => constraintOf(one) ?? [])
   return {
     now: [
-      ...dropFirst(table, sql),
+      ...dropConstraintsFirst(table, sql),
       ...sql.map((one) => (constraintOf(one) === undefined ? one : `${one} not valid`)),
     ],
     deferred: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
@@ -127,7 +127,7 @@ function columnSteps(
   const deferred: string[] = []
   if (check !== undefined) {
     const add = `${writeAddCheck(table, check)} not valid`
-    now.push(...dropFirst(table, [add]), add)
+    now.push(...dropConstraintsFirst(table, [add]), add)
     deferred.push(`${alter} validate constraint ${quote(check.name)}`)
   }
   if (!isFilled) deferred.push(...notNullSteps(table, column, primaryKey))
@@ -210,7 +210,7 @@ function constraintOf(sql: string): string | undefined {
 }
 
 /** Drops the constraints first, for when the steps run a second time. */
-function dropFirst(table: string, sql: readonly string[]): string[] {
+function dropConstraintsFirst(table: string, sql: readonly string[]): string[] {
   return sql
     .flatMap((one) => constraintOf(one) ?? [])
     .map((name) => `alter table ${quote(table)} drop constraint if exists ${name}`)
@@ -223,8 +223,8 @@ export interface MigrationText {
 }
 
 /** Whether there is anything to change; tables and columns without a record may stay. */
-export function isNeeded(differences: readonly Difference[]): boolean {
-  return differences.some(isDone)
+export function needsMigration(differences: readonly Difference[]): boolean {
+  return differences.some(runsByDefault)
 }
 
 /**
@@ -247,7 +247,7 @@ export function writeMigration(
     differences.filter(({ kind }) => kind === 'missing table').map(({ table }) => table),
   )
   const changes = [...onceRebuilt(differences), ...forgotten.map(toForgotten)]
-  if (!isNeeded(changes)) changes.unshift(nothing)
+  if (!needsMigration(changes)) changes.unshift(nothing)
   const all = changes.map((difference) => ({
     difference,
     steps: toOnlineSteps(difference, dialect, newTables),
@@ -256,7 +256,7 @@ export function writeMigration(
   const deferred = all.filter(({ steps }) => steps.deferred.length > 0).map(writeDeferred)
   const down = [...all]
     .reverse()
-    .filter(({ difference }) => isDone(difference))
+    .filter(({ difference }) => runsByDefault(difference))
     .map((change) => writeDown(change, deferred.length > 0))
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
   // Statements that take long are committed one by one, so that they do not block other work.
@@ -295,14 +295,14 @@ function toForgotten(table: string): Difference {
 }
 
 /** Columns and tables without a field or record are never dropped automatically: their data would be lost. */
-function isDone({ kind }: Difference): boolean {
+function runsByDefault({ kind }: Difference): boolean {
   return kind !== 'unknown column'
 }
 
 function writeUp({ difference, steps }: Change): string {
   const { message, remedy, rebuilds, sql, kind } = difference
   const lines = [`-- ${message}`]
-  if (!isDone(difference)) {
+  if (!runsByDefault(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
     lines.push('-- Its data would be lost. Uncomment to drop it:')
     return [...lines, ...sql.map((one) => `-- ${one};`), ''].join('\n')

@@ -12,7 +12,7 @@ import {
   toFileName,
   type MigrationFile,
 } from './migration-files.js'
-import { isNeeded, readIrreversible } from './migration-text.js'
+import { needsMigration, readIrreversible } from './migration-text.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -49,7 +49,7 @@ export async function checkMigrations(
     const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
       isExact: dialect.replay === undefined,
     })
-    const messages = differences.filter((one) => isNeeded([one])).map(({ message }) => message)
+    const messages = differences.filter((one) => needsMigration([one])).map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
     found.push(...[...messages, ...lacking].map((message) => `${dialect.title}: ${message}`))
   }

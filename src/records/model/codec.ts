@@ -13,17 +13,17 @@ import type { Table } from './table.js'
 
 /** @returns the JSON text of a valid value */
 export function toStoredJson(field: ShapeField, value: unknown): string {
-  return JSON.stringify(needsCare(field) ? write(field, value) : value)
+  return JSON.stringify(needsConversion(field) ? write(field, value) : value)
 }
 
 /** @returns the property's value, with nested objects as instances of their classes */
 function fromStoredJson(field: ShapeField, text: unknown): unknown {
   // Some drivers parse JSON themselves.
   const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
-  return needsCare(field) ? read(field, value) : value
+  return needsConversion(field) ? read(field, value) : value
 }
 
-function needsCare({ nested, entry }: ShapeField): boolean {
+function needsConversion({ nested, entry }: ShapeField): boolean {
   return nested !== undefined || entry.write !== undefined || entry.encode !== undefined
 }
 

@@ -271,7 +271,7 @@ function checkShards(relation: Relation, problems: Problem[]): void {
     return
   }
   if (shards === undefined) {
-    const problem = findStray(relation)
+    const problem = findCrossShardProblem(relation)
     if (problem !== undefined)
       problems.push(problemOf(`${where}: ${problem.message}`, problem.remedy))
     return
@@ -294,7 +294,7 @@ function checkShards(relation: Relation, problems: Problem[]): void {
 }
 
 /** The problem of a relation between records that are not sharded by the same field. */
-function findStray({
+function findCrossShardProblem({
   kind,
   table,
   target,

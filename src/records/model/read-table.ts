@@ -193,7 +193,7 @@ function duplicateTable(table: Table, other: Table): Problem {
 }
 
 function readWithRelations(type: Class, visited: Set<TableReading>): TableReading {
-  const reading = readAlone(type)
+  const reading = readWithoutRelations(type)
   if (visited.has(reading)) return reading
   visited.add(reading)
   const { table, problems, relations } = reading
@@ -201,7 +201,7 @@ function readWithRelations(type: Class, visited: Set<TableReading>): TableReadin
   if (!reading.relationsRead) {
     // Set before the targets are read, which may lead back here.
     reading.relationsRead = true
-    const found = readRelations(table, (other) => readAlone(other).table, problems)
+    const found = readRelations(table, (other) => readWithoutRelations(other).table, problems)
     for (const relation of found) relations.set(relation.name, relation)
   }
   for (const { target } of relations.values()) readWithRelations(target.type, visited)
@@ -209,7 +209,7 @@ function readWithRelations(type: Class, visited: Set<TableReading>): TableReadin
 }
 
 /** Reads the table without its relations, which need the tables on their other sides. */
-function readAlone(type: Class): TableReading {
+function readWithoutRelations(type: Class): TableReading {
   const cachedReading = readings.get(type)
   if (cachedReading !== undefined) return cachedReading
   const problems: Problem[] = []

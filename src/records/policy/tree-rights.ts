@@ -80,7 +80,7 @@ export function demandWrite(
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
-export function refuseMany(tree: WriteTree, caller: Caller): void {
+export function refuseTooManyNested(tree: WriteTree, caller: Caller): void {
   if (caller.trusted || countNested(tree) <= maxNested) return
   const message = `at most ${maxNested} rows and keys can be nested in one write`
   const errors = [{ path: tree.path, code: 'maxItems', message }]

@@ -75,7 +75,7 @@ export interface RecordRights extends RecordDescription {
   readonly may: Readonly<Record<'read' | WriteOperation, boolean>>
 }
 
-const described = new WeakMap<Table, RecordDescription>()
+const cachedDescriptions = new WeakMap<Table, RecordDescription>()
 
 /**
  * The description of a record for clients.
@@ -171,7 +171,7 @@ export async function admits(
 }
 
 function describeTable(table: Table): RecordDescription {
-  const cached = described.get(table)
+  const cached = cachedDescriptions.get(table)
   if (cached !== undefined) return cached
   const { type, key, version, search, options, columns, relations, indexes } = table
   const { writes, columns: securedColumns, relations: securedRelations } = policyOf(table)
@@ -198,7 +198,7 @@ function describeTable(table: Table): RecordDescription {
     fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
     relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),
   })
-  described.set(table, description)
+  cachedDescriptions.set(table, description)
   return description
 }
 

@@ -84,7 +84,7 @@ function compile(table: Table): RecordPolicy {
     ...fieldPolicies,
     checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
-    mayAwaitGuards: meetsGuard(table),
+    mayAwaitGuards: mayReachGuard(table),
     hasNoRules:
       classRule === undefined && options.rows === undefined && options.writes === undefined,
   })
@@ -172,7 +172,7 @@ function isPersonal(root: Table): boolean {
   return false
 }
 
-function meetsGuard(root: Table): boolean {
+function mayReachGuard(root: Table): boolean {
   const visitedTables = new Set<Table>([root])
   for (const table of visitedTables) {
     const { columns, relations } = readFieldPolicies(table)

@@ -172,8 +172,8 @@ export function canNameReferrers(caller: Caller): (reference: Reference) => bool
   }
 }
 
-const somewhere = 'A value does not fit the record.'
-const another = 'Another record is in its way.'
+const generalValueMessage = 'A value does not fit the record.'
+const generalConflictMessage = 'Another record is in its way.'
 
 /**
  * @param caller fields that its rules conceal are removed too; undefined: only hidden fields
@@ -187,7 +187,7 @@ export function concealErrors(error: unknown, table: Table, caller?: Caller): un
   )
   if (visibleErrors.length === error.errors.length) return error
   const sentence = visibleErrors.map(({ message }) => message).join('; ')
-  const general = error.status === 409 ? another : somewhere
+  const general = error.status === 409 ? generalConflictMessage : generalValueMessage
   return new HttpError(error.status, sentence === '' ? general : sentence, {
     code: error.code,
     ...(error.reason !== undefined && { reason: error.reason }),

@@ -40,7 +40,7 @@ const maxValues = 65_535
 const localRows = 16
 const localValues = 256
 /** For fewer rows it is not worth querying whether the table accepts copied rows. */
-const fewRows = 200
+const minCopiedRows = 200
 
 /** Rows that all have a key, or that all have none. */
 export interface PreparedRows {
@@ -102,7 +102,7 @@ export class BatchInserter {
     rows: readonly unknown[][],
     columns: readonly Column[],
   ): Promise<PreparedRows> {
-    const isMany = rows.length >= fewRows && columns.length > 0
+    const isMany = rows.length >= minCopiedRows && columns.length > 0
     const isCopied = isMany && !this.#wasFollowed && (await this.#canCopy(columns))
     const copied = isCopied ? this.#dialect.copy?.write(rows) : undefined
     return { rows, columns, isMany, copied }

@@ -23,7 +23,7 @@ import type { Selection } from './plans.js'
 import {
   staysVisible,
   type VisibleRows,
-  announced,
+  withAnnouncement,
   runRows,
   canReturnPastValues,
   updateRow,
@@ -95,7 +95,7 @@ export function changePlainly(
       const matchingRows = readMatchingRows(table, source, change, sums)
       const summed = sums.length === 0 ? undefined : sums.map(({ column }) => column)
       const update = { columns, values, key, rowFilter: matchingRows, sums: summed, record }
-      const changed = announced(table, source, (here) => updateRow(table, here, update))
+      const changed = withAnnouncement(table, source, (here) => updateRow(table, here, update))
       if (expected === undefined && summed === undefined) return changed
       // The row is missing, at another version, or a sum breaks a rule. `changeRow` finds out which.
       return after(changed, (row) => row ?? changeRow(table, source, key, change))
@@ -203,7 +203,7 @@ async function nextValues(
   if (!hasHooks && checkRow === undefined) return record
   if (hasHooks) source.context.codecOf(table).convert(record)
   const completeRow = Object.assign(copyOf(before), record)
-  stamp(written, record, completeRow)
+  setFrameworkValues(written, record, completeRow)
   if (hasHooks) {
     await runBefore(written, completeRow)
     const changedByHooks = await update(changedBy(table, { before, record, completeRow }))
@@ -215,7 +215,7 @@ async function nextValues(
 }
 
 /** Sets the values that the framework writes: the time of the change and the next version. */
-function stamp({ table, source }: HookedRow, record: Instance, completeRow: Instance): void {
+function setFrameworkValues({ table, source }: HookedRow, record: Instance, completeRow: Instance): void {
   // Without values nothing is written, unless a hook changes the row.
   if (Object.keys(record).length === 0) return
   const { updatedAt, version } = table

@@ -81,7 +81,7 @@ export interface OrderedRows extends SelectedRows {
 }
 
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
-const deletedToo: Selection = { ...all, withDeleted: true }
+const allWithDeleted: Selection = { ...all, withDeleted: true }
 
 type RequestedRows<T> = Pick<ListOptions<T>, 'where' | 'search' | 'withDeleted' | 'view'>
 
@@ -92,7 +92,7 @@ export function selectRows<T extends object>(
 ): SelectedRows {
   const isAll = where === undefined && view === undefined && search === undefined
   if (isAll && table.shard === undefined) {
-    return { selection: withDeleted ? deletedToo : all, values: [] }
+    return { selection: withDeleted ? allWithDeleted : all, values: [] }
   }
   const reader = new FilterReader(context, view !== undefined)
   const condition = readCondition(table, context, { where, search, view }, reader)

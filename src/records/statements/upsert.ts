@@ -11,7 +11,7 @@ import { namesRelations } from './nested-input.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
 import { referencesToMarked } from './undeleted-references.js'
-import { announced, runRows, type Instance, valuesToInsert } from './write-row.js'
+import { withAnnouncement, runRows, type Instance, valuesToInsert } from './write-row.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -48,7 +48,7 @@ export async function upsertTogether(
   const changed = namedColumns(table, input, by)
   if (changed.length === 0) return undefined
   const plan = context.plansOf(table).upsert(by, columns, changed)
-  return announced<Instance | undefined>(table, source, async (here) => {
+  return withAnnouncement<Instance | undefined>(table, source, async (here) => {
     const [row] = await runRows(table, here, { plan, values, purpose: 'write', record })
     if (row === undefined) return undefined
     // A listener may begin to follow before the commit; this event tells it that there are more changes than can be

@@ -30,7 +30,7 @@ import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'
 import { atRow } from './insert-many.js'
 import { removeIdentity } from './write-options.js'
-import { announced, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
+import { withAnnouncement, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
 
@@ -280,7 +280,7 @@ function together<R, E>(
     () =>
       isPart
         ? source.atomically((part) => promise(() => work(part)))
-        : announced<R | undefined>(table, source, work),
+        : withAnnouncement<R | undefined>(table, source, work),
     (done) => done ?? oneByOne(),
     (error) => {
       if (!isRefused(error, isPart)) throw toUnavailable(error)

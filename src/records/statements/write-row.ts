@@ -115,7 +115,7 @@ export function refuseInvalidKeys(
 export type Instance = Record<string, unknown>
 
 /** Runs a write, in a transaction if a message to other processes is sent with it. */
-export function announced<R>(
+export function withAnnouncement<R>(
   table: Table,
   source: Source,
   write: (here: Source) => MaybePromise<R>,
