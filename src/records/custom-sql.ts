@@ -10,6 +10,8 @@ import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
 
+export type { Heartbeat } from '../engines/contract/heartbeat.js'
+
 /** SQL fragments that differ between engines. */
 export interface SqlFragments {
   /** The placeholder of a named value. The same name may be used several times. */
@@ -113,8 +115,6 @@ export interface BoundSql {
   readonly statement: CustomSql
   readonly values?: SqlValues
 }
-
-export type { Heartbeat } from '../engines/contract/heartbeat.js'
 
 export interface HeartbeatOptions {
   /** Milliseconds between two beats, and before the first one. */

@@ -188,6 +188,8 @@ interface Link {
 }
 
 /**
+ * Links or unlinks records of a many-to-many relation.
+ *
  * @returns the number of links that changed; all change or none
  * @throws {HttpError} 404 if the record itself does not exist, 409 if another one does not
  */

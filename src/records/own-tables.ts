@@ -85,7 +85,10 @@ export function refuseWrite(): never {
 
 const excludedTables = new Set(['filigree_migration'])
 
-/** Deletes all rows or none, and restarts generated keys at 1. */
+/**
+ * Deletes all rows of the records, of link tables, and of the framework's own tables except the migrations. All rows are
+ * deleted or none, and generated keys restart at 1.
+ */
 export async function emptyTables(database: Database): Promise<void> {
   const { engine, dialect } = database.context
   const tableNames = new Set([...database.ownTables].filter((name) => !excludedTables.has(name)))

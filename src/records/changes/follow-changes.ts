@@ -20,9 +20,13 @@ export interface MissedChanges {
   readonly count?: number
 }
 
-/** @returns a function that ends it, once no change that is committed from now on can be missed */
+/**
+ * Calls the listener for each change of these tables, in any process.
+ *
+ * @returns a function that ends it, once no change that is committed from now on can be missed
+ */
 export async function followAll(
-  { feed, log }: { readonly feed: ChangeFeed; readonly log: Log },
+  { feed, log }: Following,
   tables: Iterable<Table>,
   listener: (change: Change | MissedChanges) => void,
 ): Promise<() => void> {

@@ -171,7 +171,7 @@ function dependentsOf(
   return { current: join(before), next: join(after) }
 }
 
-/** Types that hold the same values, so that tables made by other programs can be used. */
+/** Types that store the same values, so that tables of other programs can be used. */
 const compatibleTypes: Readonly<Record<string, readonly string[]>> = {
   bigint: ['integer', 'smallint'],
   'double precision': ['real', 'numeric'],

@@ -120,7 +120,10 @@ export function sourceOf(
   return source
 }
 
-/** Collects statements into the open batch, instead of sending them to the engine. */
+/**
+ * Sends several writes without waiting for each response. The database runs them in order. Only for work that sends its
+ * single statement synchronously: the statement becomes part of the open batch.
+ */
 export class PipelinedWrites {
   runner: Runner | undefined = undefined
   readonly #engine: Engine

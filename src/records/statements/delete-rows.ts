@@ -24,6 +24,8 @@ import { type Instance, toIds } from './write-row.js'
 import type { PastRow, RowChanges } from '../changes/changes.js'
 
 /**
+ * Deletes a row with one statement, without its hooks.
+ *
  * @param key in the driver's form
  * @param version delete only a row at this version
  * @returns false if no row has the key, if it is already marked as deleted, or if it is at another version
@@ -49,6 +51,10 @@ export function deleteRow(
   })
 }
 
+/**
+ * Deletes a row whose changes are watched. The values by which listeners decide who could see it are returned by the
+ * statement.
+ */
 function deleteFollowed(
   table: Table,
   source: Source,

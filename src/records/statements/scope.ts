@@ -146,6 +146,11 @@ async function settled(run: () => unknown): Promise<void> {
   await run()
 }
 
+/**
+ * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled back.
+ * PostgreSQL itself behaves like this, while SQLite would continue with half of the work. After a conflict with another
+ * transaction, a savepoint does not help: the whole transaction must run again.
+ */
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
   readonly inner: Runner
