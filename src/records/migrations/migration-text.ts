@@ -285,13 +285,13 @@ const nothing: Difference = {
   table: '',
   message: 'Nothing to do for this engine.',
   blocks: false,
-  remedy: 'safe',
+  risk: 'safe',
   sql: [],
 }
 
 function toForgotten(table: string): Difference {
   const message = `Table ${table} does not belong to a record.`
-  return { ...nothing, table, message, remedy: 'by hand', sql: [`drop table ${quote(table)}`] }
+  return { ...nothing, table, message, risk: 'by hand', sql: [`drop table ${quote(table)}`] }
 }
 
 /** Columns and tables without a field or record are never dropped automatically: their data would be lost. */
@@ -300,7 +300,7 @@ function runsByDefault({ kind }: Difference): boolean {
 }
 
 function writeUp({ difference, steps }: Change): string {
-  const { message, remedy, rebuilds, sql, kind } = difference
+  const { message, risk, rebuilds, sql, kind } = difference
   const lines = [`-- ${message}`]
   if (!runsByDefault(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
@@ -310,8 +310,8 @@ function writeUp({ difference, steps }: Change): string {
   if (rebuilds === true) lines.push('-- The table is rebuilt and its rows are copied.')
   if (kind.startsWith('renamed')) lines.push(`-- REVIEW: ${steps.warning ?? ''}`)
   else if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
-  if (remedy === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
-  if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
+  if (risk === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
+  if (risk === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
   if (steps.now.length === 0) lines.push('-- See below, among the steps that do not block other work.')
   return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }

@@ -54,7 +54,7 @@ function missingCheck(
     message: `${schema.name}.${column.name} is not checked by the database (${column.origin}).`,
     // Repositories enforce the rules anyway.
     blocks: false,
-    remedy: 'may fail',
+    risk: 'may fail',
     ...change(schema, actual, dialect, {
       // Existing rows are checked in a second step, which does not block reads and writes.
       sql: [`${writeAddCheck(schema.name, check)} not valid`],
@@ -77,7 +77,7 @@ function otherCheck(
     table: schema.name,
     message: `${schema.name}.${column.name} has a check that its field no longer declares (${column.origin}).`,
     blocks: true,
-    remedy: 'safe',
+    risk: 'safe',
     ...change(schema, actual, dialect, {
       sql: [`alter table ${quote(schema.name)} drop constraint if exists ${quote(name)}`],
       undo: [writeAddCheck(schema.name, { name, sql: actual.checks?.get(name) ?? 'true' })],
@@ -148,7 +148,7 @@ function otherDefault(
         ? `${where} has the default ${existing.preset ?? ''} and should have none (${origin}).`
         : `${where} does not have the default ${preset} (${origin}).`,
     blocks: false,
-    remedy: 'safe',
+    risk: 'safe',
     ...change(schema, actual, dialect, {
       sql: [`${alter} ${write(preset)}`],
       undo: [`${alter} ${write(existing.preset)}`],

@@ -44,7 +44,7 @@ export interface Difference {
    * `safe`: nothing is lost and it cannot fail. `may fail`: existing rows may not allow it; then nothing is changed.
    * `by hand`: data would be changed or lost; sync leaves it, and a migration must be reviewed.
    */
-  readonly remedy: 'safe' | 'may fail' | 'by hand'
+  readonly risk: 'safe' | 'may fail' | 'by hand'
   /** The statements that remove the difference, in order. */
   readonly sql: readonly string[]
   /** The statements that undo it; `undefined` if the old state is not known. */

@@ -76,7 +76,7 @@ interface Pair {
 
 /** Text columns of UUIDs that cannot be converted: `team.id`. */
 function findRemainingTexts(conversions: readonly Difference[]): ReadonlySet<string> {
-  const remaining = conversions.filter(({ remedy }) => remedy === 'by hand')
+  const remaining = conversions.filter(({ risk }) => risk === 'by hand')
   return new Set(remaining.map(({ table, column }) => `${table}.${column?.name ?? ''}`))
 }
 
@@ -91,7 +91,7 @@ function refuseOtherTypes(difference: Difference, texts: ReadonlySet<string>): D
   return {
     ...difference,
     message: `${column} cannot refer to ${target}: ${text} is text, because a table without a record refers to it, and ${uuid} is a UUID.`,
-    remedy: 'by hand',
+    risk: 'by hand',
     first: `Change ${text} and what refers to it to uuid by hand, then run this again.`,
     sql: [],
     undo: undefined,
@@ -106,7 +106,7 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
       table: schema.name,
       message: `Table ${schema.name} is missing.`,
       blocks: true,
-      remedy: 'safe',
+      risk: 'safe',
       sql: [writeCreateTable(schema, dialect), ...indexes],
       undo: [
         `drop table ${quote(schema.name)}`,
@@ -121,7 +121,7 @@ function missingKeys(schema: TableSchema, keys: KeyChanges, dialect: Dialect): D
   if (dialect.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
     ...missingKey(schema, key),
-    remedy: 'safe',
+    risk: 'safe',
     ...needsNewKey(key, keys),
     sql: [writeAddForeignKey(schema.name, key)],
     undo: [dropForeignKey(schema.name, key.name)],
@@ -172,7 +172,7 @@ function staleForeignKeys(
           message: `${table}.${column} refers to ${existing.table} and should not${originOf(schema, [column])}.`,
           blocks: false,
           upgrades: true,
-          remedy: 'safe',
+          risk: 'safe',
           ...(dialect.changes.kind === 'anew'
             ? rebuildTable(schema, actual, dialect)
             : {
@@ -205,7 +205,7 @@ function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
       message: `Index ${name} on ${table} is no longer declared${originOf(schema, columns)}.`,
       blocks: false,
       upgrades: true,
-      remedy: 'safe',
+      risk: 'safe',
       sql:
         isConstraint === true
           ? [`alter table ${quote(table)} drop constraint ${quote(name)}`]
@@ -261,7 +261,7 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
         // Records work without other indexes, but slowly.
         ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
         // Existing rows may already hold equal values.
-        remedy: index.unique ? 'may fail' : 'safe',
+        risk: index.unique ? 'may fail' : 'safe',
         sql: [
           ...(existing === undefined ? [] : dropExisting(table, index, existing)),
           ...writeIndex(table, index),
@@ -294,7 +294,7 @@ function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Diale
     const differences = actual.columns.has(column.name)
       ? compareType(schema, column, actual, dialect, false)
       : [missingColumn(schema, column, actual, dialect)]
-    return differences.map((one) => ({ ...one, remedy: 'by hand', sql: [], undo: undefined }))
+    return differences.map((one) => ({ ...one, risk: 'by hand', sql: [], undo: undefined }))
   })
 }
 
@@ -312,7 +312,7 @@ function staleSearches(
       message: `Index ${name} on ${table} is for a search that no record declares.`,
       blocks: false,
       upgrades: true,
-      remedy: 'safe',
+      risk: 'safe',
       sql: dialect.search.drop(name),
       undo: actual.indexes.get(name)?.create ?? [],
     }))
@@ -350,7 +350,7 @@ function compareNull(
     kind,
     ...(!looser && { column, primaryKey: actual.primaryKey ?? schema.primaryKey }),
     message,
-    remedy: looser ? 'safe' : 'by hand',
+    risk: looser ? 'safe' : 'by hand',
     ...change,
     sql: [...fill, ...change.sql],
   }
@@ -375,7 +375,7 @@ function missingColumn(
     column,
     message: `${schema.name}.${column.name} is missing (${column.origin}).`,
     blocks: true,
-    remedy: fits ? 'safe' : 'may fail',
+    risk: fits ? 'safe' : 'may fail',
     primaryKey: actual.primaryKey ?? schema.primaryKey,
     ...(rebuilds
       ? rebuildTable(schema, actual, dialect)
@@ -406,7 +406,7 @@ function compareForeignKeys(
       return [
         {
           ...missingKey(schema, key),
-          remedy: 'may fail',
+          risk: 'may fail',
           ...needsNewKey(key, keys),
           ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
         },
@@ -423,7 +423,7 @@ function compareForeignKeys(
         table,
         message: `${table}.${key.column} refers to ${describeReference(before)} and should refer to ${describeReference(key)}${originOf(schema, [key.column])}.`,
         blocks: true,
-        remedy: 'may fail',
+        risk: 'may fail',
         key,
         ...needsNewKey(key, keys),
         ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
@@ -463,7 +463,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
       table,
       message: `${where}.`,
       blocks: false,
-      remedy: 'by hand',
+      risk: 'by hand',
       sql: [...dropIndexesOf(name, actual, dialect), `${alter} drop column ${quote(name)}`],
     }
     if (optional) return [leftover]

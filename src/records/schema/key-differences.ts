@@ -94,7 +94,7 @@ function toDifference(
     table,
     message: `${table} has the primary key ${present} and should have ${expected}.`,
     blocks: true,
-    remedy: 'by hand',
+    risk: 'by hand',
   } as const
   const { changes } = dialect
   if (changes.kind === 'anew') {

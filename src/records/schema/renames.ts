@@ -70,7 +70,7 @@ function renameTable(
     table: schema.name,
     message: `Table ${old} is called ${schema.name} now.`,
     blocks: true,
-    remedy: 'safe',
+    risk: 'safe',
     sql: [`alter table ${from} rename to ${to}`, ...key(old, schema.name), ...parts.sql],
     undo: [
       ...parts.undo,
@@ -103,7 +103,7 @@ function renameColumn(
     table: schema.name,
     message: `${schema.name}.${old} is called ${column.name} now (${column.origin}).`,
     blocks: true,
-    remedy: 'safe',
+    risk: 'safe',
     sql: [rename(old, column.name), ...parts.sql],
     undo: [...parts.undo, rename(column.name, old), ...parts.recreate],
   }

@@ -36,7 +36,7 @@ export async function syncSchema(
     // The schema is read again, because another process may have changed it.
     const found = await readDifferences(tables, context, runner)
     const differences = found.filter((difference) => !isSettled(difference))
-    const refused = differences.filter(({ remedy }) => remedy === 'by hand')
+    const refused = differences.filter(({ risk }) => risk === 'by hand')
     if (refused.length > 0) throw new DeclarationError(refused.map(toProblem))
     for (const difference of onceRebuilt(differences)) await apply(difference, runner)
     return differences
@@ -85,9 +85,9 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 /** Kinds of errors that existing rows cause. */
 const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
-function toProblem({ message, kind, remedy, first }: Difference): Problem {
+function toProblem({ message, kind, risk, first }: Difference): Problem {
   // A field that is optional or has a default needs only the migration.
-  const isFilled = kind === 'missing column' && remedy === 'safe'
+  const isFilled = kind === 'missing column' && risk === 'safe'
   return {
     code: 'SCHEMA_DIFFERS',
     message: `Database: ${message}`,

@@ -45,8 +45,8 @@ export function compareType(
     ...changeType(schema, column, actual, dialect),
   } as const
   return isTimestampText(column, existing)
-    ? [{ ...other, blocks: false, upgrades: true, remedy: 'may fail' }]
-    : [{ ...other, remedy: 'by hand' }]
+    ? [{ ...other, blocks: false, upgrades: true, risk: 'may fail' }]
+    : [{ ...other, risk: 'by hand' }]
 }
 
 /** Numbers and UUIDs cannot be converted to each other, and other rows refer to them. */
@@ -69,7 +69,7 @@ function otherKeyKind(
     table,
     message: `${toMessage(table, column, existing).slice(0, -1)}, but the kind of a primary key cannot change.`,
     blocks: true,
-    remedy: 'by hand',
+    risk: 'by hand',
     first: `Declare ${column.origin} as before, or make a new record and copy the rows.`,
     sql: [],
   }
@@ -83,7 +83,7 @@ function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn)
     table,
     message: toMessage(table, column, existing),
     blocks: false,
-    remedy: 'safe',
+    risk: 'safe',
     sql: [`${alter} ${column.type}`],
     undo: [`${alter} ${existing.type}`],
   }
@@ -305,8 +305,8 @@ export function findUuidConversions(
       // Records work with either type, because placeholders get the type of the column.
       blocks: false,
       ...(references === undefined
-        ? { remedy: 'by hand' }
-        : { upgrades: true, remedy: 'may fail' }),
+        ? { risk: 'by hand' }
+        : { upgrades: true, risk: 'may fail' }),
       sql: together(isFirst, [...before, change, ...after], isLast),
       // The conversions are undone in reverse order.
       undo: together(isLast, [...before, back, ...undone], isFirst),
