@@ -185,7 +185,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     }
     const checked = this.source.context.checksOf(table).create(values)
     return after(checked, (record) =>
-      withAnnouncement(table, this.source, (here) => insertRow(table, here, record) as MaybePromise<T>),
+      withAnnouncement(
+        table,
+        this.source,
+        (here) => insertRow(table, here, record) as MaybePromise<T>,
+      ),
     )
   }
 

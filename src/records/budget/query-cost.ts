@@ -238,7 +238,9 @@ class CostReader {
     const isIndexed =
       column.isKey ||
       column === table.shard ||
-      table.indexes.some((index) => leadingColumnOf(index, table) === column && coversAllRows(index))
+      table.indexes.some(
+        (index) => leadingColumnOf(index, table) === column && coversAllRows(index),
+      )
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#isOpen = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
@@ -272,7 +274,9 @@ class CostReader {
       column.isKey ||
       table.indexes.some(
         (index) =>
-          index.unique && leadingColumnOf(index, table) === column && index.columns.at(-1) === column,
+          index.unique &&
+          leadingColumnOf(index, table) === column &&
+          index.columns.at(-1) === column,
       )
     return isUnique ? Math.min(rows, 1) : rows / 100
   }
@@ -294,7 +298,9 @@ class CostReader {
       const { table } = naming
       const isIndexed =
         column.isKey ||
-        table.indexes.some((index) => leadingColumnOf(index, table) === column && coversAllRows(index))
+        table.indexes.some(
+          (index) => leadingColumnOf(index, table) === column && coversAllRows(index),
+        )
       return isIndexed ? undefined : { relations: 0 }
     }
     return undefined
@@ -317,7 +323,10 @@ class CostReader {
 }
 
 /** The column by which an index finds rows. A shard before it is always known. */
-function leadingColumnOf({ columns: [first, second] }: TableIndex, { shard }: Table): Column | undefined {
+function leadingColumnOf(
+  { columns: [first, second] }: TableIndex,
+  { shard }: Table,
+): Column | undefined {
   return shard !== undefined && first === shard ? (second ?? first) : first
 }
 

@@ -123,7 +123,10 @@ export class ChangeFeed {
       for (const listener of this.#writtenBy) listener(table.toLowerCase())
       if (this.#options.channel === undefined) continue
       this.signal(toWritten(table)).catch((error: unknown) => {
-        this.#options.log.warn({ err: error, table }, 'other processes cannot be notified of a write')
+        this.#options.log.warn(
+          { err: error, table },
+          'other processes cannot be notified of a write',
+        )
       })
     }
   }

@@ -151,7 +151,11 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
   async next(): Promise<IteratorResult<ReportedChange>> {
     await this.#started
     if (this.#lostCount > 0) {
-      const missedCount: MissedChanges = { event: 'lost', record: this.#type, count: this.#lostCount }
+      const missedCount: MissedChanges = {
+        event: 'lost',
+        record: this.#type,
+        count: this.#lostCount,
+      }
       this.#lostCount = 0
       return { value: missedCount, done: false }
     }

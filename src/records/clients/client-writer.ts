@@ -32,12 +32,7 @@ import {
 import { canNameReferrers } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseTooManyNested, TreeRights } from '../policy/tree-rights.js'
-import {
-  changeTree,
-  insertTree,
-  TreeWriter,
-  writerFor,
-} from '../policy/tree-writer.js'
+import { changeTree, insertTree, TreeWriter, writerFor } from '../policy/tree-writer.js'
 
 /** The writes of one request. */
 export class ClientWriter {
@@ -99,7 +94,9 @@ export class ClientWriter {
   }
 
   #isAlone(tree: WriteTree): boolean {
-    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.namesCheckedKey(tree)
+    return (
+      !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.namesCheckedKey(tree)
+    )
   }
 
   /** True if a creation or change is a single statement, which is sent without waiting for anything. */
@@ -123,10 +120,12 @@ export class ClientWriter {
     const { table } = tree
     if (hasNestedWrites(tree) || this.#keys.namesCheckedKey(tree))
       return this.#changeWithChecks(id, tree, expected)
-    if (!this.view.isBound(table)) return changeTree(this.#target, id, tree, this.#caller, { expected })
+    if (!this.view.isBound(table))
+      return changeTree(this.#target, id, tree, this.#caller, { expected })
     const slots = { values: [] as unknown[], key: '' }
     const condition = this.view.rows(table, slots)
-    if (condition === undefined) return changeTree(this.#target, id, tree, this.#caller, { expected })
+    if (condition === undefined)
+      return changeTree(this.#target, id, tree, this.#caller, { expected })
     const rowFilter = { condition, ...slots }
     const changing = changeTree(this.#target, id, tree, this.#caller, { expected, rowFilter })
     return after(changing, (changed) => changed ?? this.#changeWithChecks(id, tree, expected))

@@ -265,7 +265,8 @@ export class FilterReader {
     const first = this.values.length
     const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
     const tests = Object.keys(value).filter((name) => name !== 'path')
-    if (tests.length === 0) throw invalid(path, 'required', 'needs a comparison in addition to path')
+    if (tests.length === 0)
+      throw invalid(path, 'required', 'needs a comparison in addition to path')
     const parts = tests
       .map((name) => this.#readJsonTest(codec, slots, name, value[name], `${path}.${name}`))
       .filter((part) => part !== undefined)

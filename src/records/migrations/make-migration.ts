@@ -13,7 +13,12 @@ import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { migrationError, newestTimestamp, readMigrations, writeMigrationFile } from './migration-files.js'
+import {
+  migrationError,
+  newestTimestamp,
+  readMigrations,
+  writeMigrationFile,
+} from './migration-files.js'
 import { needsMigration, writeMigration } from './migration-text.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import type { Catalogue, TableSchema } from '../../engines/contract/table-schema.js'
@@ -200,7 +205,9 @@ async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Pr
   if (step === undefined) return false
   const { schemas, dialect, differences } = step
   const actual = await engine.catalogue(engine)
-  const open = findDifferences(schemas, actual, dialect, { isExact: true }).map((one) => one.message)
+  const open = findDifferences(schemas, actual, dialect, { isExact: true }).map(
+    (one) => one.message,
+  )
   return differences.some(({ kind, message }) => kind === 'other type' && open.includes(message))
 }
 
@@ -221,7 +228,10 @@ async function isPending({ database, folder }: Making): Promise<boolean> {
 }
 
 /** All migrations have run and lead to the schema of the records, but the database differs: it was changed by hand. */
-function repairManualChanges({ database, actual }: Making, steps: readonly MigrationStep[]): MigrationStep[] {
+function repairManualChanges(
+  { database, actual }: Making,
+  steps: readonly MigrationStep[],
+): MigrationStep[] {
   if (database.context.dialect.replay !== undefined) {
     const messages = actual.map(({ message }) => message).join(' ')
     throw migrationError(

@@ -312,7 +312,8 @@ function writeUp({ difference, steps }: Change): string {
   else if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
   if (risk === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
   if (risk === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
-  if (steps.now.length === 0) lines.push('-- See below, among the steps that do not block other work.')
+  if (steps.now.length === 0)
+    lines.push('-- See below, among the steps that do not block other work.')
   return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
 }
 

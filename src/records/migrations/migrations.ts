@@ -49,7 +49,9 @@ export async function checkMigrations(
     const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
       isExact: dialect.replay === undefined,
     })
-    const messages = differences.filter((one) => needsMigration([one])).map(({ message }) => message)
+    const messages = differences
+      .filter((one) => needsMigration([one]))
+      .map(({ message }) => message)
     const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
     found.push(...[...messages, ...lacking].map((message) => `${dialect.title}: ${message}`))
   }
@@ -347,7 +349,11 @@ const migrationTables = ['filigree_migration']
 /** By name, sorted. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
-  const { rows } = await runner.run(frameworkQuery(sql, { tables: migrationTables, isFresh: true }), [], 'all')
+  const { rows } = await runner.run(
+    frameworkQuery(sql, { tables: migrationTables, isFresh: true }),
+    [],
+    'all',
+  )
   const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
     String(name),
     { hash: String(hash), appliedAt: String(appliedAt) },

@@ -108,7 +108,8 @@ export class KeyChecker {
     for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.derivedFields.has(property)) continue
+      if (relation.kind !== 'belongsTo' || isNullish(value) || tree.derivedFields.has(property))
+        continue
       if (before !== undefined && toKeyText(before[property]) === toKeyText(value)) continue
       // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
@@ -268,7 +269,8 @@ export class RowLookup {
         ? await this.#lockRows(target, ids)
         : new Set((await this.#keys.visible(target, ids)).map(toKeyText))
     for (const [index, id] of ids.entries())
-      if (!visible.has(toKeyText(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
+      if (!visible.has(toKeyText(id)))
+        throw atKey(noSuchKey(relation), relation.table, pathOf(index))
   }
 }
 

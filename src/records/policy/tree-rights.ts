@@ -109,10 +109,12 @@ export class TreeRights {
     const { local } = relation
     await this.#demandRelation(relation)
     if (operation !== 'update') this.#demandKey(relation, path)
-    if (operation !== 'connect' && operation !== 'disconnect') await this.#demandRows(relation.target, operation)
+    if (operation !== 'connect' && operation !== 'disconnect')
+      await this.#demandRows(relation.target, operation)
     if (operation === 'disconnect' || operation === 'delete') refuseNotNull(local, path)
     if (operation !== 'update' && !(operation === 'create' && isNew)) this.#refuseFixed(local, path)
-    if (operation === 'create' || operation === 'update') await this.#demandTree(one.tree, operation === 'create')
+    if (operation === 'create' || operation === 'update')
+      await this.#demandTree(one.tree, operation === 'create')
   }
 
   async #demandMany(many: ToMany): Promise<void> {

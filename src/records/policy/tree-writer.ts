@@ -182,7 +182,8 @@ export class TreeWriter {
         setDerivedKey(tree, local.property, owner[foreign.property])
       } else if (one.operation === 'connect')
         setDerivedKey(tree, local.property, toTypedKey(one.relation.target, one.id))
-      else if (one.operation === 'update') await this.#changeLookedUp(one.tree, one.relation, one.path)
+      else if (one.operation === 'update')
+        await this.#changeLookedUp(one.tree, one.relation, one.path)
       else setDerivedKey(tree, local.property, null)
     }
   }
@@ -343,4 +344,3 @@ export function changeTree(
 export function writerFor(caller: Caller): Writer | undefined {
   return caller.trusted ? undefined : writerOf(caller)
 }
-

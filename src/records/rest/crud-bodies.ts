@@ -25,7 +25,11 @@ export function crudBodies(table: Table): CrudBodies {
   const nested = nestedFields(table)
   const creatable = [...nested].filter(([member]) => !hasRequiredKey(table, member))
   const { columns, columnWrites } = policyOf(table)
-  const loose = withOptionalRestrictedFields(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
+  const loose = withOptionalRestrictedFields(
+    table,
+    [],
+    columns.size + columnWrites.size === 0 ? type.name : name,
+  )
   const changed = new Map([...links, ...nested])
   return {
     complete: withoutObjectRules(withFields(loose, new Map([...links, ...creatable]), name)),
@@ -45,7 +49,11 @@ function hasRequiredKey({ relations }: Table, name: string): boolean {
  *
  * @param additional the names of other fields that become optional
  */
-function withOptionalRestrictedFields(table: Table, additional: readonly string[], name: string): Class {
+function withOptionalRestrictedFields(
+  table: Table,
+  additional: readonly string[],
+  name: string,
+): Class {
   const { columns, columnWrites } = policyOf(table)
   const restricted = [...columns.keys(), ...columnWrites.keys()]
   const loose = new Set(restricted.map(({ property }) => property))

@@ -91,7 +91,8 @@ function versionTexts({ version }: Table): VersionTexts {
   if (version === undefined) return { requestHeaders: {}, responseHeaders: {}, errors: {} }
   return {
     requestHeaders: {
-      'If-Match': 'ETags of the row, or `*`. The row is written only if it is at one of these versions.',
+      'If-Match':
+        'ETags of the row, or `*`. The row is written only if it is at one of these versions.',
     },
     responseHeaders: { ETag: 'The version of the row.' },
     errors: {
@@ -127,7 +128,8 @@ export function documentParameters(
 const invalidRequest = 'A parameter is unknown or invalid, or the query costs too much.'
 const tag = 'Identifies this response. Clients that send it back get 304.'
 const conditionalHeaders = {
-  'If-None-Match': 'ETags of responses that the client has. The response is 304 if it is one of them.',
+  'If-None-Match':
+    'ETags of responses that the client has. The response is 304 if it is one of them.',
 }
 const unchanged = 'The client already has this response.'
 

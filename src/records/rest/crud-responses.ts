@@ -41,7 +41,15 @@ export async function listRows(
   const distinctOption = distinct === undefined ? {} : { distinct }
   const counts = countsOption(query.counts)
   const listing = records.list(
-    { where, ...order, limit: maxRows, ...offsetOption, ...cursorOption, ...distinctOption, ...counts },
+    {
+      where,
+      ...order,
+      limit: maxRows,
+      ...offsetOption,
+      ...cursorOption,
+      ...distinctOption,
+      ...counts,
+    },
     query.shape?.relations,
     cost,
   )

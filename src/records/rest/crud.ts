@@ -257,7 +257,9 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
         const counts = readCrudCounts(table, query)
         const callerRecords = records(request)
         if (shape === undefined && counts.length === 0)
-          return after(callerRecords.find(id), (found) => taggedOrNotModified(table, found, request))
+          return after(callerRecords.find(id), (found) =>
+            taggedOrNotModified(table, found, request),
+          )
         const parsed = { where: {}, orderBy: [], limit: 1, shape, counts }
         checkCost(table, parsed, database().sizes, maxCost)
         const options = { relations: shape?.relations, ...countsOption(counts) }

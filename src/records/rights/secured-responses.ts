@@ -31,9 +31,7 @@ export interface SecuredResponse {
 export function securedResponse(type: Class): SecuredResponse | undefined {
   const shapes = new Map<Class, SecuredShape>()
   const shape = shapeOf(type, shapes)
-  const rules = new Set(
-    [...shapes.values()].flatMap((one) => one.rules.map(([, rule]) => rule)),
-  )
+  const rules = new Set([...shapes.values()].flatMap((one) => one.rules.map(([, rule]) => rule)))
   return rules.size === 0 ? undefined : { shape, rules: [...rules] }
 }
 

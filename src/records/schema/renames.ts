@@ -142,7 +142,8 @@ function renameParts(
   const rewrite = (text: string): string => {
     let rewritten = text
     for (const column of existing.columns.keys())
-      if (toNew(column) !== column) rewritten = rewritten.replaceAll(quote(column), quote(toNew(column)))
+      if (toNew(column) !== column)
+        rewritten = rewritten.replaceAll(quote(column), quote(toNew(column)))
     return rewritten
   }
   const renamed = (create: string, to: string, from: string): string =>

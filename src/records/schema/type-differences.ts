@@ -304,9 +304,7 @@ export function findUuidConversions(
       message: `${schema.name}.${column.name} is of type ${currentType} and should be uuid (${column.origin})${why}.`,
       // Records work with either type, because placeholders get the type of the column.
       blocks: false,
-      ...(references === undefined
-        ? { risk: 'by hand' }
-        : { upgrades: true, risk: 'may fail' }),
+      ...(references === undefined ? { risk: 'by hand' } : { upgrades: true, risk: 'may fail' }),
       sql: together(isFirst, [...before, change, ...after], isLast),
       // The conversions are undone in reverse order.
       undo: together(isLast, [...before, back, ...undone], isFirst),

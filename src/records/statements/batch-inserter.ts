@@ -131,7 +131,9 @@ export class BatchInserter {
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
       return false
     const statement = frameworkQuery(copy.isAllowed, { isFresh: true })
-    this.#acceptsCopies ??= Promise.resolve(this.#runner.run(statement, [quote(name)], 'first')).then(
+    this.#acceptsCopies ??= Promise.resolve(
+      this.#runner.run(statement, [quote(name)], 'first'),
+    ).then(
       (found) => found?.[0] === true,
       (error: unknown) => {
         throw toClientError(error, this.#table, 'write')

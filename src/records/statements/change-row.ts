@@ -215,7 +215,11 @@ async function nextValues(
 }
 
 /** Sets the values that the framework writes: the time of the change and the next version. */
-function setFrameworkValues({ table, source }: HookedRow, record: Instance, completeRow: Instance): void {
+function setFrameworkValues(
+  { table, source }: HookedRow,
+  record: Instance,
+  completeRow: Instance,
+): void {
   // Without values nothing is written, unless a hook changes the row.
   if (Object.keys(record).length === 0) return
   const { updatedAt, version } = table

@@ -66,12 +66,14 @@ function deleteFollowed(
 ): Promise<boolean> {
   return source.atomically(async (transaction) => {
     const { feed, context } = transaction
-    const dependentChanges = table.deletedAt === undefined ? await readDependentChanges(table, [key], transaction) : []
+    const dependentChanges =
+      table.deletedAt === undefined ? await readDependentChanges(table, [key], transaction) : []
     const columns = feed.pastColumns(table)
     const { statement } = context.plansOf(table).remove([table.key, ...columns], hasVersion)
     const rows = await transaction.runner().run(statement, values, 'rows')
     if (rows.length === 0) return false
-    for (const changes of [...dependentChanges, toDeleted(table, columns, rows)]) transaction.changed(changes)
+    for (const changes of [...dependentChanges, toDeleted(table, columns, rows)])
+      transaction.changed(changes)
     return true
   })
 }

@@ -119,7 +119,11 @@ export function readToMany(
 }
 
 /** Nested rows in a plain list, which are created with their parent. */
-export function newRowsToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
+export function newRowsToMany(
+  relation: Relation,
+  path: string,
+  create: readonly WriteTree[],
+): ToMany {
   refuseShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
 }
@@ -175,7 +179,8 @@ export function readTree(table: Table, input: object, path = ''): WriteTree {
     else if (value !== undefined) {
       const reader = readerOf(relation.target)
       if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
-      else toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
+      else
+        toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
     }
   }
   const toClientError =

@@ -345,7 +345,11 @@ export class Transactions implements ScopeHost {
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
     const { startingRequest, readHandlers } = this.#untracked
-    const { isolation, waitTimeout, writing = this.#request()?.writing ?? startingRequest } = options
+    const {
+      isolation,
+      waitTimeout,
+      writing = this.#request()?.writing ?? startingRequest,
+    } = options
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })

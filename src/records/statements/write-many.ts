@@ -153,7 +153,8 @@ function readInOrder<R>(
 ): MaybePromise<boolean> {
   for (let index = from; index < rows.length; index++) {
     const continues = read(rows[index] as R, index)
-    if (isThenable(continues)) return continues.then((isContinued) => isContinued && readInOrder(rows, read, index + 1))
+    if (isThenable(continues))
+      return continues.then((isContinued) => isContinued && readInOrder(rows, read, index + 1))
     if (!continues) return false
   }
   return true

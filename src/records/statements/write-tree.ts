@@ -88,7 +88,11 @@ export function setDerivedKey(
   const named = values[property]
   // When a transaction runs again, the key is set again.
   if (named !== undefined && !derivedFields.has(property) && toKeyText(named) !== toKeyText(value))
-    throw invalid(pathOf(path, property), 'readOnly', 'is determined by the record that it is nested in')
+    throw invalid(
+      pathOf(path, property),
+      'readOnly',
+      'is determined by the record that it is nested in',
+    )
   values[property] = value
   derivedFields.add(property)
 }
