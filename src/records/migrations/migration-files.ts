@@ -123,7 +123,7 @@ function isWithoutTransaction(text: string, file: string): boolean {
 export function migrationError(
   code: Problem['code'],
   message: string,
-  remedy: string,
+  fix: string,
 ): DeclarationError {
-  return new DeclarationError([{ code, message, remedy }])
+  return new DeclarationError([{ code, message, remedy: fix }])
 }

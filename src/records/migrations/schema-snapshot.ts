@@ -99,8 +99,8 @@ export async function readSnapshot(
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const message = `${file} cannot be read: ${reason}.`
-    const remedy = 'Resolve the conflict in it, or restore it from version control.'
-    const error = new DeclarationError([{ code: 'MIGRATION_FAILED', message, remedy }])
+    const fix = 'Resolve the conflict in it, or restore it from version control.'
+    const error = new DeclarationError([{ code: 'MIGRATION_FAILED', message, remedy: fix }])
     error.cause = cause
     throw error
   }

@@ -149,9 +149,9 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
   const name = field.rules.column ?? toSnakeCase(field.name)
   checkColumnName(where, name, problems)
   if (logicNames.has(field.name)) {
-    const remedy = `Rename it and keep the column: { column: '${name}' }.`
+    const fix = `Rename it and keep the column: { column: '${name}' }.`
     const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
-    problems.push(problem('RECORD_FIELD_NAME', message, remedy))
+    problems.push(problem('RECORD_FIELD_NAME', message, fix))
   }
   return createColumn(field, name, isUuidForeignKey(type, field.name))
 }
@@ -232,8 +232,8 @@ function checkVersion(type: Class, columns: readonly Column[], problems: Problem
   const { kind, list, readOnly } = version.field
   if (kind === 'integer' && !list && !version.nullable && readOnly) return
   const message = `${type.name}.version: @Record({ version: true }) counts writes in it, so it must be a read-only integer that is never null.`
-  const remedy = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
-  problems.push(problem('RECORD_VERSION', message, remedy))
+  const fix = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
+  problems.push(problem('RECORD_VERSION', message, fix))
 }
 
 function checkName(where: string, name: string, problems: Problem[]): void {
@@ -261,8 +261,8 @@ function checkColumnName(where: string, name: string, problems: Problem[]): void
 /** Names with a special meaning in filters. */
 const logicNames: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-function problem(code: string, message: string, remedy: string): Problem {
-  return { code, message, remedy }
+function problem(code: string, message: string, fix: string): Problem {
+  return { code, message, remedy: fix }
 }
 
 /**
@@ -289,8 +289,8 @@ export function readConstraints(
   const constraints = new Map<string, Constraint>()
   for (const [name, constraint] of Object.entries(options.constraints ?? {})) {
     const where = `@Record of ${type.name}: constraints.${name}`
-    const wrong = (message: string, remedy: string): void => {
-      problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy })
+    const wrong = (message: string, fix: string): void => {
+      problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy: fix })
     }
     if (
       typeof constraint !== 'object' ||

@@ -174,8 +174,8 @@ function readDeclaredIndex(
   const where = `@Record of ${source.type.name}: an index`
   const before = problems.length
   if (!isIndex(index)) {
-    const remedy = "Write { fields: ['status', '-createdAt'] }."
-    problems.push(problem(`${where} has no list of fields.`, remedy))
+    const fix = "Write { fields: ['status', '-createdAt'] }."
+    problems.push(problem(`${where} has no list of fields.`, fix))
     refuseUnknownNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
@@ -258,8 +258,8 @@ function readTerms(
       typeof order === 'string' ? { direction: order } : order
     ) as { direction?: string; nulls?: string }
     if (!['asc', 'desc'].includes(direction) || !['first', 'last'].includes(nulls)) {
-      const remedy = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
-      problems.push(problem(`${where}: the order of "${name}" is invalid.`, remedy))
+      const fix = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
+      problems.push(problem(`${where}: the order of "${name}" is invalid.`, fix))
     }
     const nullsFirst = column.nullable && nulls === 'first'
     return [{ column, order: { descending: direction === 'desc', nullsFirst } }]
@@ -315,8 +315,8 @@ function checkRows(
             values.every((value) => (value === null && operator === 'eq') || takes(value))
       if (rowTests.has(operator) && isFit) continue
       const message = `${where}: "${operator}" of "${name}" in "where" is not a condition that an index can have.`
-      const remedy = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
-      problems.push(problem(message, remedy))
+      const fix = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
+      problems.push(problem(message, fix))
     }
   }
 }
@@ -335,6 +335,6 @@ function foreignKeyNames(type: Class): ReadonlySet<string> {
   return names
 }
 
-function problem(message: string, remedy: string): Problem {
-  return { code: 'RECORD_INDEX', message, remedy }
+function problem(message: string, fix: string): Problem {
+  return { code: 'RECORD_INDEX', message, remedy: fix }
 }

@@ -46,16 +46,16 @@ function readTarget(
 ): Table | undefined {
   const type = resolveClass(metadata.target)
   if (type === undefined) {
-    const remedy = 'Write a thunk that returns a class: () => Category.'
-    problems.push(problem('RELATION_TARGET', `${where} does not lead to a class.`, remedy))
+    const fix = 'Write a thunk that returns a class: () => Category.'
+    problems.push(problem('RELATION_TARGET', `${where} does not lead to a class.`, fix))
     return undefined
   }
   const before = problems.length
   const table = tableOf(type)
   if (table === undefined && problems.length === before) {
     const message = `${where}: ${type.name} is not a record.`
-    const remedy = `Write @Record before class ${type.name} and give it @Field('id').`
-    problems.push(problem('RELATION_TARGET', message, remedy))
+    const fix = `Write @Record before class ${type.name} and give it @Field('id').`
+    problems.push(problem('RELATION_TARGET', message, fix))
   }
   return table
 }
@@ -165,8 +165,8 @@ function findForeignKey(
   }
   if (column.storage === key.storage) return column
   const message = `${where}: ${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
-  const remedy = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
-  problems.push(problem('RELATION_KIND', message, remedy))
+  const fix = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
+  problems.push(problem('RELATION_KIND', message, fix))
   return undefined
 }
 
@@ -187,8 +187,8 @@ function createJoinTable(
   const wrong = Object.values(join).find((one) => !isSqlName(one))
   if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
     const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
-    const remedy = "Name it and its columns: { through: '…', from: '…', to: '…' }."
-    problems.push(problem('RELATION_JOIN', message, remedy))
+    const fix = "Name it and its columns: { through: '…', from: '…', to: '…' }."
+    problems.push(problem('RELATION_JOIN', message, fix))
   }
   return Object.freeze(join)
 }
@@ -201,8 +201,8 @@ function freeze(relation: Relation): Relation {
   return Object.freeze(relation)
 }
 
-function problem(code: string, message: string, remedy: string): Problem {
-  return { code, message, remedy }
+function problem(code: string, message: string, fix: string): Problem {
+  return { code, message, remedy: fix }
 }
 
 interface ShardSource {
@@ -225,9 +225,8 @@ export function readShard(
       shardBy,
       columns.map(({ property }) => property),
     )
-    const remedy =
-      `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
-    problems.push(problemOf(`${where} names "${shardBy}", which is not a field.`, remedy))
+    const fix = `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
+    problems.push(problemOf(`${where} names "${shardBy}", which is not a field.`, fix))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column
@@ -241,8 +240,8 @@ export function readShard(
   }
   if (nullable || field.rules.default !== undefined) {
     const message = `${where} names "${shardBy}", which is not required.`
-    const remedy = `Make it required: remove nullable, optional and default from ${shardBy}.`
-    problems.push(problemOf(message, remedy))
+    const fix = `Make it required: remove nullable, optional and default from ${shardBy}.`
+    problems.push(problemOf(message, fix))
     return undefined
   }
   return column
@@ -266,8 +265,8 @@ function checkShards(relation: Relation, problems: Problem[]): void {
   if (table.shard === undefined && target.shard === undefined) return
   const where = `${table.type.name}.${name}`
   if (kind === 'manyToMany') {
-    const remedy = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
-    problems.push(problemOf(`${where}: a join table cannot be sharded.`, remedy))
+    const fix = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
+    problems.push(problemOf(`${where}: a join table cannot be sharded.`, fix))
     return
   }
   if (shards === undefined) {
@@ -280,8 +279,8 @@ function checkShards(relation: Relation, problems: Problem[]): void {
   if (mixed.length === 1) {
     const holder = mixed[0] === shards.local ? table : target
     const message = `${where}: ${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
-    const remedy = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
-    problems.push(problemOf(message, remedy))
+    const fix = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
+    problems.push(problemOf(message, fix))
   }
   if (onDelete === 'setNull') {
     const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
@@ -325,6 +324,6 @@ function findCrossShardProblem({
   }
 }
 
-function problemOf(message: string, remedy: string): Problem {
-  return { code: 'RECORD_SHARD', message, remedy }
+function problemOf(message: string, fix: string): Problem {
+  return { code: 'RECORD_SHARD', message, remedy: fix }
 }

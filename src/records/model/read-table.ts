@@ -41,8 +41,8 @@ function readSearch(source: SearchSource, problems: Problem[]): TableSearch | un
   if (problems.length > before) return undefined
   const visibleColumns = [...new Set(columns)].filter(({ field }) => !field.hidden)
   if (visibleColumns.length === 0) {
-    const remedy = 'Name a field that is not hidden, or leave the option out.'
-    problems.push(problem(`${where} names hidden fields only, which are never searched.`, remedy))
+    const fix = 'Name a field that is not hidden, or leave the option out.'
+    problems.push(problem(`${where} names hidden fields only, which are never searched.`, fix))
     return undefined
   }
   const name = toSearchName(
@@ -82,8 +82,8 @@ function isText({ storage, compares }: Column): boolean {
   return storage === 'text' && compares === 'text'
 }
 
-function problem(message: string, remedy: string): Problem {
-  return { code: 'RECORD_SEARCH', message, remedy }
+function problem(message: string, fix: string): Problem {
+  return { code: 'RECORD_SEARCH', message, remedy: fix }
 }
 
 interface TableReading {

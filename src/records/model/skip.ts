@@ -62,6 +62,6 @@ export function skipAt(path: string): DeclarationError {
   )
 }
 
-function declarationError(code: string, message: string, remedy: string): DeclarationError {
-  return new DeclarationError([{ code, message, remedy }], { isCall: true })
+function declarationError(code: string, message: string, fix: string): DeclarationError {
+  return new DeclarationError([{ code, message, remedy: fix }], { isCall: true })
 }

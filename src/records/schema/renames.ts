@@ -60,9 +60,9 @@ function renameTable(
     )
     tables.set(name, { ...table, foreignKeys })
   }
-  const isInPlace = dialect.changes.kind === 'in place'
+  const canAlter = dialect.changes.kind === 'in place'
   const key = (a: string, b: string): string[] =>
-    isInPlace
+    canAlter
       ? [`alter index if exists ${quote(toKeyName(a))} rename to ${quote(toKeyName(b))}`]
       : []
   return {
@@ -126,7 +126,7 @@ function renameParts(
   dialect: Dialect,
 ): Parts {
   const alter = `alter table ${quote(schema.name)}`
-  const isInPlace = dialect.changes.kind === 'in place'
+  const canAlter = dialect.changes.kind === 'in place'
   const sql: string[] = []
   const undo: string[] = []
   const recreate: string[] = []
@@ -160,8 +160,8 @@ function renameParts(
     )
     const to =
       count < 0 ? name : toIndexName(schema.name, columns.slice(0, count + 1), index.unique)
-    if (to !== name && isInPlace) addRename((a, b) => `alter index ${a} rename to ${b}`, name, to)
-    if (to !== name && !isInPlace) {
+    if (to !== name && canAlter) addRename((a, b) => `alter index ${a} rename to ${b}`, name, to)
+    if (to !== name && !canAlter) {
       sql.push(`drop index ${quote(name)}`)
       undo.unshift(`drop index if exists ${quote(to)}`)
       recreate.push(...(index.create ?? []))
@@ -179,7 +179,7 @@ function renameParts(
     const newName = [...existing.columns.keys()]
       .map((column) => renameCheck(name, [existing.name, column], [schema.name, toNew(column)]))
       .find((one) => one !== undefined)
-    if (newName === undefined || newName === name || !isInPlace) checks.set(name, rule)
+    if (newName === undefined || newName === name || !canAlter) checks.set(name, rule)
     else {
       sql.push(renameCheckIfExists(schema.name, name, newName))
       undo.unshift(renameCheckIfExists(schema.name, newName, name))
@@ -188,7 +188,7 @@ function renameParts(
   }
   const foreignKeys = existing.foreignKeys.map((key) => {
     const to = toConstraintName(schema.name, toNew(key.column))
-    if (isInPlace && key.name === toConstraintName(existing.name, key.column) && key.name !== to)
+    if (canAlter && key.name === toConstraintName(existing.name, key.column) && key.name !== to)
       addRename((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
     const shard = key.shard && { ...key.shard, column: toNew(key.shard.column) }
     return { ...key, column: toNew(key.column), name: to, shard }
