@@ -13,7 +13,7 @@ import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
 import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
-import { readRelatedQueries, type RelationTree } from '../policy/client-view.js'
+import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
 import { toTypedKey, type Instance } from '../statements/write-tree.js'
 import { readTree } from '../statements/nested-input.js'
@@ -24,6 +24,7 @@ export class ClientRecords<T extends object> {
   readonly #records: Repository<T>
   readonly #caller: Caller
   readonly #database: Database
+  #cachedView: ClientView | undefined
   #cachedWriter: ClientWriter | undefined
 
   constructor(database: Database, records: Repository<T>, caller: Caller) {
@@ -33,9 +34,18 @@ export class ClientRecords<T extends object> {
     this.#database = database
   }
 
-  /** Created on first use, because reads of records without rules do not need it. */
+  /** Created on first use, because some reads of records without rules do not need it. */
+  get #view(): ClientView {
+    this.#cachedView ??= new ClientView({
+      context: this.#database.context,
+      caller: this.#caller,
+      log: this.#database.log,
+    })
+    return this.#cachedView
+  }
+
   get #writer(): ClientWriter {
-    this.#cachedWriter ??= new ClientWriter(this.#database, this.#caller)
+    this.#cachedWriter ??= new ClientWriter(this.#database, this.#caller, this.#view)
     return this.#cachedWriter
   }
 
@@ -78,7 +88,7 @@ export class ClientRecords<T extends object> {
     relations?: RelationTree,
     cost = defaultCost,
   ): Promise<T[]> {
-    const { view } = this.#writer
+    const view = this.#view
     const related: { table: Table; record: Instance }[] = []
     const relatedRows: RelatedRows | undefined =
       relations === undefined || relations.size === 0
@@ -102,7 +112,7 @@ export class ClientRecords<T extends object> {
   /** @throws {HttpError} as `list` */
   count(where: Where<T> = {}, distinct?: ListOptions<T>['distinct']): Promise<number> {
     return this.#withGuards(() => {
-      const view = this.#writer.view
+      const view = this.#view
       return this.#records.count(where, distinct === undefined ? { view } : { view, distinct })
     })
   }
@@ -110,13 +120,13 @@ export class ClientRecords<T extends object> {
   /** Counts up to `max` rows. Undefined if there are more. */
   countUpTo(max: number, where: Where<T>): Promise<number | undefined> {
     const { counts } = this.#records
-    return this.#withGuards(() => counts.upTo(max, { where, view: this.#writer.view }))
+    return this.#withGuards(() => counts.upTo(max, { where, view: this.#view }))
   }
 
   /** An estimate of the count. */
   estimate(where: Where<T>): Promise<number> {
     const { counts } = this.#records
-    return this.#withGuards(() => counts.roughly({ where, view: this.#writer.view }))
+    return this.#withGuards(() => counts.roughly({ where, view: this.#view }))
   }
 
   /** The position of a row in the order of a list. */
@@ -129,7 +139,7 @@ export class ClientRecords<T extends object> {
    */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
     return this.#withGuards(() =>
-      this.#records.aggregate(Object.assign({}, options, { view: this.#writer.view })),
+      this.#records.aggregate(Object.assign({}, options, { view: this.#view })),
     )
   }
 

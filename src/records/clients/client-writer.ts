@@ -45,13 +45,18 @@ export class ClientWriter {
   readonly #target: WriteTarget
   readonly #keys: KeyChecker
 
-  constructor(database: Database, caller: Caller) {
+  /** @param view the caller's view, if it was created for reads before */
+  constructor(
+    database: Database,
+    caller: Caller,
+    view = new ClientView({ context: database.context, caller, log: database.log }),
+  ) {
     const { request } = caller
     this.#database = database
     this.#caller = caller
     this.#request = request instanceof ServerRequest ? request : database.startingRequest
     this.source = database.writesFor(this.#request)
-    this.view = new ClientView({ context: database.context, caller, log: database.log })
+    this.view = view
     this.#target = { source: this.source, records: (table) => this.#repository(table) }
     this.#keys = new KeyChecker(this.#target, this.view)
   }
