@@ -65,7 +65,7 @@ it('names the route, the condition and the missing index', async () => {
   expect(advice).toEqual([
     [
       expect.stringMatching(
-        /^Lamp: every row is read for GET \/lamps, where \(exists \(select 1 from shade .*note = \?.*\. An index of the related field/,
+        /^Lamp: every row is read for GET \/lamps, where \(exists \(select 1 from shade .*note = \?.*\. With an index of the related field/,
       ),
     ],
   ])
