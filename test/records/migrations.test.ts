@@ -323,7 +323,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     await write('20261121104000_b', '-- filigree: no transactions\nselect 1;\n')
     expect((await failure(migrateUp(database, options()))).problems[0]).toMatchObject({
       code: 'MIGRATION_FAILED',
-      message: `20261121104000_b.${engine}.sql: "no transactions" in the first line is not understood.`,
+      message: `20261121104000_b.${engine}.sql: "no transactions" in the first line is not a known directive.`,
       remedy: expect.stringContaining('Did you mean "no transaction"?'),
     })
   })
