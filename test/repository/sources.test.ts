@@ -40,8 +40,10 @@ function first(names: string): string {
 }
 
 /** @returns headings, first cells of table rows, and bold beginnings of list items */
-function sections(page: string): ReadonlySet<string> {
-  const text = readFileSync(join(root, 'docs/maintainers', `${page}.md`), 'utf8')
+function sections(...pages: readonly string[]): ReadonlySet<string> {
+  const text = pages
+    .map((page) => readFileSync(join(root, 'docs/maintainers', `${page}.md`), 'utf8'))
+    .join('\n')
   const named = [
     ...text.matchAll(/^#+ (.+)$/gm),
     ...text.matchAll(/^\| ([^|]+?) *\|/gm),
@@ -50,9 +52,11 @@ function sections(page: string): ReadonlySet<string> {
   return new Set(named.map(([, name = '']) => name.replace(/["`]/g, '').trim().toLowerCase()))
 }
 
-const sectionsByPage = new Map(
-  ['decisions', 'specification', 'architecture'].map((page) => [page, sections(page)]),
-)
+const sectionsByPage: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['decisions', sections('decisions', 'decisions-data')],
+  ['specification', sections('specification')],
+  ['architecture', sections('architecture')],
+])
 
 function exists({ page, section }: Citation): boolean {
   if (page === 'public api') {
