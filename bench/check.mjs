@@ -1,5 +1,5 @@
 /**
- * The compiled check in one process, beside class-validator and Ajv, for the DTO of the POST row: five fields, one of
+ * The compiled check in one process, compared with class-validator and Ajv, for the DTO of the POST row: five fields, one of
  * them a list of three nested objects. Run by hand: `npm run build` above, then `node check.mjs`.
  */
 import 'reflect-metadata'

@@ -1,7 +1,7 @@
 /**
- * What agents cost, as processor time of the server: a call of a tool beside the same POST route by HTTP, and a list of 200 tools.
- * `node mcp.mjs [requests]` in `bench/`, after `npm run build`. Requests come over one kept connection, one after the other, from this
- * process; the server is another. Each figure is the best of five alternating rounds.
+ * Measures the processor time of the server for agents: a call of a tool compared with the same POST route by HTTP, and a list of 200 tools.
+ * `node mcp.mjs [requests]` in `bench/`, after `npm run build`. This process sends requests one after the other over one
+ * connection to the server, another process. Each number is the best of five alternating rounds.
  */
 import http from 'node:http'
 import { fork } from 'node:child_process'

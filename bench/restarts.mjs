@@ -102,7 +102,7 @@ const [restarts, starts] = [[], []]
 const dev = start([join(root, 'dist/server/cli.js'), 'dev', 'src/main.ts'])
 await answers(0)
 for (const change of changes) {
-  // The compiler beside it has come to rest.
+  // The type checker is idle.
   await new Promise((resolve) => setTimeout(resolve, 1500))
   const began = performance.now()
   write('src/thing-7.ts', controller(7, change))

@@ -1,4 +1,4 @@
-/** Draws the figures as bars: one SVG without scripts or fonts of its own, legible on light and dark pages. */
+/** Draws the numbers as bars: one SVG without scripts or fonts of its own, legible on light and dark pages. */
 import { formatNumber } from './table.mjs'
 
 const width = 760
@@ -27,7 +27,7 @@ const escape = (text) =>
     (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign],
   )
 
-/** One row's first figure, best contender on top. */
+/** The first measurement of a row, with the best contender on top. */
 function drawPanel({ title, figures: [figure] }, top) {
   const sign = figure.better === 'higher' ? -1 : 1
   const bars = Object.entries(figure.contenders).sort((a, b) => sign * (a[1].median - b[1].median))
@@ -51,7 +51,7 @@ function drawPanel({ title, figures: [figure] }, top) {
 }
 
 /**
- * Draws the first figure of every row that has a chart.
+ * Draws the first measurement of every row that has a chart.
  *
  * @param results what `results.json` holds
  * @returns the SVG's text

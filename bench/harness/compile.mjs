@@ -17,9 +17,9 @@ const compilerOptions = {
 const built = /(?:\.\.\/)+dist\/server\//g
 
 /**
- * Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, and what it imports beside it.
+ * Writes each `servers/<row>/<name>.ts` to `dist/<row>/<name>.mjs`, and its imports next to it.
  *
- * @param beside another checkout that is built: then the same once more in `dist/beside`, where it is imported
+ * @param beside another checkout that is built: the same files are also written to `dist/beside`, which imports it
  */
 export async function compileServers(beside) {
   await compileInto('dist', (text) => text)

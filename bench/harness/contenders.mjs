@@ -52,7 +52,7 @@ export async function startContenders(contenders, { env, probes = [], failures }
 }
 
 /**
- * Runs `measure` for A B C, A B C, … so that a slow moment of the machine falls on all of them.
+ * Runs `measure` for A B C, A B C, … so that slow seconds of the machine affect all of them.
  *
  * @returns `{ contender: [one result a round] }`; one that throws is noted in `failures` and left out from then on
  */

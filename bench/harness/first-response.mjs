@@ -16,7 +16,7 @@ function ask(url) {
 /**
  * Starts a contender, asks `path` as soon as it listens, and stops it.
  *
- * @returns `milliseconds` from spawn to the end of the answer, and `figures`, what the contender measured itself
+ * @returns `milliseconds` from spawn to the end of the response, and `figures` that the contender measured itself
  * @throws {Error} when the answer is no 200
  */
 export async function timeFirstResponse(contender, path) {

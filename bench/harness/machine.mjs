@@ -43,7 +43,7 @@ export function chooseLoad(wanted) {
   )
 }
 
-/** What belongs beside every figure. */
+/** The properties of the machine, which are part of every result. */
 export function describeMachine(load) {
   return {
     cpu: os.cpus()[0]?.model ?? 'unknown',

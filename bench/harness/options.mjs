@@ -14,8 +14,8 @@ const usage = `npm run bench -- [options]
   --size MIB         size of one upload in MiB (default 1024)
   --requests N       requests of the memory row (default 1000000)
   --load NAME        wrk or autocannon (default: wrk where it is installed)
-  --out FILE         where the figures go; the chart lies beside it (default results.json)
-  --save, --no-save  keep the figures or print only (default: keep what --out names, and whole
+  --out FILE         where the results are written, with the chart next to it (default results.json)
+  --save, --no-save  store the results or only print them (default: store with --out, and complete
                      rows of at least 3 rounds of 3 seconds at the default sizes)
 `
 

@@ -1,4 +1,4 @@
-/** Prints a row's figures as a table: medians, spread, and the ratio to Filigree. */
+/** Prints the measurements of a row as a table: medians, spread, and the ratio to Filigree. */
 
 import { isBesideName } from './contenders.mjs'
 

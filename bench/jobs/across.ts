@@ -81,7 +81,7 @@ async function ask(): Promise<void> {
   }
   await commits(true)
   tell({
-    what: 'commits a second by ten hands',
+    what: 'commits per second by ten clients',
     without: await middle(false),
     withJobNobodyListens: await middle(true),
   })
@@ -89,7 +89,7 @@ async function ask(): Promise<void> {
   const other = await startOther()
   await latency(queue, other)
   tell({
-    what: 'the same beside a process that works',
+    what: 'the same while another process works',
     without: await middle(false),
     withJob: await middle(true),
   })
@@ -115,7 +115,7 @@ async function latency(queue: Jobs, other: ChildProcess): Promise<void> {
   tell({ what: 'from commit to start across two processes, ms', ...percentiles(waits) })
 }
 
-/** Each statement is told of at its begin and at its end by the same event. */
+/** The same event reports the start and the end of each statement. */
 async function quiet(other: ChildProcess): Promise<void> {
   const count = async (): Promise<number> => {
     other.send('count')

@@ -1,6 +1,6 @@
 /**
- * What is asked of every queue of jobs: added one by one, ten at a time and by 1,000, empty ones run with 1, 4 and 24 at once, and
- * the time from the answer of `add` to the start. Processor time is that of the program, without its server's. JSON lines.
+ * Measures a queue of jobs: adding one by one, ten at a time and in batches of 1,000, running empty jobs 1, 4 and 24 at a time, and
+ * the time from the result of `add` to the start. Processor time is measured for the program, not for a server. Prints JSON lines.
  */
 
 function tell(what, amount, began, processor) {
@@ -20,7 +20,7 @@ async function timed(what, amount, work) {
 /**
  * @param queue `add()`; `addThousand()`; `clear()` removes all jobs; `work(concurrency, ran)` calls `ran` for each job and resolves
  * with what stops it; `close()`
- * @param count jobs of each figure, in thousands
+ * @param count jobs for each number, in thousands
  */
 export async function measure(queue, count) {
   const times = async (most, work) => {
@@ -28,7 +28,7 @@ export async function measure(queue, count) {
   }
   await times(200, queue.add)
   await timed('added one by one', count, () => times(count, queue.add))
-  await timed('added by ten hands', count, () =>
+  await timed('added by ten clients', count, () =>
     Promise.all(Array.from({ length: 10 }, () => times(count / 10, queue.add))),
   )
   await queue.addThousand()
@@ -49,7 +49,7 @@ async function running(queue, concurrency, count) {
   const stop = await queue.work(concurrency, () => {
     if (ran === 0) [began, processor] = [performance.now(), process.cpuUsage()]
     if (++ran < count) return
-    tell(`run, ${concurrency} at once`, count, began, processor)
+    tell(`run, ${concurrency} at a time`, count, began, processor)
     done()
   })
   await over

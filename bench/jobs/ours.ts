@@ -24,7 +24,7 @@ const bodies = Array.from({ length: 1000 }, () => undefined as never)
 const start = () => bootstrap(App, { listen: false, logger: false, env: {}, database: address })
 
 const app = await start()
-/** Of the application that works, while one does: it hears at once what is added there. */
+/** The channel of the application that works. It hears immediately of jobs that are added there. */
 let queue = app.get(Jobs)
 
 await measure(

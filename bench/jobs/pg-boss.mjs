@@ -1,6 +1,6 @@
 /**
  * pg-boss: `node jobs/pg-boss.mjs <address> [jobs]` in `bench/`. `work` waits half a second between two batches at least, so runs are
- * measured by `fetch` and `complete` in batches, which is the fastest that it has; the time to the start is that of `work`.
+ * measured by `fetch` and `complete` in batches, which is its fastest way. The time to the start is measured with `work`.
  */
 import PgBoss from 'pg-boss'
 import { measure } from './measure.mjs'

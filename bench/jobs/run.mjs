@@ -1,5 +1,5 @@
 /**
- * Filigree's jobs beside graphile-worker, pg-boss and BullMQ: one table. `npm run jobs -- [jobs]` in `bench/`, after
+ * Filigree's jobs compared with graphile-worker, pg-boss and BullMQ, in one table. `npm run jobs -- [jobs]` in `bench/`, after
  * `npm install` here and at the root. PostgreSQL comes from npm; redis is the one on the path (`apt-get install redis-server`), without
  * which BullMQ is left out.
  */

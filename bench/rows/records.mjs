@@ -95,7 +95,7 @@ function measureSqlite(options, failures) {
   )
 }
 
-/** Sixteen calls at once: one alone would measure the way to the server and back. */
+/** Sixteen calls at the same time. A single call would measure the round trip to the server. */
 function measurePostgres(options, failures) {
   const inFlight = 16
   return withPostgresShop((url) =>

@@ -11,7 +11,7 @@ export function openSqlite(url = process.env.DATABASE_URL) {
 
 const item = 'id, name, price, category_id as "categoryId"'
 
-/** The statements behind the resolvers, each answering at once. */
+/** The statements of the resolvers. Each returns its rows synchronously. */
 export function openSqliteStore() {
   const database = openSqlite()
   const prepare = (sql) => database.prepare(sql)

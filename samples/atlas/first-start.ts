@@ -63,7 +63,7 @@ export class FirstStart {
 }
 
 /**
- * With ids from 1 by their places. Ids are given, because loads that were interrupted, or that run beside this one, use up
+ * With ids from 1 by their places. Ids are given, because interrupted and concurrent loads use up
  * numbers on PostgreSQL and must not change them.
  */
 function* numbered<T extends object>(rows: Iterable<T>): Generator<T & { id: number }> {

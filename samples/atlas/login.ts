@@ -19,7 +19,7 @@ import { Throttle } from 'filigree/throttle'
 import { User } from './records.js'
 import { World } from './world.js'
 
-/** Who logs in with a passkey: whoever had it registered, while they are a user. */
+/** The user who registered the passkey, as long as the user exists. */
 export class PasskeyUsers {
   static inject = [Database]
   readonly #database: Database

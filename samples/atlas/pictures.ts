@@ -1,4 +1,4 @@
-/** One picture for each country: uploaded with a token, served to everybody. */
+/** One picture for each country: uploaded with a token, and public. */
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

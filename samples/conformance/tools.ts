@@ -1,4 +1,4 @@
-/** The tools that the suite calls by name. Each is an ordinary route; what it asks or tells goes by `toolCall`. */
+/** The tools that the suite calls by name. Each is an ordinary route, which uses `toolCall` for requests and notifications to the client. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Controller, Field, Get } from 'filigree'
 import { content, Tool, type ContentBlock, type ToolCall } from 'filigree/mcp'
@@ -163,7 +163,7 @@ export class AskingTools {
   @Get('/multiple')
   @Tool({
     name: 'test_input_required_result_multiple_inputs',
-    description: 'Asks for three at once.',
+    description: 'Asks three questions in one request.',
   })
   async multiple(toolCall: ToolCall | null): Promise<string> {
     if (toolCall === null) return 'Nobody to ask.'

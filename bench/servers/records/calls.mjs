@@ -12,7 +12,7 @@ export const manyRows = Array.from({ length: 100_000 }, (_, n) => ({
   categoryId: (n % 20) + 1,
 }))
 
-/** Rows in one statement, for those that write several at once. */
+/** Rows in one statement, for contenders that write several rows with it. */
 export const batchSize = 1000
 
 export function* inBatches(rows) {

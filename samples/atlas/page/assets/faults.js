@@ -1,4 +1,4 @@
-/** Shows the errors of a call: beside each field that is named, and the rest above the button. */
+/** Shows the errors of a call: next to each field that the error names, and the rest above the button. */
 
 /**
  * @param {HTMLFormElement} form its fields are named as the paths of the server's `errors`

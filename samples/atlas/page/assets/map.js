@@ -35,7 +35,7 @@ export function showCities(cities) {
 }
 
 /**
- * @param {{ name: string, lat: number, lng: number }[]} cities cities of other pages: fainter, and below those of the
+ * @param {{ name: string, lat: number, lng: number }[]} cities cities of other pages: fainter, and below the cities of the
  * page
  */
 export function showOthers(cities) {

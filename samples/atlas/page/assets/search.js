@@ -5,7 +5,7 @@ import { api } from './server.js'
 
 /** Cities on a page. */
 const limit = 20
-/** Cities on the map, besides those of the page: as many as the server returns at once. */
+/** Cities on the map in addition to the page's: as many as the server returns in one response. */
 const most = 100
 /** Milliseconds without a key press before the search is sent. */
 const rest = 200

@@ -68,7 +68,7 @@ async function login(event) {
   }
 }
 
-/** The browser offers the passkeys that it has for this page; nobody types a name. */
+/** The browser offers the passkeys that it has for this page, so the user types no name. */
 async function enterByPasskey() {
   clearFaults(form)
   try {
@@ -77,7 +77,7 @@ async function enterByPasskey() {
     enter(await api.get('/me'))
     title.focus()
   } catch (error) {
-    // The browser's own errors have no status: there is no passkey, or somebody thought better of it.
+    // The browser's own errors have no status: there is no passkey, or the user has cancelled.
     if (error.status !== undefined) showFaults(form, error)
     else form.querySelector('.fault').textContent = 'No passkey was used.'
   }
