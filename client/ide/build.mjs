@@ -4,13 +4,50 @@
  */
 import { build } from 'esbuild'
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
 /** Features of the editor that operations and JSON do not need. They are a quarter of its size. */
 const unusedFeatures =
-  /diffEditor|codelens|colorPicker|dropOrPasteInto|inline(?:Completions|Progress|Edits?)\/|inlayHints|linkedEditing|rename|sectionHeaders|stickyScroll|suggestInline|semanticTokens|unicodeHighlighter|inspectTokens|quickAccess|toggleHighContrast|iPad/
+  /anchorSelect|diffEditor|codelens|colorPicker|documentSymbols|dropOrPasteInto|fontZoom|inline(?:Completions|Progress|Edits?)\/|inlayHints|inPlaceReplace|linkedEditing|parameterHints|referenceSearch|rename|sectionHeaders|stickyScroll|suggestInline|semanticTokens|unicodeHighlighter|unusualLine|wordPart|inspectTokens|quickAccess|toggleHighContrast|iPad/
+
+/** Modules that nothing uses without these features, although others import them. */
+const replacements = [
+  [
+    /(?:multiD|d)iffEditorWidget\.js$/,
+    'export class DiffEditorWidget {}\nexport class MultiDiffEditorWidget {}',
+  ],
+  [/[\\/]linesDiffComputers\.js$/, 'export const linesDiffComputers = {}'],
+  // GraphiQL shows no overview of the text.
+  [
+    /viewParts[\\/]minimap[\\/]minimap\.js$/,
+    `import { createFastDomNode } from '../../../../base/browser/fastDomNode.js'
+import { ViewPart } from '../../view/viewPart.js'
+export class Minimap extends ViewPart {
+  #node = createFastDomNode(document.createElement('div'))
+  getDomNode() { return this.#node }
+  prepareRender() {}
+  render() {}
+}`,
+  ],
+  // The palette of commands.
+  [/standaloneQuickInputService\.js$/, 'export class StandaloneQuickInputService {}'],
+  // Lists of references, and the trees that show them.
+  [
+    /peek[\\/]referencesController\.js$/,
+    'export class ReferencesController { static get() { return null } }',
+  ],
+  [
+    /list[\\/]browser[\\/]listService\.js$/,
+    "import { createDecorator } from '../../instantiation/common/instantiation.js'\nexport const IListService = createDecorator('listService')\nexport class ListService {}",
+  ],
+]
+
+/** The menu of the references, which would be empty. */
+const referencesMenu =
+  /MenuRegistry\.appendMenuItem\(MenuId\.EditorContext, \{\s+submenu: MenuId\.EditorContextPeek,[^]*?\}\);/
 
 const withoutUnusedFeatures = {
   name: 'without-unused-features',
@@ -20,10 +57,13 @@ const withoutUnusedFeatures = {
       const isUsed = (line) => !line.startsWith('import') || !unusedFeatures.test(line)
       return { contents: lines.filter(isUsed).join('\n') }
     })
-    // The editors of differences are classes that nothing creates.
-    onLoad({ filter: /(?:multiD|d)iffEditorWidget\.js$/ }, () => ({
-      contents: 'export class DiffEditorWidget {}\nexport class MultiDiffEditorWidget {}',
+    for (const [filter, contents] of replacements)
+      onLoad({ filter }, ({ path: file }) => ({ contents, resolveDir: dirname(file) }))
+    onLoad({ filter: /goToCommands\.js$/ }, async ({ path: file }) => ({
+      contents: (await readFile(file, 'utf8')).replace(referencesMenu, ''),
     }))
+    // Tabs cannot be dragged: that would take 130 kB.
+    onResolve({ filter: /^framer-motion$/ }, () => ({ path: path('./reorder.ts') }))
     // All styles are in `ide.css`.
     onResolve({ filter: /\.css$/ }, ({ kind }) =>
       kind === 'import-statement' ? { path: 'none', namespace: 'styles' } : undefined,

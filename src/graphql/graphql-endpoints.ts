@@ -81,7 +81,7 @@ export function graphqlEndpoints(
             method: 'GET',
             path: `${base}/ide/<name:path>`,
             runsOperations: false,
-            handle: ({ pathValues }) => ideFile(String(pathValues[0])),
+            handle: (request) => ideFile(String(request.pathValues[0]), request),
           },
         ] satisfies GraphqlEndpoint[])
       : []),

@@ -2,8 +2,9 @@
  * The GraphQL IDE: GraphiQL, whose files are in the package, so that no request leaves the origin. `client/ide` is its source.
  */
 import { pageFolder } from '../core/page-files.js'
-import { file } from '../http/file-reply.js'
+import { pageFile } from '../http/page-file.js'
 import { html, type Reply } from '../http/reply.js'
+import type { ServerRequest } from '../http/server-request.js'
 
 const pagePolicy = [
   "default-src 'none'",
@@ -45,13 +46,13 @@ export function idePage(path: string): Reply<string> {
 }
 
 /** @param name the path of a file of the page, below `ide/` */
-export function ideFile(name: string): Reply {
+export function ideFile(name: string, request: ServerRequest): Reply {
   cachedFolder ??= pageFolder({
     name: 'ide',
     package: 'filigree',
     subfolder: 'dist/server/pages/ide',
   })
-  return file(name, { root: cachedFolder, inline: true })
+  return pageFile(name, cachedFolder, request)
     .header('Cache-Control', 'no-cache')
     .header('Referrer-Policy', 'no-referrer')
 }

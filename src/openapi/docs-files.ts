@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
-import { file } from '../http/file-reply.js'
+import { pageFile } from '../http/page-file.js'
 import { html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { createCachedText, hardened } from '../http/entity-tags.js'
@@ -141,11 +141,11 @@ const assets: ReadonlySet<string> = new Set([
   'favicon-32x32.png',
 ])
 
-function respondWithAsset({ pathValues }: ServerRequest): Reply {
-  const name = String(pathValues[0])
+function respondWithAsset(request: ServerRequest): Reply {
+  const name = String(request.pathValues[0])
   if (!assets.has(name)) throw new HttpError(404)
   assetsFolder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', subfolder: '' })
-  return file(name, { root: assetsFolder, inline: true })
+  return pageFile(name, assetsFolder, request)
 }
 
 let assetsFolder: string | undefined

@@ -1,8 +1,12 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Database, Field, Module, Record, Secured, type Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
 import { seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
+import { root } from '../openapi/command.js'
 import { createLibrary } from './library.js'
 
 @Record
@@ -65,6 +69,26 @@ describe('the IDE', () => {
     const response = await app.inject(`/graphql/ide/${name}`)
     expect([response.status, response.headers['content-type']]).toEqual([status, type])
     expect(response.headers['x-content-type-options']).toBe('nosniff')
+  })
+
+  it('is compressed for clients that accept it, and has at most 1.5 MB', async () => {
+    const url = '/graphql/ide/ide.js'
+    const plain = await app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } })
+    expect(plain.headers['content-encoding']).toBeUndefined()
+    const headers = { 'accept-encoding': 'gzip, deflate, br' }
+    const compressed = await app.inject({ url, headers })
+    expect(compressed.headers).toMatchObject({
+      'content-encoding': 'gzip',
+      'content-type': 'application/javascript; charset=utf-8',
+      vary: expect.stringContaining('Accept-Encoding'),
+    })
+    expect(gunzipSync(compressed.bytes).equals(plain.bytes)).toBe(true)
+    const etag = compressed.headers.etag ?? ''
+    const again = await app.inject({ url, headers: { ...headers, 'if-none-match': etag } })
+    expect(again.status).toBe(304)
+    const folder = join(root, 'dist/server/pages/ide')
+    const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(1_500_000)
   })
 
   it('can be left out', async () => {
