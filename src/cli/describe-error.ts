@@ -150,9 +150,21 @@ function describeProblem(
   const head = `error[${code}]: ${message}`
   if (location === undefined)
     return [head, ...(remedy === '' ? [] : [`  = ${remedy}`]), ''].join('\n')
+  const frame = toSourceFrame(location, cwd)
+  const margin = marginOf(location)
+  return [head, ...frame, ...(remedy === '' ? [] : [`${margin} = ${remedy}`]), ''].join('\n')
+}
+
+/** As wide as the line numbers. */
+function marginOf({ line }: SourceLocation): string {
+  return ' '.repeat(String(line + 1).length)
+}
+
+/** The file and line of a location, and the source lines around it with a mark, as `describeProblem` shows them. */
+export function toSourceFrame(location: SourceLocation, cwd: string): string[] {
   const { line, column, length, lines } = location
-  const width = String(line + 1).length
-  const margin = ' '.repeat(width)
+  const margin = marginOf(location)
+  const { length: width } = margin
   const show = (number: number): string[] => {
     const text = lines[number - 1]
     if (text === undefined) return []
@@ -160,16 +172,13 @@ function describeProblem(
   }
   const isMarkVisible = column + length < maxLineLength
   return [
-    head,
     `${margin}--> ${toPosix(relative(cwd, location.file))}:${line}:${column}`,
     `${margin} |`,
     ...show(line - 1),
     ...show(line),
     ...(isMarkVisible ? [`${margin} | ${' '.repeat(column - 1)}${'^'.repeat(length)}`] : []),
     ...show(line + 1),
-    ...(remedy === '' ? [] : [`${margin} = ${remedy}`]),
-    '',
-  ].join('\n')
+  ]
 }
 
 /** Removes the frames of Node.js and of installed packages from a stack. */

@@ -242,6 +242,24 @@ describe('filigree doctor', () => {
     }
   })
 
+  it('shows the code, file and source line of a mistake in the declarations', async () => {
+    const faulty = ['--module', join(root, 'test/cli/faulty.ts')]
+    const { out, code } = await doctor(...faulty)
+    expect(code).toBe(1)
+    expect(out).toMatch(/fault +declarations +error\[UNKNOWN_PATH_TYPE\]: GET \/<id:integer>/)
+    expect(out).toMatch(/--> \S*test\/cli\/faulty\.ts:6:\d+\n/)
+    expect(out).toMatch(/6 \| {3}@Get\('\/<id:integer>'\)\n/)
+    expect(out).toMatch(/\| +\^{7}\n/)
+    expect(out).toContain('Did you mean "int"?')
+    const found = JSON.parse((await doctor('--json', ...faulty)).out) as Finding[]
+    expect(about(found, 'declarations')).toMatchObject([
+      {
+        code: 'UNKNOWN_PATH_TYPE',
+        source: { file: expect.stringMatching(/test\/cli\/faulty\.ts$/), line: 6 },
+      },
+    ])
+  })
+
   it('names an option that is near', async () => {
     const { code, err } = await doctor('--databse')
     expect(code).toBe(2)

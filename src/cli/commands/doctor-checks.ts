@@ -2,17 +2,19 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
-import { createPaint, type Paint } from '../colours.js'
+import { dirname, join, relative } from 'node:path'
+import { createPaint, paintReport, type Paint } from '../colours.js'
 import { toTable, type Terminal } from '../command.js'
 import { withoutPasswords } from '../../core/secrets.js'
-import { readOwnPackage, readEngines } from '../package-files.js'
+import { readOwnPackage, readEngines, toPosix } from '../package-files.js'
+import { indexSources, toSourceFrame } from '../describe-error.js'
+import type { LoadedApplication } from '../load-application.js'
+import { isSource } from '../source-files.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
-import { DeclarationError } from '../../errors/declaration-error.js'
-import type { Class } from '../../metadata/class-metadata.js'
+import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../../records/database.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
@@ -30,6 +32,18 @@ export interface Finding {
   readonly what: string
   /** How to fix it. */
   readonly remedy?: string | undefined
+  /** The code of a configuration problem, for `filigree explain`. */
+  readonly code?: string
+  /** Where the problem is in the sources. */
+  readonly source?: FindingSource
+}
+
+interface FindingSource {
+  /** Relative to the working folder. */
+  readonly file: string
+  readonly line: number
+  /** The lines around it, for people. */
+  readonly frame: readonly string[]
 }
 
 /** @returns true if something must be fixed */
@@ -42,13 +56,20 @@ export const publicAccess = 'open to everybody'
 
 const stateColours = { ok: 'green', note: 'yellow', fault: 'red' } as const
 
-/** A table of findings, each with its fix in the next line, and a list of what is open to everybody. */
+/** A table of findings, each with its source lines and its fix below, and a list of what is open to everybody. */
 export function findingsToText(findings: readonly Finding[], paint: Paint = createPaint()): string {
   const isOpen = ({ about, state }: Finding): boolean => about === publicAccess && state !== 'ok'
   const open = findings.filter(isOpen).map(({ what }) => `- ${what}\n`)
   const rest = findings.filter((one) => !isOpen(one))
-  const rows = rest.flatMap(({ about, state, what, remedy }) => [
-    [paint(stateColours[state], state), about, what],
+  const rows = rest.flatMap(({ about, state, what, remedy, code, source }) => [
+    [
+      paint(stateColours[state], state),
+      about,
+      code === undefined ? what : `${paint('red', `error[${code}]:`)} ${what}`,
+    ],
+    ...paintReport(source?.frame.join('\n') ?? '', paint)
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [['', '', line]])),
     ...(remedy === undefined ? [] : [['', '', paint('dim', remedy)]]),
   ])
   const listed = open.length === 0 ? '' : `\nOpen without a token:\n${open.join('')}`
@@ -162,8 +183,8 @@ export interface ExaminedApplication {
 
 /** Checks the declarations with the settings that a start would use. */
 export async function examineDeclarations(
-  module: Class,
-  options: BootstrapOptions,
+  { module, options, path }: LoadedApplication,
+  { cwd }: Pick<Terminal, 'cwd'>,
 ): Promise<ExaminedApplication> {
   try {
     const plan = await planApplication(module, { ...options, logger: false })
@@ -180,19 +201,46 @@ export async function examineDeclarations(
       findings: [{ about: 'declarations', state: 'ok', what }, ...warnings, examineKeys(plan)],
     }
   } catch (error) {
-    return { plan: undefined, findings: toFindings('declarations', error) }
+    return { plan: undefined, findings: toFindings('declarations', error, { cwd, path }) }
   }
 }
 
-/** @returns one finding for each problem of an error */
-export function toFindings(about: string, error: unknown): Finding[] {
-  if (error instanceof DeclarationError)
-    return error.problems.map(({ message, remedy }) => ({
-      ...{ about, state: 'fault' as const, what: message },
-      remedy,
-    }))
+/**
+ * @param sources the working folder, and the file that was loaded, to find the source lines of problems
+ * @returns one finding for each problem of an error
+ */
+export function toFindings(
+  about: string,
+  error: unknown,
+  sources?: { readonly cwd: string; readonly path: string },
+): Finding[] {
+  if (error instanceof DeclarationError) {
+    const locate = sources === undefined ? undefined : createLocator(sources)
+    return error.problems.map((problem) => {
+      const { code, message, remedy } = problem
+      const source = locate?.(problem)
+      const finding = { about, state: 'fault' as const, what: message, remedy, code }
+      return source === undefined ? finding : { ...finding, source }
+    })
+  }
   const what = error instanceof Error ? error.message : String(error)
   return [{ about, state: 'fault', what }]
+}
+
+function createLocator({
+  cwd,
+  path,
+}: {
+  readonly cwd: string
+  readonly path: string
+}): (problem: Problem) => FindingSource | undefined {
+  const index = indexSources(cwd, isSource(path) ? path : undefined)
+  return (problem) => {
+    const location = index?.locate(problem)
+    if (location === undefined) return undefined
+    const file = toPosix(relative(cwd, location.file))
+    return { file, line: location.line, frame: toSourceFrame(location, cwd) }
+  }
 }
 
 function examineKeys({ authOptions }: ApplicationPlan): Finding {

@@ -33,7 +33,7 @@ const flags = {
   module: moduleOption,
   json: {
     type: 'boolean',
-    help: 'prints a list of { about, state: "ok" | "note" | "fault", what, remedy }',
+    help: 'prints a list of { about, state: "ok" | "note" | "fault", what, remedy, code, source }',
   },
 } as const
 
@@ -63,15 +63,13 @@ export function diagnose(
   production: boolean,
   terminal: Terminal,
 ): Promise<Finding[]> {
-  return production ? examineProduction(application) : examineAll(application, terminal)
+  return production ? examineProduction(application, terminal) : examineAll(application, terminal)
 }
 
-async function examineAll(
-  { module, options }: LoadedApplication,
-  terminal: Terminal,
-): Promise<Finding[]> {
+async function examineAll(application: LoadedApplication, terminal: Terminal): Promise<Finding[]> {
+  const { options } = application
   const setup = await examineSetup(terminal.cwd)
-  const { plan, findings } = await examineDeclarations(module, options)
+  const { plan, findings } = await examineDeclarations(application, terminal)
   if (plan === undefined) return [...setup, ...findings]
   return [
     ...setup,
@@ -83,7 +81,10 @@ async function examineAll(
 }
 
 /** Checks the settings that production requires, and lists what is open to everybody. */
-async function examineProduction({ module, options }: LoadedApplication): Promise<Finding[]> {
+async function examineProduction(
+  { module, options, path }: LoadedApplication,
+  { cwd }: Terminal,
+): Promise<Finding[]> {
   const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
   const productionOptions = { ...options, env, logger: false as const }
   try {
@@ -94,7 +95,7 @@ async function examineProduction({ module, options }: LoadedApplication): Promis
       ...findPublicAccess(plan, productionOptions),
     ]
   } catch (error) {
-    const errors = toFindings('settings', error)
+    const errors = toFindings('settings', error, { cwd, path })
     // Development accepts missing settings, so that the other requirements can be checked.
     const tolerant = { ...productionOptions, env: { ...env, NODE_ENV: 'development' } }
     const plan = await planApplication(module, tolerant).catch(() => undefined)
