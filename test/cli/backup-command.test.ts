@@ -1,9 +1,10 @@
 /** A copy of a database in use, restored. Source: docs/production.md, Backups. */
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { watchCopy } from '../../src/cli/commands/backup.js'
 import { connect, Field, Record, type Database } from '../../src/index.js'
 import { runIn, type Outcome } from './run-in.js'
 
@@ -88,5 +89,28 @@ describe('filigree backup', () => {
     expect(['nowhere.db', 'to-nowhere.db'].some((file) => existsSync(join(folder, file)))).toBe(
       false,
     )
+  })
+})
+
+describe('the progress of a copy', () => {
+  it('shows the percentage while this thread is blocked', async () => {
+    const [file, log] = [join(folder, 'half.part'), join(folder, 'progress.txt')]
+    const output = openSync(log, 'w')
+    const stop = await watchCopy(file, 1000, output)
+    // Blocks the thread, as SQLite does.
+    const waitFor = (text: string): void => {
+      const deadline = Date.now() + 20_000
+      while (!readFileSync(log, 'utf8').includes(text))
+        if (Date.now() > deadline) throw new Error(`"${text}" was not shown.`)
+    }
+    waitFor('0 % copied')
+    writeFileSync(file, 'x'.repeat(420))
+    waitFor('42 % copied')
+    writeFileSync(file, 'x'.repeat(1000))
+    waitFor('Checking the copy')
+    await stop()
+    closeSync(output)
+    // The line is empty again.
+    expect(readFileSync(log, 'utf8')).toMatch(/\r\u001b\[K$/)
   })
 })

@@ -1,7 +1,9 @@
 /** `filigree backup`: writes a copy of the application's embedded database into a file, while it is in use. */
-import { existsSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, writeSync } from 'node:fs'
 import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { backupProgram, defaultUrl, readOnlyAddress } from '../../engines/engine-for-url.js'
 import { createDatabase } from '../../records/database.js'
 import {
@@ -65,12 +67,18 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
   const start = performance.now()
   const sourceSize = source === undefined ? 0 : (await stat(source)).size
+  const isWatched = terminal.progress !== undefined && sourceSize > 0
   terminal.progress?.(`Copying ${describeSize(sourceSize)} …`)
   const database = await createDatabase({ url: readOnlyAddress(address) })
   try {
     const { engine } = database.context
-    await writeAtomically(target, (file) => {
-      engine.backup?.(file)
+    await writeAtomically(target, async (file) => {
+      const stopWatching = isWatched ? await watchCopy(file, sourceSize) : undefined
+      try {
+        engine.backup?.(file)
+      } finally {
+        await stopWatching?.()
+      }
     })
   } finally {
     await database.close()
@@ -85,13 +93,56 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   return exitCodes.done
 }
 
+/**
+ * Prints how much of a copy is written, and then that it is checked. A thread does this, because SQLite blocks this one.
+ *
+ * @param size the size of the source in bytes
+ * @param output the descriptor of the file or terminal to print to. Default: standard error
+ * @returns a function that stops it
+ */
+export async function watchCopy(
+  file: string,
+  size: number,
+  output = 2,
+): Promise<() => Promise<void>> {
+  const worker = new Worker(watchProgram, {
+    eval: true,
+    execArgv: [],
+    workerData: { file, size, output, clearLine },
+  })
+  await once(worker, 'online')
+  return async () => {
+    await worker.terminate()
+    writeSync(output, clearLine)
+  }
+}
+
+/** Returns to the start of the line and deletes it. */
+const clearLine = '\r\u001b[K'
+
+const watchProgram = `
+  const { statSync, writeSync } = require('node:fs')
+  const { file, size, output, clearLine } = require('node:worker_threads').workerData
+  let last = ''
+  setInterval(() => {
+    const { size: written } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 }
+    const percent = Math.floor((written / size) * 100)
+    const text = percent < 100 ? percent + ' % copied' : 'Checking the copy …'
+    if (text !== last) writeSync(output, clearLine + text)
+    last = text
+  }, 100)
+`
+
 /** Writes to a temporary file and renames it, so that the target is always complete. */
-async function writeAtomically(target: string, write: (file: string) => void): Promise<void> {
+async function writeAtomically(
+  target: string,
+  write: (file: string) => Promise<void>,
+): Promise<void> {
   const part = `${target}.${process.pid}.part`
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   await rm(part, { force: true })
   try {
-    write(part)
+    await write(part)
     const handle = await open(part, 'r+')
     try {
       await handle.sync()
