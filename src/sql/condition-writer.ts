@@ -297,22 +297,13 @@ export function definedParts(...pieces: readonly (Sql | undefined)[]): Sql[] {
   return pieces.filter((piece) => piece !== undefined)
 }
 
-const opposites: Readonly<Partial<Record<Compared['operator'], Compared['operator']>>> = {
-  eq: 'ne',
-  ne: 'eq',
-  lt: 'gte',
-  lte: 'gt',
-  gt: 'lte',
-  gte: 'lt',
-}
-
 /**
  * The opposite comparison, which can use an index.
  *
  * @returns `undefined` if both comparisons are false for null
  */
 function toOpposite(compared: Compared): Compared | undefined {
-  const operator = opposites[compared.operator]
-  if (operator === undefined || compared.path !== undefined) return undefined
-  return compared.column.nullable ? undefined : { ...compared, operator }
+  const { opposite } = operatorOf(compared.operator)
+  if (opposite === undefined || compared.path !== undefined) return undefined
+  return compared.column.nullable ? undefined : { ...compared, operator: opposite }
 }

@@ -6,6 +6,7 @@
 import type { RowsOf } from '../engines/contract/statement.js'
 import type { Column, TableIndex } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
+import { selectsRange } from './operators.js'
 import type { OrderTerm } from './order.js'
 import { coversAllRows, type SqlTable } from './table.js'
 import type { Limit, Rows } from './tree.js'
@@ -161,8 +162,6 @@ function flatten(condition: Condition): Condition[] {
   return condition.kind === 'all' ? condition.parts.flatMap(flatten) : [condition]
 }
 
-const ranges: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
-
 function toPart(condition: Condition): ConditionPart {
   const { kind } = condition
   if (kind === 'list' && !condition.orNull)
@@ -172,7 +171,7 @@ function toPart(condition: Condition): ConditionPart {
   const { column } = condition
   if (kind === 'null') return { condition, column, role: condition.isNull ? 'same' : 'range' }
   if (condition.operator === 'eq') return { condition, column, role: 'same' }
-  return { condition, column, role: ranges.has(condition.operator) ? 'range' : 'test' }
+  return { condition, column, role: selectsRange(condition.operator) ? 'range' : 'test' }
 }
 
 function fixedColumnsOf(parts: readonly ConditionPart[]): Set<Column | undefined> {

@@ -3,7 +3,7 @@
  * SQL, cost estimates and filter types are made from this table, so a new operator is one entry here.
  */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { filled, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import { filled, raw, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Column, ColumnComparison } from '../engines/contract/table.js'
 
 export type OperandKind =
@@ -22,6 +22,9 @@ export type OperandKind =
   /** True or false. */
   | 'flag'
 
+/** The operators with the operand `value`. */
+type ValueOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'
+
 export interface OperatorEntry {
   /** The columns that the operator applies to. */
   readonly fits: readonly ColumnComparison[]
@@ -32,8 +35,12 @@ export interface OperatorEntry {
   readonly meaning: string
   /** Work for each row: 1 is a comparison that an index may serve. */
   readonly cost: number
+  /** The SQL operator, if there is one. Conditions of partial indexes use it with literals. */
+  readonly symbol?: string
+  /** The operator that matches the other values. Both match no null, unless null is the operand. */
+  readonly opposite?: ValueOperator
   /** For `values`: the comparisons that must all hold, one with each value. It is read, written and charged as these. */
-  readonly means?: readonly ('gt' | 'gte' | 'lt' | 'lte' | 'eq' | 'ne')[]
+  readonly means?: readonly ValueOperator[]
   /** For patterns and literal text: the pattern that the database receives. */
   readonly pattern?: (text: string, dialect: Dialect) => string
   /** The SQL, unless the operand is a list or a test for null. */
@@ -55,6 +62,11 @@ const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'j
 const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
 const textual: readonly ColumnComparison[] = ['text', 'json']
 
+const compare =
+  (symbol: string) =>
+  ({ column, value }: ComparisonParts): Sql =>
+    sql`${column} ${raw(symbol)} ${value}`
+
 const like = ({ column, value }: ComparisonParts): Sql => sql`${column} like ${value} escape '\\'`
 
 /** Uses the function of the engine if there is one, otherwise a pattern. */
@@ -71,7 +83,9 @@ export const operators = {
     takesNull: true,
     meaning: 'Equal; null equals null.',
     cost: 1,
-    sql: ({ column, value }) => sql`${column} = ${value}`,
+    symbol: '=',
+    opposite: 'ne',
+    sql: compare('='),
   },
   /** Not equal; null differs from every value. */
   ne: {
@@ -80,6 +94,8 @@ export const operators = {
     takesNull: true,
     meaning: 'Not equal; null differs from every value.',
     cost: 1,
+    symbol: '<>',
+    opposite: 'eq',
     sql: ({ column, value, isNullable }) =>
       isNullable ? sql`${column} is distinct from ${value}` : sql`${column} <> ${value}`,
   },
@@ -88,28 +104,36 @@ export const operators = {
     operand: 'value',
     meaning: 'Larger.',
     cost: 1,
-    sql: ({ column, value }) => sql`${column} > ${value}`,
+    symbol: '>',
+    opposite: 'lte',
+    sql: compare('>'),
   },
   gte: {
     fits: ordered,
     operand: 'value',
     meaning: 'Greater or equal.',
     cost: 1,
-    sql: ({ column, value }) => sql`${column} >= ${value}`,
+    symbol: '>=',
+    opposite: 'lt',
+    sql: compare('>='),
   },
   lt: {
     fits: ordered,
     operand: 'value',
     meaning: 'Smaller.',
     cost: 1,
-    sql: ({ column, value }) => sql`${column} < ${value}`,
+    symbol: '<',
+    opposite: 'gte',
+    sql: compare('<'),
   },
   lte: {
     fits: ordered,
     operand: 'value',
     meaning: 'Less or equal.',
     cost: 1,
-    sql: ({ column, value }) => sql`${column} <= ${value}`,
+    symbol: '<=',
+    opposite: 'gt',
+    sql: compare('<='),
   },
   /** From the first value to the second, both included: `[1, 5]`. */
   between: {
@@ -187,6 +211,14 @@ export const operators = {
 
 export type Operator = keyof typeof operators
 
+export const operatorNames = Object.keys(operators) as readonly Operator[]
+
+/** Whether the operator selects the values above or below a value. */
+export function selectsRange(name: Operator): boolean {
+  const { operand, fits } = operatorOf(name)
+  return operand === 'value' && !fits.includes('equality')
+}
+
 /** Whether the operator searches a text or a list, whose length is unknown. */
 export function searchesText(name: Operator): boolean {
   const { operand } = operatorOf(name)
@@ -200,8 +232,7 @@ export function operatorOf(name: Operator): OperatorEntry {
 
 /** The operators for columns with this comparison, in the order of the table. */
 export function operatorsFor(compares: ColumnComparison): Operator[] {
-  const names = Object.keys(operators) as Operator[]
-  return names.filter((name) => operatorOf(name).fits.includes(compares))
+  return operatorNames.filter((name) => operatorOf(name).fits.includes(compares))
 }
 
 /** @returns `undefined` for an unknown name */

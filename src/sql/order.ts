@@ -3,6 +3,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql, join } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
 import { noRows, type Condition, type SearchCondition } from './condition.js'
+import { selectsRange } from './operators.js'
 import { coversAllRows, type SqlTable } from './table.js'
 import type { Ranking } from '../engines/contract/dialect.js'
 import { ref } from './write-context.js'
@@ -71,11 +72,9 @@ function excludesNull(condition: Condition, column: Column): boolean {
     condition.kind === 'compare' &&
     condition.column === column &&
     condition.path === undefined &&
-    rangeOperators.has(condition.operator)
+    selectsRange(condition.operator)
   )
 }
-
-const rangeOperators: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
 
 /** Writes the pieces as one table for `from`. */
 export function writeNullPieces(

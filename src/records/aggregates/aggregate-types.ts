@@ -1,6 +1,6 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { TimeUnit } from '../../engines/contract/dialect.js'
-import type { OrderTerm, Where } from '../model/record-types.js'
+import type { Operators, OrderTerm, Where } from '../model/record-types.js'
 import type { Skip } from '../model/skip.js'
 import type { RowsView } from '../filters/list-options.js'
 
@@ -64,25 +64,8 @@ export type AggregateName<T> = 'count' | Name<T, AggregateFunction>
 
 export type Having<T> = { [K in AggregateName<T>]?: HavingTest | number | string | null | Skip }
 
-export interface HavingTest {
-  eq?: unknown
-  ne?: unknown
-  gt?: unknown
-  gte?: unknown
-  lt?: unknown
-  lte?: unknown
-  /** From the first value to the second, both included. */
-  between?: readonly [unknown, unknown] | Skip
-  /** At most 100 values. */
-  in?: readonly unknown[] | Skip
-  isNull?: boolean | Skip
-  /** These are for the smallest and the largest text: `minName`, `maxName`. */
-  like?: string | Skip
-  ilike?: string | Skip
-  startsWith?: string | Skip
-  endsWith?: string | Skip
-  contains?: string | Skip
-}
+/** The comparisons of a value of a group. Patterns are for the smallest and the largest text: `minName`, `maxName`. */
+export type HavingTest = Operators<unknown>
 
 export type AggregateOrder<T> = {
   [K in AggregateName<T> | (keyof T & string)]?: OrderTerm

@@ -8,18 +8,20 @@ import { skippedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { coversAllRows } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
-import { operatorOf, readOperator } from '../../sql/operators.js'
+import {
+  operatorNames,
+  operatorOf,
+  readOperator,
+  searchesText,
+  selectsRange,
+} from '../../sql/operators.js'
 
-/** The comparisons that read a text character by character. */
+/** The comparisons that search a text, and paths within JSON. */
 const patternOperators: ReadonlySet<string> = new Set([
-  'like',
-  'ilike',
-  'startsWith',
-  'endsWith',
-  'contains',
-  'has',
   'path',
+  ...operatorNames.filter(searchesText),
 ])
+const rangeOperators: ReadonlySet<string> = new Set(operatorNames.filter(selectsRange))
 /** The number of characters of a pattern that cost nothing. */
 const freeCharacters = 50
 
@@ -335,8 +337,6 @@ function meaningOf(operator: string): readonly string[] | undefined {
   const operatorName = readOperator(operator)
   return operatorName && operatorOf(operatorName).means
 }
-
-const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
 
 function combine(parts: readonly Work[], rows: number): Work {
   return {

@@ -10,6 +10,7 @@ import type { Class } from '../../metadata/class-metadata.js'
 import { testOf } from './codec.js'
 import type { RecordIndex, RecordOptions } from './record.js'
 import { relationMetadataOf } from './relations.js'
+import { operatorNames, operatorOf } from '../../sql/operators.js'
 import { coversAllRows } from '../../sql/table.js'
 
 /** The owner of a name for messages: `the index of Product.name`. */
@@ -284,16 +285,9 @@ function columnOf(
 }
 
 /** The operators that the condition of a partial index may use. */
-const rowTests: ReadonlySet<string> = new Set([
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'isNull',
-])
+const rowTests: ReadonlySet<string> = new Set(
+  operatorNames.filter((name) => ['value', 'list', 'flag'].includes(operatorOf(name).operand)),
+)
 
 function checkRows(
   source: IndexSource,

@@ -7,12 +7,8 @@ import type { Column, IndexForm, TableIndex } from '../../engines/contract/table
 import type { Table, Relation } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
-import {
-  toCheckName,
-  toConstraintName,
-  toIndexName,
-  toSnakeCase,
-} from '../model/generated-names.js'
+import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/generated-names.js'
+import { operatorOf, readOperator } from '../../sql/operators.js'
 import type { JoinTable } from '../../sql/table.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { toStoredJson } from '../model/codec.js'
@@ -76,16 +72,12 @@ function writeTest(column: Column, operator: string, operand: unknown, dialect: 
   if (operator === 'isNull' || operand === null)
     return `${name} is ${operand === false ? 'not ' : ''}null`
   if (operator === 'in') return `${name} in (${(operand as unknown[]).map(literal).join(', ')})`
-  return `${name} ${signs[operator] ?? '='} ${literal(operand)}`
+  return `${name} ${symbolOf(operator)} ${literal(operand)}`
 }
 
-const signs: Readonly<Record<string, string>> = {
-  eq: '=',
-  ne: '<>',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
+function symbolOf(operator: string): string {
+  const name = readOperator(operator)
+  return (name && operatorOf(name).symbol) ?? '='
 }
 
 /**
