@@ -187,7 +187,7 @@ function describe(
   { description, min, max, pattern, oneOf, writes }: Readonly<FieldRules>,
   { storage, spellings }: ShapeField['entry'],
 ): string {
-  const isTimestamp = storage === 'moment'
+  const isTimestamp = storage === 'timestamp'
   const parts = description === undefined ? [] : [description]
   if (typeof min === 'string') parts.push(`${isTimestamp ? 'Not before' : 'At least'} ${min}.`)
   if (typeof max === 'string') parts.push(`${isTimestamp ? 'Not after' : 'At most'} ${max}.`)

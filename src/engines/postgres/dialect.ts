@@ -158,7 +158,7 @@ export function createPostgresDialect(
     infinity: undefined,
     changes,
     now: {
-      moment: 'now()',
+      timestamp: 'now()',
       date: "((now() at time zone 'UTC')::date)",
       time: "((now() at time zone 'UTC')::time(0))",
     },
@@ -296,7 +296,7 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
     const scale = entry.digits?.scale ?? 0
     return (value) => toDecimal(String(value), scale)
   },
-  moment: () => readTimestamp,
+  timestamp: () => readTimestamp,
   date: () => 'v.slice(0, 10)',
   time: () => 'v.slice(0, 8)',
 }
@@ -306,7 +306,7 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
  */
 const texts: Readonly<Partial<Record<Column['storage'], SqlWrapper>>> = {
   wide: ['cast(', ' as text)'],
-  moment: [
+  timestamp: [
     'to_char(cast(',
     ` as timestamptz) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   ],
@@ -324,7 +324,7 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   real: 'double precision',
   decimal: 'numeric',
   text: 'text collate "C"',
-  moment: 'timestamptz(3)',
+  timestamp: 'timestamptz(3)',
   date: 'date',
   time: 'time(0)',
   bytes: 'bytea',

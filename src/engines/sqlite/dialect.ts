@@ -69,7 +69,7 @@ export const sqliteDialect: Dialect = {
   infinity: 'e+999',
   changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
   now: {
-    moment: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+    timestamp: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
     date: "(strftime('%Y-%m-%d', 'now'))",
     time: "(strftime('%H:%M:%S', 'now'))",
   },
@@ -222,7 +222,7 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   real: 'real',
   decimal: 'integer',
   text: 'text',
-  moment: 'text',
+  timestamp: 'text',
   date: 'text',
   time: 'text',
   bytes: 'blob',

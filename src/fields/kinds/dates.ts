@@ -1,15 +1,14 @@
 /** The kinds `datetime`, `date` and `time`. Sources: decisions, Validation and fields; RFC 3339 §5.6. */
 import type { Kind } from './kind.js'
 
-/** A time of the day without a zone, `10:30:00`. */
-
 const timeOfDay = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/
 
+/** A time of day without a zone: `10:30:00`. */
 export const time: Kind = {
   storage: 'time',
   compares: 'order',
   graphql: { type: 'String', filter: 'Time' },
-  // Not JSON Schema's `time`, which has an offset.
+  // Not the format `time` of JSON Schema, which requires an offset.
   schema: { type: 'string', pattern: timeOfDay.source },
   label: 'a time such as 10:30:00',
   test: isTime,
@@ -30,7 +29,7 @@ export const date: Kind = {
   schema: { type: 'string', format: 'date' },
   label: 'a date such as 2026-11-20',
   test: isDate,
-  // The day in UTC, as databases' drivers and `new Date('2026-11-20')` mean it.
+  // The day in UTC, as in drivers of databases and in `new Date('2026-11-20')`.
   toOutput: (value) => (value instanceof Date ? toTimestamp(value)?.slice(0, 10) : value),
   fromText: (text) => (isDate(text) ? text : undefined),
   now: (timestamp) => timestamp.slice(0, 10),
@@ -40,22 +39,22 @@ export const date: Kind = {
 const iso =
   /^(((?!0000)\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
 
-/** The form that is read, calendars apart: what may be left out of RFC 3339's form is optional here. */
+/** The accepted form: RFC 3339 with optional time, seconds and offset. It does not check that the day exists. */
 export const timestampPattern = iso.source
 
 /** A point in time, written as ISO 8601. */
 export const datetime: Kind = {
-  storage: 'moment',
+  storage: 'timestamp',
   compares: 'order',
   graphql: { type: 'String', filter: 'DateTime' },
-  // Not JSON Schema's `date-time`, which needs seconds and an offset.
+  // Not the format `date-time` of JSON Schema, which requires seconds and an offset.
   schema: { type: 'string', maxLength: 40, pattern: timestampPattern },
   label: 'an ISO 8601 date and time',
   test: (value) => toTimestamp(value) !== undefined,
-  // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
+  // A Date of the program becomes text. Text stays as it was sent; `encode` converts it to UTC.
   read: "typeof v === 'string' ? v : v.toISOString()",
   fromText: (text) => (toTimestamp(text) === undefined ? undefined : text),
-  // A plus in an address is a blank.
+  // A plus in an address means a space.
   hint: (text) => (/\d \d\d:?\d\d$/.test(text) ? 'write "+" as %2B in an address' : undefined),
   encode: toTimestamp,
   toOutput: (value) => (isCanonical(value) ? value : (toTimestamp(value) ?? value)),
@@ -65,12 +64,12 @@ export const datetime: Kind = {
 }
 
 /**
- * The form in which timestamps are stored and compared: `2026-11-20T10:00:00.000Z`.
+ * Converts a timestamp to the form in which it is stored and compared: `2026-11-20T10:00:00.000Z`.
  *
- * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid
- * Date
- * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0001–9999, which not every
- * database has
+ * @param value a valid Date, or ISO 8601 text such as `2026-11-20` or `2026-11-20T12:00+02:00`. Without an offset it is in
+ * UTC
+ * @returns `undefined` for anything else, such as an impossible day, hour 24, or a year outside 0001–9999, which not every
+ * database supports
  */
 export function toTimestamp(value: unknown): string | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : inRange(value)
@@ -82,12 +81,12 @@ export function toTimestamp(value: unknown): string | undefined {
   return inRange(new Date(`${date}T${time}${seconds}${fraction.slice(0, 4)}${zone}`))
 }
 
-/** True for the form of the store, which most values have already. */
+/** Whether the value has the stored form, as most values do. */
 function isCanonical(value: unknown): boolean {
   return typeof value === 'string' && value.length === 24 && value.endsWith('Z')
 }
 
-/** True for a calendar day and nothing more, `2026-11-20`. */
+/** Whether the value is a calendar day without a time: `2026-11-20`. */
 export function isDate(value: unknown): boolean {
   return typeof value === 'string' && value.length === 10 && toTimestamp(value) !== undefined
 }

@@ -3,7 +3,7 @@
  * `table.ts`. Source: public API, Records.
  */
 
-/** Storage classes: a database says how it stores each of them, a kind says which one it uses. */
+/** How values are stored. Each kind has one of these classes, and each engine has a column type for each class. */
 export type StorageClass =
   | 'integer'
   /** Whole numbers of 64 bits, as text. */
@@ -13,7 +13,7 @@ export type StorageClass =
   | 'decimal'
   | 'text'
   /** `2026-11-20T10:00:00.000Z` */
-  | 'moment'
+  | 'timestamp'
   /** `2026-11-20` */
   | 'date'
   /** `10:30:00` */
@@ -21,7 +21,7 @@ export type StorageClass =
   | 'bytes'
   | 'json'
 
-/** The digits of a decimal: all of them, and how many after the decimal point. */
+/** The maximum number of digits of a decimal, in total and after the decimal point. */
 export interface Digits {
   readonly precision: number
   readonly scale: number
@@ -32,9 +32,9 @@ export type GraphqlScalar = 'ID' | 'Int' | 'Float' | 'String' | 'Boolean'
 
 /** How GraphQL shows a kind. */
 export interface GraphqlForm {
-  /** Of the field in types, in inputs and in its filter. */
+  /** The type of the field in object types, inputs and filters. */
   readonly type: GraphqlScalar
-  /** The filter's name: `Float` is the input type `FloatFilter`. Kinds of one filter compare alike. */
+  /** The filter's name: `Float` is the input type `FloatFilter`. Kinds with the same filter have the same operators. */
   readonly filter: string
 }
 
@@ -42,11 +42,11 @@ export interface GraphqlForm {
 export type Comparison =
   /** Only with null. */
   | 'nothing'
-  /** The same or another. */
+  /** Equal or not equal. */
   | 'equality'
-  /** Smaller and larger too; rows can be sorted by it. */
+  /** Also smaller and larger. Rows can be sorted by the field. */
   | 'order'
-  /** Patterns too. */
+  /** Also patterns. */
   | 'text'
 
 /** A JSON Schema (2020-12) fragment, for documentation only: nothing is checked with it. */
@@ -73,9 +73,9 @@ export interface Kind {
   readonly label: string
   /** Whether a JSON value (never null or undefined) is of this kind. Nothing is converted: `"5"` is not a number. */
   readonly test: Code<boolean>
-  /** From a tested JSON value to the property's value; absent where they are the same. */
+  /** From a tested JSON value to the property's value. Absent if both are the same. */
   readonly read?: Code<unknown>
-  /** From the property's value (never null or undefined) to JSON; absent where they are the same. */
+  /** From the property's value (never null or undefined) to JSON. Absent if both are the same. */
   readonly write?: (value: unknown) => unknown
   /**
    * From a program's value (never null or undefined) to its JSON form: a Date for a `date`, a number for a `decimal`.
@@ -98,29 +98,30 @@ export interface Kind {
    * database. Without it GraphQL reads such fields by resolvers.
    */
   readonly sqlText?: string
-  /** From the text of a query, path or form to the JSON value, `undefined` when it is written wrong. */
+  /** From the text of a query, path or form to the JSON value; `undefined` for invalid text. */
   readonly fromText: (text: string) => unknown
-  /** The likely mistake in such a text of a query or form, completing "must be …; ". */
+  /** The likely mistake in an invalid text, appended to "must be …; ". */
   readonly hint?: (text: string) => string | undefined
   /**
-   * The form in which values compare with `<` and `===`, for `min`, `max` and `oneOf`; absent if they do so themselves.
+   * Converts values to a form that `<` and `===` can compare, for `min`, `max` and `oneOf`. Absent if they can compare the
+   * values themselves.
    */
   readonly comparable?: (value: unknown) => unknown
-  /** A pattern of all texts that mean the same as this one; absent where there is but one. For the documentation. */
+  /** A pattern of all spellings of the same value, for documentation. Absent if there is only one spelling. */
   readonly spellings?: (text: string) => string
   /** What `minLength` and `maxLength` count. Default characters. */
   readonly measure?: 'characters' | 'bytes'
   /** The value of `default: 'now'` for a timestamp in UTC. Absent if the kind has no such value. */
   readonly now?: (timestamp: string) => unknown
-  /** The rules about values that this kind has; other rules are refused in declarations. */
+  /** The rules about values that this kind supports. Other rules are refused in declarations. */
   readonly rules: readonly ValueRule[]
   /** Rules that a field of this kind must have. */
   readonly needs?: readonly ValueRule[]
-  /** The kind as a field's other rules make it. */
+  /** Returns the kind of a field with these rules, if they change the kind. */
   readonly refine?: (rules: KindRules) => Kind
 }
 
-/** The rules about a value itself. In a list they hold for each item; `minItems` and `maxItems` are the list's own. */
+/** Rules about a value. In a list they apply to each item; `minItems` and `maxItems` apply to the list. */
 export type ValueRule =
   'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf' | TextForm
 

@@ -429,7 +429,7 @@ function readNullTest(operator: Operator, operand: unknown, path: string): boole
 
 /** True for columns that can be grouped by their time. */
 export function hasTime({ storage }: Column): boolean {
-  return storage === 'date' || storage === 'moment'
+  return storage === 'date' || storage === 'timestamp'
 }
 
 /** True if a function has a value for a column. */

@@ -45,7 +45,7 @@ function makePlaceholder({ relations }: Table, column: Column): unknown {
     case 'decimal':
       return decimalOf(column)
     case 'date':
-    case 'moment':
+    case 'timestamp':
       return timestampOf(column)
     case 'time':
       return timeOf(field.rules)
