@@ -1,6 +1,6 @@
 /**
- * Writes the code of a class's check: a function from a JSON object to an instance, which collects violations. Each
- * value is read once, tested, and set on the instance; nothing is looked up by name at run time.
+ * Writes the code of a class's check: a function that converts a JSON object to an instance and collects violations. Each
+ * value is read once, tested, and set on the instance.
  */
 import { isMap } from '../core/json.js'
 import { quote, readProperty, type FunctionSet } from './function-set.js'
@@ -26,12 +26,12 @@ interface FieldPlan {
   readonly field: ShapeField
   readonly constraints: readonly Constraint[]
   readonly partial: boolean
-  /** The instance comes with initial values of its own. */
+  /** The class initialises properties. */
   readonly hasInitialValues: boolean
   readonly scope: RuleScope
 }
 
-/** Writes the block of one field; in it `v` is the value, `o` the instance. */
+/** Writes the code of one field, in which `v` is the value and `o` the instance. */
 class FieldWriter {
   readonly #writer: CheckWriter
   readonly #plan: FieldPlan
@@ -68,7 +68,7 @@ class FieldWriter {
     ].join('\n')
   }
 
-  /** With `@Field`: kind and rules first, then class-validator's for a value that is there. */
+  /** For a field with `@Field`: checks kind and rules, then class-validator's rules if there is a value. */
   #writeDeclared(constraintCode: WrittenConstraints): string {
     const { field } = this.#plan
     const present = field.list
@@ -82,16 +82,15 @@ class FieldWriter {
   }
 
   #writeAbsent(constraintCode: WrittenConstraints): string {
-    const { field, partial, hasInitialValues: constructs } = this.#plan
-    const { scope: part } = this.#plan
+    const { field, partial, hasInitialValues, scope } = this.#plan
     if (partial) return ''
-    if (part === 'object') return this.#writeConditional(constraintCode, 'required', 'is required')
+    if (scope === 'object') return this.#writeConditional(constraintCode, 'required', 'is required')
     const value = field.declared?.default
     if (value !== undefined) return `${this.#target} = ${this.#writeDefault(value)}`
-    if (constructs && field.rules.default !== undefined) return ''
-    // A condition may still make the key optional; IsOptional already has.
+    if (hasInitialValues && field.rules.default !== undefined) return ''
+    // A condition may make the key optional. With IsOptional the field is optional already.
     if (constraintCode.isConditional)
-      return part === 'field'
+      return scope === 'field'
         ? ''
         : this.#writeConditional(constraintCode, 'required', 'is required')
     return field.optional ? '' : this.#writeViolation('required', 'is required')
@@ -113,7 +112,7 @@ class FieldWriter {
 
   #writeDefault(value: unknown): string {
     const { functions } = this.#writer
-    // One moment for all fields of an object, so that they agree.
+    // The same time for all fields of an object.
     const { now } = this.#plan.field.entry
     if (value === 'now' && now !== undefined) {
       const clock = functions.constant(this.#writer.options.now)
@@ -157,7 +156,7 @@ class FieldWriter {
     ].join('\n')
   }
 
-  /** The code that judges one value: `test` refuses it (and wants an `else`), `build` isPropertyValue the rules and converts. */
+  /** The code for one value: `test` is an `if` that refuses it, `build` follows in its `else`, converts and checks rules. */
   #writeItem(field: ShapeField, path: string): { test: string; build: string } {
     const { functions } = this.#writer
     const violation = (code: string, text: string, value?: unknown): string =>
@@ -170,7 +169,7 @@ class FieldWriter {
     const { tested, converted } = this.#writeKind(field)
     const conversions = [converted, writeTextForm(field)].filter((code) => code !== undefined)
     const rules = writeRules(field, functions).map(
-      ({ code, text, value, isBroken: breaks }) => `if (${breaks}) ${violation(code, text, value)}`,
+      ({ code, text, value, isBroken }) => `if (${isBroken}) ${violation(code, text, value)}`,
     )
     return {
       test: `if (!${tested}) ${violation('type', `must be ${label}`)}`,
@@ -178,7 +177,7 @@ class FieldWriter {
     }
   }
 
-  /** A program may give the JSON form or the property's own form. */
+  /** A program may pass the JSON form or the property's value. */
   #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
     const { functions, options } = this.#writer
     const { test, read, isPropertyValue } = entry
@@ -192,7 +191,7 @@ class FieldWriter {
     }
   }
 
-  /** Replaces `v`, an object, by the instance that its class's function makes of it. */
+  /** Replaces the object `v` by an instance of the nested class. */
   #writeNested(type: NonNullable<ShapeField['nested']>, path: string): string {
     const { functions, options } = this.#writer
     const name = this.#writer.functionFor(readShape(type(), options.problems))
@@ -205,17 +204,17 @@ class FieldWriter {
     ].join('\n')
   }
 
-  /** Known to class-validator alone: the value goes on the instance as it is and its rules decide. */
+  /** For a field without `@Field`: the value is set unchanged, and only class-validator's rules check it. */
   #writeUndeclared(constraintCode: WrittenConstraints): string {
-    const { field, partial, hasInitialValues: constructs } = this.#plan
-    const initial = constructs ? `if (v === undefined) v = ${this.#target}` : ''
+    const { field, partial, hasInitialValues } = this.#plan
+    const initial = hasInitialValues ? `if (v === undefined) v = ${this.#target}` : ''
     const store = `if (v !== undefined) ${this.#target} = v`
     const rules = partial ? `if (v !== undefined) { ${constraintCode.code} }` : constraintCode.code
     const nested = field.nested === undefined ? '' : constraintCode.build(field.nested)
     return [initial, this.#writeDate(), nested, store, rules].join('\n')
   }
 
-  /** JSON has no dates, so rules of class-validator about a Date get one made of the text. */
+  /** JSON has no dates, so texts are converted for class-validator's rules about a Date. */
   #writeDate(): string {
     if (!this.#plan.constraints.some(({ name }) => dateRules.has(name))) return ''
     const read = this.#writer.functions.constant(readDates)
@@ -233,10 +232,10 @@ class FieldWriter {
   }
 }
 
-/** class-validator's rules that look at a Date. */
+/** class-validator's rules about a Date. */
 const dateRules: ReadonlySet<string> = new Set(['isDate', 'minDate', 'maxDate'])
 
-/** @returns the value itself where it is not the text of a moment: the rule then says what is wrong */
+/** @returns values that are not timestamps unchanged, so that the rule reports them */
 function readDates(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(readDate)
   return readDate(value)
@@ -253,9 +252,9 @@ function itemCount(count: number): string {
 
 export interface CheckOptions {
   readonly unknownKeys: 'refuse' | 'drop'
-  /** Every key may be absent, and nothing is put in its place. */
+  /** Every key may be absent, and defaults are not applied. */
   readonly partial: boolean
-  /** A program may set what a client may not: read-only and hidden fields, given keys. */
+  /** Only a program may set read-only and hidden fields and generated keys. */
   readonly from: 'client' | 'program'
   readonly groups: readonly string[] | undefined
   readonly problems: Problem[] | undefined
@@ -264,7 +263,7 @@ export interface CheckOptions {
   readonly now: () => number
 }
 
-/** Writes the functions of a shape and of every shape it holds. */
+/** Writes the functions of a shape and of its nested shapes. */
 export class CheckWriter {
   readonly functions: FunctionSet
   readonly options: CheckOptions
@@ -279,9 +278,9 @@ export class CheckWriter {
   }
 
   /**
-   * The name of the shape's function `(input, violations, deferred, depth) => instance`, written when first asked for.
+   * Returns the name of the shape's function `(input, violations, deferred, depth) => instance`, which the first call writes.
    *
-   * @param isRoot the function for the input itself, which alone may be `partial`
+   * @param isRoot whether it is the function for the complete input; nested functions are never `partial`
    */
   functionFor(shape: Shape, isRoot = false): string {
     const { options } = this
@@ -292,7 +291,7 @@ export class CheckWriter {
     const cached = isSpecial ? undefined : this.#names.get(shape)
     if (cached !== undefined) return cached
     const name = `check${this.#count++}`
-    // Before the body is written, which may come back here: a tree's node holds nodes.
+    // Before the body is written, because a class may contain itself.
     if (!isSpecial) this.#names.set(shape, name)
     const text =
       scope === 'object'
@@ -302,7 +301,7 @@ export class CheckWriter {
     return name
   }
 
-  /** Runs only the rules that look at the whole object, which exists already. */
+  /** Checks only the rules that need the complete object, which exists already. */
   #writeObjectRules(name: string, shape: Shape): string {
     const fields = shape.fields.map((field) => {
       const { constraints } = field
@@ -326,10 +325,10 @@ export class CheckWriter {
     const { functions, options } = this
     const { Constructor, hasInitialValues } = instanceConstructorOf(shape.type)
     const constraints = options.groups && readConstraints(shape.type, options.groups)
-    const cached = shape.fields.filter(
+    const writableFields = shape.fields.filter(
       ({ readOnly, hidden }) => options.from === 'program' || !(readOnly || hidden),
     )
-    const fields = cached.map((field) => {
+    const fields = writableFields.map((field) => {
       const fieldConstraints =
         constraints === undefined ? field.constraints : (constraints.get(field.name) ?? [])
       const keepsInitialValues = hasInitialValues && !partial
@@ -343,7 +342,7 @@ export class CheckWriter {
       return new FieldWriter(this, plan).write()
     })
     const rejectsUnknown = options.unknownKeys === 'refuse'
-    const names = cached.map((field) => field.name)
+    const names = writableFields.map((field) => field.name)
     const isVisible = (name: string): boolean => securedField.read(shape.type, name) !== true
     const knownNames = functions.constant(new Set(names))
     const suggested = functions.constant(names.filter(isVisible))

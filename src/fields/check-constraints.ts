@@ -1,4 +1,4 @@
-/** Writes class-validator's part of a field's check: plain rules as code, the others as entries that wait for the object. */
+/** Writes class-validator's rules of a field: simple rules as code, all others as deferred checks of the complete object. */
 import { quote, type FunctionSet } from './function-set.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { checkNested } from './check-runtime.js'
@@ -15,7 +15,7 @@ import { addViolation, prefixPaths } from './violations.js'
 import { patternCost } from './pattern-cost.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
-/** Who writes the functions that this code calls. */
+/** The writer of the functions that the code calls. */
 export interface FunctionWriter {
   readonly functions: FunctionSet
   readonly options: { readonly problems: Problem[] | undefined }
@@ -75,7 +75,7 @@ export function writeClassValidator(
   const deferredCodes = new Set(
     written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
   )
-  // Rules of one name answer with one fault, the last one's: they keep their order by running together.
+  // Rules with the same name have one common violation, of the last rule. They run together to stay in their order.
   const immediate =
     scope === 'object'
       ? []
@@ -103,15 +103,15 @@ export function writeClassValidator(
   }
 }
 
-/** Refused whatever the rules say: text that no store accepts and no rule expects. */
+/** The violation of text that no database accepts, whatever the rules are. */
 function writeInvalidText({ name }: ShapeField, functions: FunctionSet): string {
-  const violation = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
+  const violation = `${quote(name)}, 'type', 'must be text without NUL and lone surrogates'`
   return `${functions.constant(addViolation)}(violations, ${violation})`
 }
 
 const unstorable = /[\0\p{Surrogate}]/u
 
-/** True for such a text, and a list with one. */
+/** Whether the value is such a text, or a list that contains one. */
 function isUnstorable(value: unknown): boolean {
   if (typeof value === 'string') return unstorable.test(value)
   return (
@@ -123,7 +123,7 @@ function isChecked({ metadata }: Constraint): boolean {
   return ['customValidation', 'isDefined'].includes(metadata.type)
 }
 
-/** Conditions whose meaning is known beforehand: IsOptional, and that of `partial`. */
+/** Conditions that can be written as code: IsOptional, and the condition that `partial` adds. */
 function isKnownCondition({ name, metadata }: Constraint): boolean {
   return name === 'isOptional' || metadata.constraints?.[0] === isSent
 }
@@ -138,9 +138,7 @@ function writeGate(conditions: readonly Constraint[]): string {
   return optional ? 'if (v !== undefined && v !== null)' : 'if (v !== undefined)'
 }
 
-/**
- * A slow pattern does not run on text that is too long, which has its fault already. A character may have two units.
- */
+/** Skips a slow pattern for text that is too long, which is reported already. A character may have two units. */
 function limitLength(
   { code, metadata }: ConstraintRule,
   { rules: { maxLength } }: ShapeField,

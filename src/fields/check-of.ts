@@ -13,7 +13,7 @@ export interface CheckOfOptions {
  * Compiles the fields of a class into a check of values, like the check of a route's body: it creates an instance, or
  * throws a 400 that names every violation. The program may set read-only and hidden fields.
  *
- * @throws {DeclarationError} the class has faulty fields
+ * @throws {DeclarationError} the class has invalid fields
  */
 export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
   refuseUnknownOptions('checkOf', options, new Set(['name']))

@@ -5,7 +5,7 @@ import { addRuleViolation, type ConstraintRule, type DeferredCheck } from './con
 import { addViolation, maxViolations, prefixPaths, type Violation } from './violations.js'
 import { maxDepth } from './kinds/json.js'
 
-/** A compiled function of one class. */
+/** The compiled function of a class. */
 export type CheckFunction = (
   input: Record<string, unknown>,
   violations: Violation[],
@@ -17,7 +17,7 @@ export function addDepthViolation(violations: Violation[]): void {
   addViolation(violations, '', 'depth', `is nested deeper than ${maxDepth} levels`)
 }
 
-/** Reports unknown keys, with a suggestion for a typing mistake. */
+/** Reports unknown keys, with a suggestion for misspelt ones. */
 export function addUnknownKeys(
   input: Record<string, unknown>,
   knownKeys: ReadonlySet<string>,
@@ -43,7 +43,7 @@ export function dropUndefined(instance: Record<string, unknown>): void {
   for (const key in instance) if (instance[key] === undefined) delete instance[key]
 }
 
-/** The target of the nested values of a property, as class-validator sees it. */
+/** The check of the nested values of a property, and the target of its results. */
 export interface NestedCheck {
   readonly check: CheckFunction
   readonly rule: ConstraintRule

@@ -1,6 +1,6 @@
 /**
- * Reads the shape of a class and checks the values in its rules (`default`, `example`, `oneOf`) with the checks of
- * their own fields.
+ * Reads the shape of a class, and checks the values in its rules (`default`, `example`, `oneOf`) by the checks of their
+ * fields.
  */
 import { DeclarationError, type Problem, addProblems } from '../errors/declaration-error.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
@@ -59,7 +59,7 @@ function checkDefault(
   { default: defaultValue, list }: FieldRules,
   problems: Problem[],
 ): void {
-  // What a function returns is not known before it is called.
+  // The value of a function is unknown before it is called.
   if (defaultValue === undefined || defaultValue === null || typeof defaultValue === 'function')
     return
   if (defaultValue === 'now' && field.entry.now !== undefined) return
@@ -84,7 +84,7 @@ function report(problems: Problem[], code: string, message: string, remedy: stri
   problems.push({ code, message, remedy })
 }
 
-/** @returns what is wrong with the value, completing its name; `undefined` where the field accepts it */
+/** @returns the reason why the field rejects the value, to be appended to its name; `undefined` if it accepts the value */
 function findViolation(field: ShapeField, value: unknown): string | undefined {
   const result = check(field, value)
   if (!(result instanceof HttpError)) return undefined
@@ -106,7 +106,7 @@ function applyTextForms(field: ShapeField, value: unknown): unknown {
   return (result as Readonly<Record<string, unknown>>)[field.name]
 }
 
-/** The field alone, as an object's only one; class-validator's rules may look at other fields, so they are left out. */
+/** Checks the field in an object without other fields, and without class-validator's rules, which may read other fields. */
 function check(field: ShapeField, value: unknown): unknown {
   const only: ShapeField = { ...field, readOnly: false, hidden: false, constraints: [] }
   const type = class {}
@@ -136,10 +136,10 @@ function toText(value: unknown): string {
 const problemsOf = new WeakMap<Class, Problem[]>()
 
 /**
- * Describes a class as `readShape` does, and checks the values of its rules and of its nested classes.
+ * Reads the shape of a class, and checks the values of its rules and of its nested classes.
  *
- * @param problems gets the class's faults, each once; without it they are thrown
- * @throws {DeclarationError} the class has faults and nobody collects them
+ * @param problems receives the problems of the class, each once. Default: they are thrown
+ * @throws {DeclarationError} the class has problems, and `problems` is not set
  */
 export function readCheckedShape<T extends object>(type: Class<T>, problems?: Problem[]): Shape<T> {
   const shape = readShape(type, problems)
@@ -153,7 +153,7 @@ function valueProblems(type: Class, shape: Shape): Problem[] {
   const cached = problemsOf.get(type)
   if (cached !== undefined) return cached
   const found: Problem[] = []
-  // Nested classes may refer back to this one, which is known by now.
+  // Stored before nested classes are checked, because they may refer to this class.
   problemsOf.set(type, found)
   findValueProblems(shape, (name) => fieldName(type, name), found)
   for (const { nested } of shape.fields) {
@@ -163,7 +163,7 @@ function valueProblems(type: Class, shape: Shape): Problem[] {
   return found
 }
 
-/** A thunk that names no class is a problem of its own, which is reported where the check is compiled. */
+/** A thunk without a class is reported when the check is compiled. */
 function resolve(nested: () => Class): Class | undefined {
   try {
     return nested()

@@ -1,7 +1,7 @@
 /**
- * class-transformer as a source of classes: `@Type(() => Item)` names the class of a nested value. Its other decorators would
- * silently do nothing here, so they are configuration errors. Nothing is imported: an application that uses the package has
- * loaded it, and all of its decorators write to the storage of one file.
+ * Reads class-transformer's decorators: `@Type(() => Item)` determines the class of a nested value. The other decorators have
+ * no effect and are reported. Nothing is imported: all decorators write to the storage of one file of the package, which is
+ * loaded if the application uses it.
  */
 import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
@@ -40,7 +40,7 @@ interface TransformerStorage {
 
 const storageFile = /[\\/]class-transformer[\\/]cjs[\\/]storage\.js$/
 
-/** @returns a thunk of the class that `@Type` names for the property; `undefined` where there is none */
+/** @returns the thunk of `@Type` on the property; `undefined` if there is none */
 export function transformedType(type: Class, member: string): (() => Class) | undefined {
   const metadata = findMetadata(storage()?._typeMetadatas, type, member)
   return metadata?.typeFunction && (metadata.typeFunction as () => Class)
@@ -57,7 +57,7 @@ interface TransformedField {
  * Finds the decorators of class-transformer that Filigree does not apply.
  *
  * @param fields of the class
- * @param problems gets one for each of them, code `TRANSFORMER_DECORATOR`
+ * @param problems receives a problem with the code `TRANSFORMER_DECORATOR` for each of them
  */
 export function findTransformerProblems(
   type: Class,
@@ -83,7 +83,7 @@ export function findTransformerProblems(
   }
 }
 
-/** @returns what to write instead; `undefined` where the decorator is applied, or changes nothing */
+/** @returns what to write instead; `undefined` if the decorator is applied or would change nothing */
 type FixFinder<Metadata> = (
   metadata: Metadata,
   field: TransformedField | undefined,
@@ -104,7 +104,7 @@ function excludeFix({ options = {} }: DecoratorMetadata): string {
   if (options.toClassOnly === true && options.toPlainOnly !== true)
     return "Clients may not send the property: write readOnly, as in @Field('string', { readOnly: true })."
   if (options.toPlainOnly === true && options.toClassOnly !== true)
-    return "Declare the answer by a class without the property: returns: omit(User, 'password')."
+    return "Declare a response class without the property: returns: omit(User, 'password')."
   return "Write hidden, as in @Field('string', { hidden: true }), or leave the property out of the class."
 }
 
@@ -114,7 +114,7 @@ function exposeFix(
 ): string | undefined {
   if (options.name !== undefined) return 'Give the property the name that clients use.'
   if (Object.values(options).some((value) => value !== undefined && value !== false))
-    return 'Make a class for each answer with pick or omit, or write @Secured on the field.'
+    return 'Create a class for each response with pick or omit, or write @Secured on the field.'
   // Declared fields are sent anyway.
   return field === undefined ? "Declare what is sent by @Field, as in @Field('string')." : undefined
 }
@@ -140,7 +140,7 @@ function typeFix(
     : "Write the kind of the value, as in @Field('integer')."
 }
 
-/** Texts of a query are converted to these kinds by the kind itself. */
+/** Kinds that convert the texts of a query themselves, by the type that `@Type` names. */
 const convertingKinds: ReadonlyMap<unknown, readonly KindName[]> = new Map<
   unknown,
   readonly KindName[]
@@ -174,7 +174,7 @@ function findMetadata<Metadata>(
   return undefined
 }
 
-/** The members that have a note: of a class that was made by `pick` and its like only those that it took. */
+/** The members with such metadata. Of the source of `pick`, `omit` or `partial`, only the members that the class has. */
 function membersOf(
   metadataByMember: MetadataByMember<unknown> | undefined,
   type: Class,

@@ -1,10 +1,11 @@
 /**
- * class-validator as a source of fields. Nothing is imported: an application that uses it has put its storage on
- * `globalThis` (src/metadata/MetadataStorage.ts there), whichever copy of the package it uses; one that does not pays nothing.
+ * Reads the rules that class-validator's decorators have stored. Nothing is imported: the package puts its storage on
+ * `globalThis` (its src/metadata/MetadataStorage.ts), so any copy of the package works, and applications without it pay
+ * nothing.
  */
 import type { Class } from '../metadata/class-metadata.js'
 
-/** The metadata of one class-validator decorator; only the members that are read here. */
+/** The metadata of one class-validator decorator: the members that are used. */
 export interface ValidatorMetadata {
   readonly type: string
   readonly name?: string
@@ -26,7 +27,7 @@ export interface ValidatorArguments {
   readonly constraints: readonly unknown[] | undefined
 }
 
-/** The object behind a rule, made by class-validator or by the container given to it. */
+/** The object that checks a rule, created by class-validator or by its container. */
 export interface ValidatorConstraint {
   readonly name?: string
   readonly async?: boolean
@@ -50,7 +51,7 @@ interface ValidatorStorage {
 
 /** One class-validator rule of a property, e.g. `{ name: 'min', args: [0], each: false }`. */
 export interface Constraint {
-  /** Its constraint name; `nestedValidation`, `conditionalValidation`, `isOptional`, `isDefined` and `whitelistValidation` too. */
+  /** The constraint's name, or `nestedValidation`, `conditionalValidation`, `isOptional`, `isDefined`, `whitelistValidation`. */
   readonly name: string
   readonly args: readonly unknown[]
   readonly each: boolean
@@ -58,9 +59,9 @@ export interface Constraint {
 }
 
 /**
- * The rules of a class by property, in class-validator's order, inherited ones as it inherits them.
+ * Reads the rules of a class by property, including inherited ones, in class-validator's order.
  *
- * @param groups only rules of these groups; without it every rule, as `validate()` does
+ * @param groups only rules of these groups. Default: all rules, as `validate()` does
  */
 export function readConstraints(
   owner: Class,
@@ -81,18 +82,18 @@ export function readConstraints(
   return byProperty
 }
 
-/** The constraint objects behind a rule: one for every rule that checks a value, none for conditions and nesting. */
+/** The objects that check a rule: one for rules about a value, none for conditions and nesting. */
 export function constraintsOf(metadata: ValidatorMetadata): readonly ValidatorConstraint[] {
   return storage()?.getTargetValidatorConstraints(metadata.constraintCls) ?? []
 }
 
-/** Gives a class a rule that another class has; `note` is kept whole except for its target. */
+/** Copies a rule to another class. Only the target of the metadata changes. */
 export function addConstraint(owner: Class, metadata: ValidatorMetadata): void {
   const copy = Object.create(Object.getPrototypeOf(metadata) as object) as ValidatorMetadata
   storage()?.addValidationMetadata(Object.assign(copy, metadata, { target: owner }))
 }
 
-/** A condition as `@ValidateIf` takes it: what was not sent is not checked. `partial` gives it to every property. */
+/** A condition for `@ValidateIf`: values that were not sent are not checked. `partial` adds it to every property. */
 export function isSent(_object: unknown, value: unknown): boolean {
   return value !== undefined
 }

@@ -29,13 +29,12 @@ export interface InputOptions {
   /** The input is a list of such objects. Default false. */
   list?: boolean
   /**
-   * Who sends the input: a client may not name read-only and hidden fields or a record's key; a program may. Default
-   * `client`.
+   * The sender of the input. Only a program may set read-only and hidden fields and a record's key. Default `client`.
    */
   from?: 'client' | 'program'
   /** The name of the input in messages. Default `the body`. */
   inputName?: string
-  /** `field` leaves out the rules that look at the whole object, `object` checks only them. Default `all`. */
+  /** `field` omits the rules that need the complete object, `object` checks only those. Default `all`. */
   scope?: RuleScope
   /** Only class-validator's rules of these groups. Default: all rules, as its `validate()` does. */
   groups?: readonly string[]
@@ -53,8 +52,7 @@ export interface InputOptions {
 export type Check<T> = (value: unknown) => T | Promise<T>
 
 /**
- * The compiled check of a shape. It calls and converts nothing of the input: `"5"` is not a number, and a getter is
- * read once.
+ * Compiles the check of a shape. It does not convert the input: `"5"` is not a number. It reads each property once.
  *
  * ```ts
  * const check = compileInput(readShape(NewItem))
@@ -88,9 +86,9 @@ export function compileInput(shape: Shape, options: InputOptions = {}): Check<un
 }
 
 /**
- * The rules of a shape that look at the whole object: conditions, custom and asynchronous constraints.
+ * Compiles the rules of a shape that need the complete object: conditions, custom and asynchronous constraints.
  *
- * @returns `undefined` where there are none
+ * @returns `undefined` if there are none
  */
 export function compileObjectRules(
   shape: Shape,
@@ -127,7 +125,7 @@ export type BuildInstance = (
   deferred: DeferredCheck[],
 ) => unknown
 
-/** The part of the check that is compiled; the caller runs what waits and answers. */
+/** Compiles the part that builds the instance. The caller runs the deferred checks and reports the violations. */
 export function compileBuilder(
   shape: Shape,
   options: InputOptions,
@@ -147,7 +145,7 @@ export function compileBuilder(
   if (name === undefined || problems.length > 0) {
     if (options.problems === undefined) throw new DeclarationError(problems)
     addProblems(problems, options.problems)
-    // Never run: an application with problems does not start.
+    // Never called, because an application with problems does not start.
     return { build: () => undefined, hasDeferredRules: false }
   }
   const check = functions.compile(name) as CheckFunction
@@ -157,7 +155,7 @@ export function compileBuilder(
   }
 }
 
-/** Joins what a nested class's thunk throws to the other problems. */
+/** Adds the problems that the thunk of a nested class throws. */
 function collectProblems<T>(problems: Problem[], make: () => T): T | undefined {
   try {
     return make()
@@ -195,8 +193,8 @@ function buildList(check: CheckFunction): BuildInstance {
 }
 
 /**
- * Values of a program can throw when they are read (getters, proxies): that is a violation of the input, not an error
- * of the server.
+ * A program's value may throw when it is read, for example by a getter. This is a violation of the input, not an error of
+ * the server.
  */
 export function buildSafely(
   build: BuildInstance,
@@ -212,7 +210,7 @@ export function buildSafely(
   }
 }
 
-/** Runs the checks that waited for the whole input, then gives the result. */
+/** Runs the deferred checks, which need the complete input, and returns the result. */
 export function finishCheck<T>(
   built: T,
   { violations, deferred, inputName, order }: CheckRun,
@@ -224,7 +222,7 @@ export function finishCheck<T>(
     immediateCount = violations.length
     if (pending !== undefined) return pending.then(() => finish())
   } catch (cause) {
-    // One of the application's own rules failed on an input already known to be wrong.
+    // A rule of the application threw for an input that is invalid anyway.
     if (before > 0) throw toHttpError(violations, inputName, cause)
     throw cause
   }
@@ -245,5 +243,5 @@ function isReadable(value: unknown): boolean {
   }
 }
 
-/** Shared by every run of a check in which nothing waits; never written. */
+/** Shared by all checks without deferred rules. Nothing is added to it. */
 const noDeferredChecks: DeferredCheck[] = []

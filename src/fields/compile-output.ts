@@ -1,20 +1,18 @@
-/**
- * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions, Validation and fields.
- */
+/** Compiles a shape to a function that maps outputs. Source: decisions, Validation and fields. */
 import { relationCountName, readShape, type Shape, type ShapeField } from './shape.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'
 import { maxDepth } from './kinds/json.js'
 
 /**
- * The compiled mapping of what a handler returns: a plain object of the declared, visible fields, their nested classes
- * likewise, each value in the JSON form of its kind. A list is mapped item by item, declared or not; values that are not objects (null, a text)
- * pass unchanged.
+ * Compiles the function that maps the return value of a handler to a plain object. The object contains only declared
+ * fields that are not hidden, in the JSON form of their kinds, also in nested classes. A list is mapped item by item, even
+ * if it is not declared. Values that are not objects (null, a text) pass unchanged.
  *
  * ```ts
  * compileOutput(readShape(Product))({ id: 7, name: 'Lamp', secret: 's', rowid: 12 })   // { id: 7, name: 'Lamp' }
  * ```
  *
- * The mapping throws a RangeError for values nested deeper than 64 levels: objects that hold each other in a circle.
+ * The function throws a RangeError for values nested deeper than 64 levels, such as objects that contain each other.
  */
 export function compileOutput(shape: Shape): (value: unknown) => unknown {
   const writer = new OutputWriter()
@@ -53,7 +51,7 @@ class OutputWriter {
       const map = this.functionFor(readShape(field.nested()))
       return `${functions.constant(mapAny)}(${value}, ${map}, depth + 1)`
     }
-    // The kind of what class-validator alone knows is a guess.
+    // Without `@Field` the kind is only a guess.
     const { write, toOutput = write, outputOnly } = field.entry
     const convert = field.declared === undefined ? write : toOutput
     if (convert === undefined) return value
@@ -67,7 +65,9 @@ class OutputWriter {
 function mapAny(value: unknown, map: MapFunction, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > maxDepth) {
-    throw new RangeError(`An output nested deeper than ${maxDepth} levels: does it hold itself?`)
+    throw new RangeError(
+      `The output is nested deeper than ${maxDepth} levels. Does an object contain itself?`,
+    )
   }
   if (!Array.isArray(value)) return map(value, depth)
   const list: unknown[] = []

@@ -1,6 +1,6 @@
 /**
- * Compiles a shape into the check of values that arrive as text: queries, forms. Text is converted by the field's kind,
- * with strict grammars; then the same check runs as for a body. Source: decisions, Routing.
+ * Compiles a shape to a check of text values, as in queries and forms. The field's kind converts each text with a strict
+ * grammar, and then the same check runs as for a body. Source: decisions, Routing.
  */
 import { isMap } from '../core/json.js'
 import {
@@ -17,12 +17,11 @@ import type { DeferredCheck } from './constraint-runner.js'
 import type { Shape, ShapeField } from './shape.js'
 
 /**
- * The compiled check of text by name, `{ limit: '20', tag: ['a', 'b'] }`.
+ * Compiles the check of texts by name: `{ limit: '20', tag: ['a', 'b'] }`.
  *
- * By kind: booleans are `true`, `false`, `1` and `0` only; numbers are written as in a path; dates in ISO 8601. A list
- * field accepts a repeated name or a single one; elsewhere a repeated name is a violation. Nested classes and `json`
- * are written as JSON. Text of another kind is a violation with code `type` at its path. Values that are not text are
- * left to the check.
+ * Booleans are `true`, `false`, `1` or `0`. Numbers are written as in a path, dates in ISO 8601, nested classes and `json`
+ * as JSON. Only a list field accepts a repeated name. Invalid text is a violation with the code `type`. Values that are not
+ * text are checked unchanged.
  *
  * @throws {HttpError} as the check of `compileInput`
  */
@@ -46,7 +45,7 @@ export function compileText<T extends object>(
         throw toHttpError(order(run.violations, run.violations.length), inputName)
       return built
     }
-    // Unreadable text is already reported; the check must not report the missing value in addition.
+    // The check must not report a missing value for text that is reported as unreadable.
     const otherViolations = run.violations.filter(
       ({ path }) => !unreadable.has(path.split('.', 1)[0] ?? ''),
     )
@@ -65,8 +64,8 @@ export function compileText<T extends object>(
 
 export interface TextOptions extends Omit<InputOptions, 'list'> {
   /**
-   * The text comes from an HTML form: an empty value of an optional field is absent, unless the field is plain text, and the
-   * `on` of a checkbox is true. Default false.
+   * The text comes from an HTML form: empty values of optional fields are absent, except for plain text, and `on` is true.
+   * Default false.
    */
   isForm?: boolean
 }
@@ -78,10 +77,10 @@ interface NamedReader {
   readonly read: Reader
 }
 
-/** Says what a text must be: `must be an integer`. */
+/** The violation of a text: `must be an integer`. */
 class UnreadableText {
   readonly text: string
-  /** Of the item in a list: `.2`. */
+  /** The path of the item in a list: `.2`. */
   readonly path: string
 
   constructor(text: string, path = '') {
@@ -95,7 +94,7 @@ function convert(
   readers: readonly NamedReader[],
   unreadable: Map<string, Violation>,
 ): Record<string, unknown> {
-  // Only own keys, none that every object inherits: the names come from clients.
+  // Without a prototype, because the names come from clients.
   const values: Record<string, unknown> = Object.assign(Object.create(null) as object, texts)
   for (const { name, read } of readers) {
     if (!Object.hasOwn(values, name) || values[name] === undefined) continue
@@ -135,25 +134,25 @@ function formReaderOf(field: ShapeField): Reader {
   }
   return (raw) => {
     if (!Array.isArray(raw)) {
-      const readItem = readOne(raw)
-      return readItem === undefined ? undefined : read(readItem)
+      const value = readOne(raw)
+      return value === undefined ? undefined : read(value)
     }
-    const values = raw.map(readOne).filter((readItem) => readItem !== undefined)
+    const values = raw.map(readOne).filter((value) => value !== undefined)
     return values.length === 0 ? undefined : read(values)
   }
 }
 
-/** Whether a form's empty value of the field means that there is none. */
+/** Whether an empty value in a form means that the field is absent. */
 export function isEmptyAbsent(field: ShapeField): boolean {
   return field.optional && !isPlainText(field)
 }
 
-/** Whether a form's `on` is true. */
+/** Whether `on` in a form means true. */
 export function isCheckbox(field: ShapeField): boolean {
   return field.kind === 'boolean' && !hasUnknownKind(field)
 }
 
-/** An empty text is a value of such a field. */
+/** Whether an empty text is a value of the field. */
 function isPlainText({ kind, rules }: ShapeField): boolean {
   if (kind !== 'string' && kind !== 'text') return false
   return rules.format === undefined && rules.oneOf === undefined
@@ -161,7 +160,7 @@ function isPlainText({ kind, rules }: ShapeField): boolean {
 
 function readRepeated(field: ShapeField, raw: unknown[], readItem: Reader): unknown {
   if (field.declared !== undefined) return new UnreadableText('must be given once')
-  // Whether a list may be is for class-validator's rules to say.
+  // class-validator's rules decide whether a list is allowed.
   const values = raw.map(readItem)
   return values.find((value) => value instanceof UnreadableText) ?? values
 }
@@ -184,7 +183,7 @@ function itemReaderOf(field: ShapeField): Reader {
   }
 }
 
-/** Nothing is known of the kind: the text is the value. */
+/** Whether neither `@Field` nor class-validator determines the kind, so that the text is the value. */
 export function hasUnknownKind({ declared, kind, nested, constraints }: ShapeField): boolean {
   if (declared !== undefined || kind !== 'json' || nested !== undefined) return false
   return !constraints.some(({ name }) => isObjectRule(name))

@@ -7,9 +7,7 @@
 import type { FunctionSet } from './function-set.js'
 import { enumValues, type ConstraintRule, argumentsOf } from './constraint-runner.js'
 
-/** What code written for class-validator's rules calls. Sources: class-validator 0.15, src/decorator; validator, isLength. */
-
-/** A text's length as the package validator counts it: a surrogate pair is one, a variation selector none. */
+/** A text's length as the package validator counts it: a surrogate pair counts once, a variation selector not at all. */
 function validatorLength(text: string): number {
   if (!/[\uD800-\uDFFF\uFE0E\uFE0F]/.test(text)) return text.length
   const selected = text.match(/[^\uFE0F\uFE0E][\uFE0F\uFE0E]/g)?.length ?? 0
@@ -17,23 +15,23 @@ function validatorLength(text: string): number {
   return text.length - selected - pairs
 }
 
-/** As class-validator counts (`1.5e-7` has the four of `5e-7`), and the exponent where it throws (`1e-7`). */
+/** Counts as class-validator does (`1.5e-7` has the four of `5e-7`). Where it throws (`1e-7`), the exponent. */
 function decimalPlaces(value: number): number {
   const text = String(value)
   return text.split('.')[1]?.length ?? -Number(text.split('e')[1])
 }
 
-/** As `indexOf` compares: NaN is not even equal to itself. */
+/** Compares as `indexOf` does, for which NaN is not equal to itself. */
 function areUnique(list: readonly unknown[]): boolean {
   return new Set(list).size === list.length && !list.some(Number.isNaN)
 }
 
-/** What `@IsNotEmptyObject()` means, without calling the value's own `hasOwnProperty`. */
+/** The meaning of `@IsNotEmptyObject()`, without calling the value's own `hasOwnProperty`. */
 function hasKey(value: unknown): boolean {
   return mayHaveKeys(value) && Object.keys(value).length > 0
 }
 
-/** What `@IsNotEmptyObject({ nullable: false })` means: a key whose value is neither null nor undefined. */
+/** The meaning of `@IsNotEmptyObject({ nullable: false })`: a key has a value other than null and undefined. */
 function hasFilledKey(value: unknown): boolean {
   return mayHaveKeys(value) && Object.values(value).some((one) => one !== null && one !== undefined)
 }
@@ -44,9 +42,9 @@ function mayHaveKeys(value: unknown): value is object {
 }
 
 interface BuiltInConstraint {
-  /** Its default message, without the prefix that `each` puts before it. */
+  /** Its default message, without the prefix that `each` adds. */
   readonly message: string
-  /** `call`: its own function is called in place; it is pure and synchronous. */
+  /** Returns code, or `call` to call the constraint's own function, which is pure and synchronous. */
   readonly code: (args: readonly unknown[], functions: FunctionSet) => string | undefined
   /** Conditions that the probe values cannot show. */
   readonly isExcluded?: (rule: ConstraintRule) => boolean
@@ -104,7 +102,7 @@ const builtIns: Readonly<Record<string, BuiltInConstraint | undefined>> = {
     (limit, functions) => writeLength(0, limit, functions),
   ),
   isLength: {
-    // With no value at hand its message is the one about the lower bound.
+    // Without a value, its message is the one about the lower bound.
     message: '$property must be longer than or equal to $constraint1 characters',
     code: ([min, max], functions) =>
       isFiniteNumber(min) && (max === undefined || isFiniteNumber(max))
@@ -151,8 +149,7 @@ const builtIns: Readonly<Record<string, BuiltInConstraint | undefined>> = {
         ? `typeof v === 'string' && ${functions.constant(pattern)}.test(v)`
         : undefined,
   },
-  // Two rules that could bring a server down as they are: one is quadratic in the list, one fails on a key
-  // `hasOwnProperty`.
+  // The original of the first rule takes quadratic time. The original of the second fails for a key `hasOwnProperty`.
   arrayUnique: {
     message: "All $property's elements must be unique",
     code: (_args, functions) => `Array.isArray(v) && ${functions.constant(areUnique)}(v)`,
@@ -200,13 +197,13 @@ function writeIsNumber(options: unknown, functions: FunctionSet): string | undef
 function writeLength(min: number, max: number | undefined, functions: FunctionSet): string {
   const measure = `${functions.constant(validatorLength)}(v)`
   const tests = ["typeof v === 'string'"]
-  // Counting can only make a text shorter, to a third at the least.
+  // The counted length is at most `length`, and at least a third of it.
   if (min > 0) tests.push(`(v.length >= ${3 * min} || ${measure} >= ${min})`)
   if (max !== undefined) tests.push(`(v.length <= ${max} || ${measure} <= ${max})`)
   return tests.join(' && ')
 }
 
-/** Whether `@ArrayUnique` was given a function that tells items apart: it touches them, or takes different ones for one. */
+/** Whether `@ArrayUnique` has a function that identifies items: it reads them, or treats different items as equal. */
 function hasIdentifierFunction({ constraint }: ConstraintRule): boolean {
   const touched: string[] = []
   const traps: ProxyHandler<object> = {
@@ -269,7 +266,7 @@ function agreesOnProbes(rule: ConstraintRule, code: string, functions: FunctionS
     try {
       return Boolean(rule.constraint?.instance.validate(value, args)) === Boolean(test(value))
     } catch {
-      // Where the built-in throws (IsNumber's decimal places of 1e-7) there is nothing to agree on.
+      // The original throws for some values, such as IsNumber with decimal places for 1e-7.
       return true
     }
   })

@@ -1,4 +1,4 @@
-/** What class-validator's rules say about a value, in the words of `@Field`: for documentation and for reading text. */
+/** Describes class-validator's rules as rules of `@Field`, for documentation and for reading text. */
 import type { Constraint } from './class-validator.js'
 import { enumValues } from './constraint-runner.js'
 import type { KindName } from './kinds/table.js'
@@ -9,13 +9,13 @@ export interface DescribedRules {
   rules?: FieldRules
 }
 
-/** Everything that can be said of the rules together; the check itself never uses it. */
+/** Describes all rules of a property together. Checks do not use the description. */
 export function describeConstraints(constraints: readonly Constraint[]): DescribedRules {
   let kind: KindName | undefined
   const rules: FieldRules = {}
   for (const constraint of constraints) {
     const described = describers[constraint.name]?.(constraint.args)
-    // The first kind with a say wins, except that isInt narrows isNumber, min, max and their like.
+    // The first rule that implies a kind determines it, except that isInt narrows isNumber, min and max.
     if (described?.kind === 'integer' || kind === undefined) kind = described?.kind ?? kind
     Object.assign(rules, described?.rules, constraint.each ? { list: true } : undefined)
   }

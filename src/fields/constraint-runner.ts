@@ -20,10 +20,10 @@ import {
 } from './class-validator.js'
 import { clip } from '../core/text.js'
 
-/** The deferred rules of a property, planned once. */
+/** The deferred rules of a property. */
 export interface DeferredProperty {
   readonly name: string
-  /** All must be true for anything to be checked. */
+  /** The rules are checked only if all conditions are true. */
   readonly conditions: readonly ((object: unknown, value: unknown) => boolean)[]
   readonly rules: readonly ConstraintRule[]
 }
@@ -102,7 +102,7 @@ export interface ConstraintRule {
   readonly constraint: ValidatorConstraint | undefined
 }
 
-/** A property's rule as class-validator runs it: usually one, more where several constraints share a class. */
+/** Converts a rule to the rules that class-validator runs: usually one, several if several constraints share a class. */
 export function toRules({ metadata, name }: Constraint): ConstraintRule[] {
   const property = metadata.propertyName
   if (metadata.type === 'nestedValidation')
@@ -194,7 +194,7 @@ export function passesRule(
   return Promise.all(results).then((settled) => settled.every(Boolean))
 }
 
-/** The items of what class-validator treats as a list; `undefined` for anything else, which `each` then checks as one value. */
+/** The items of a value that class-validator treats as a list; `undefined` for other values, which `each` checks as one. */
 export function itemsOf(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value as unknown[]
   return value instanceof Set || value instanceof Map ? [...value.values()] : undefined
@@ -215,7 +215,7 @@ export function argumentsOf(
   }
 }
 
-/** The rule's message, its `$property`, `$value`, `$target` and `$constraint1` filled in as class-validator does. */
+/** The rule's message. Replaces `$property`, `$value`, `$target` and `$constraint1` as class-validator does. */
 function formatMessage(rule: ConstraintRule, value: unknown, object: unknown): string {
   const args = argumentsOf(rule, value, object)
   const customMessage = rule.metadata.message ?? ''

@@ -1,4 +1,4 @@
-/** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public API, Records. */
+/** Derives classes from other classes: `pick`, `omit` and `partial`. Source: public API, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 import {
@@ -17,17 +17,17 @@ import {
 } from './field.js'
 import { initialValues } from './instance.js'
 
-// Each signature spells out its result type: declarations of `class Login extends pick(…)` could not name it.
+// Each signature contains the complete result type, because declaration files of `class Login extends pick(…)` need it.
 
 /**
- * A class with some of another's fields. Rules, documentation, types and class-validator's decorators come along;
- * methods do not.
+ * Creates a class with some of another's fields, including their rules, documentation, types and class-validator's
+ * decorators. Methods are not copied.
  *
  * ```ts
  * class Login extends pick(User, 'email', 'password') {}
  * ```
  *
- * @throws {TypeError} a name is no field of the class
+ * @throws {TypeError} a name is not a field of the class
  */
 export function pick<T extends object, K extends keyof T & string>(
   type: Class<T>,
@@ -42,13 +42,13 @@ export function pick<T extends object, K extends keyof T & string>(
 }
 
 /**
- * A class without some of another's fields.
+ * Creates a class without some of another's fields.
  *
  * ```ts
  * class NewUser extends omit(User, 'id', 'createdAt') {}
  * ```
  *
- * @throws {TypeError} a name is no field of the class
+ * @throws {TypeError} a name is not a field of the class
  */
 export function omit<T extends object, K extends keyof T & string>(
   type: Class<T>,
@@ -62,7 +62,7 @@ export function omit<T extends object, K extends keyof T & string>(
 }
 
 /**
- * A class whose every key may be absent, for updates: no defaults are put in, and null is allowed only where it was.
+ * Creates a class with only optional fields, for updates. It has no defaults. Null is allowed where the class allows it.
  *
  * ```ts
  * class UserChanges extends partial(omit(User, 'id')) {}
@@ -73,14 +73,14 @@ export function partial<T extends object>(type: Class<T>): new () => Partial<T> 
   return derive(type, `Partial${type.name}`, names, names) as new () => Partial<T>
 }
 
-/** The same class as input of a record's routes: rules about the whole row check the row, not the input. */
+/** Marks a class as input of a record's routes: rules about the complete object check the row instead of the input. */
 export function withoutObjectRules(type: Class): Class {
   skipsObjectRules.write(type, true)
   return type
 }
 
 /**
- * A class some of whose keys may be absent, and which sets none of them by itself: for what only some clients may send.
+ * Creates a class in which some fields are optional and have no defaults, because only some clients may send them.
  *
  * @param name the new class's name
  */
@@ -92,14 +92,14 @@ export function withOptionalMembers(
   return derive(type, name, fieldNames(type), members)
 }
 
-/** @param loose members that may be absent */
+/** @param optionalMembers members that may be absent */
 function derive(
   type: Class,
   name: string,
   members: ReadonlySet<string>,
-  loose: ReadonlySet<string> = new Set(),
+  optionalMembers: ReadonlySet<string> = new Set(),
 ): Class {
-  const required = new Set([...members].filter((member) => !loose.has(member)))
+  const required = new Set([...members].filter((member) => !optionalMembers.has(member)))
   const initialByName = required.size === 0 ? undefined : initialValues(type)
   const DerivedClass =
     initialByName === undefined ? class {} : classWithInitialValues(type, initialByName, required)
@@ -107,13 +107,14 @@ function derive(
   derivedFrom.write(DerivedClass, type)
   for (const [member, metadata] of fieldMetadata.readAll(type)) {
     if (!members.has(member)) continue
-    fieldMetadata.write(DerivedClass, member, loose.has(member) ? toOptional(metadata) : metadata)
+    const isOptional = optionalMembers.has(member)
+    fieldMetadata.write(DerivedClass, member, isOptional ? toOptional(metadata) : metadata)
     if (securedField.read(type, member) === true) securedField.write(DerivedClass, member, true)
   }
   for (const [member, constraints] of readConstraints(type)) {
     if (!members.has(member)) continue
     for (const { metadata } of constraints) addConstraint(DerivedClass, metadata)
-    if (loose.has(member) && constraints[0] !== undefined)
+    if (optionalMembers.has(member) && constraints[0] !== undefined)
       addConstraint(DerivedClass, onlyIfSent(constraints[0].metadata))
   }
   for (const member of members) copyEmittedType(type, DerivedClass, member)
@@ -121,7 +122,7 @@ function derive(
   return DerivedClass
 }
 
-/** Properties that the class initialises are initialised here too, afresh for each instance. */
+/** Creates a class that initialises the same properties, with new values for each instance. */
 function classWithInitialValues(
   type: Class,
   initialByName: Readonly<Record<string, unknown>>,

@@ -15,7 +15,7 @@ const ranges = [
   ['minItems', 'maxItems'],
 ] as const
 
-/** @param rules sound each by itself */
+/** @param rules each is valid by itself */
 function findContradictions(
   where: string,
   kind: KindName | undefined,
@@ -29,11 +29,11 @@ function findContradictions(
     if (isAbove(rules[lower], rules[upper], kind, rules))
       addProblem(
         `rule "${lower}" is above rule "${upper}"`,
-        'No value could keep both: correct one.',
+        'No value can satisfy both. Correct one.',
       )
   }
   if (rules.lowercase === true && rules.uppercase === true)
-    addProblem('rules "lowercase" and "uppercase" stand together', 'Remove one.')
+    addProblem('rules "lowercase" and "uppercase" contradict each other', 'Remove one.')
 }
 
 function isAbove(
@@ -47,7 +47,7 @@ function isAbove(
   return (a as number) > (b as number)
 }
 
-/** Of `1.5` and `1.50` the same, where the kind says so. */
+/** The form in which values are compared: the same for `1.5` and `1.50` of a decimal. */
 function comparableOf(
   value: unknown,
   kind: KindName | undefined,
@@ -63,25 +63,25 @@ export interface FieldDeclaration {
   readonly where: string
   readonly metadata: FieldMetadata | undefined
   readonly constraints: readonly Constraint[]
-  /** The compiler's word on the property's type, where it gives one. */
+  /** The property's type, if the compiler emits it. */
   readonly emittedType: unknown
-  /** The class that class-transformer's `@Type` names; asked only where nothing else tells. */
+  /** Returns the class of class-transformer's `@Type`. Called only if nothing else determines the class. */
   readonly transformerType: () => FieldClass | undefined
 }
 
 export interface FieldType {
-  /** `undefined` where class-validator's rules have to say. */
+  /** `undefined` if class-validator's rules determine it. */
   readonly kind: KindName | undefined
   readonly nested: FieldClass | undefined
   readonly list: boolean
 }
 
 export interface CheckedDeclaration extends FieldType {
-  /** The valid rules of `@Field`: later steps must not fail on the others. */
+  /** The valid rules of `@Field`. Invalid ones are left out, so that later steps do not fail. */
   readonly rules: FieldMetadata['rules']
 }
 
-/** @returns `undefined` when nothing can be made of the field; what is wrong is then in `problems` */
+/** @returns `undefined` if the field has no usable type; the reason is added to `problems` */
 export function checkDeclaration(
   declaration: FieldDeclaration,
   problems: Problem[],
@@ -104,7 +104,7 @@ export function checkDeclaration(
 
 function findNameProblem(name: string): string | undefined {
   if (['__proto__', 'prototype'].includes(name)) return 'this name is refused in every input.'
-  // A value that leaves the field out would inherit one under its name.
+  // An object without the field would inherit a value.
   return name in Object.prototype ? `every object already has a property "${name}".` : undefined
 }
 
@@ -129,7 +129,7 @@ function readKind(
   return undefined
 }
 
-/** Only class-validator knows the property: its kind is a guess, but nesting needs a class. */
+/** The type of a property without `@Field`: its kind is only a guess, but nested values need a class. */
 function readUndeclaredType(
   declaration: FieldDeclaration,
   problems: Problem[],
@@ -144,14 +144,14 @@ function readUndeclaredType(
   problems.push(
     toProblem(
       'FIELD_TYPE_MISSING',
-      `${where}: @ValidateNested() needs the class of the value, which is not to be seen here.`,
+      `${where}: @ValidateNested() needs the class of the value.`,
       'Add @Field(() => Line), @Field(() => Line, { list: true }) for a list, or @Type(() => Line) of class-transformer.',
     ),
   )
   return undefined
 }
 
-/** A bare `@Field()`: only text, truth values and classes tell their kind by their type alone. */
+/** The type of a `@Field()` without arguments. Only strings, booleans and classes determine the kind. */
 function readEmittedType(
   { where, emittedType: emitted }: FieldDeclaration,
   problems: Problem[],
@@ -174,7 +174,7 @@ const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: str
   ],
   [
     Number,
-    ['cannot tell whole numbers from others', "Write @Field('integer') or @Field('numeric')."],
+    ['cannot distinguish integers from other numbers', "Write @Field('integer') or @Field('numeric')."],
   ],
   [
     Date,
@@ -186,14 +186,14 @@ const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: str
   [
     Array,
     [
-      'cannot see what the list holds',
+      'cannot determine the type of the list items',
       "Write @Field('string', { list: true }) or @Field(() => Line, { list: true }).",
     ],
   ],
   [
     Object,
     [
-      'has no kind that its type would tell',
+      'has no kind, and its type does not determine one',
       "Write the kind, @Field('json') say, or the class, @Field(() => Line).",
     ],
   ],
@@ -251,14 +251,14 @@ function findRuleProblem(
     return toProblem(
       'FIELD_DEFAULT',
       `default ${toText(value)} is not ${expected}.`,
-      'Give one that is.',
+      'Correct it.',
     )
   }
   if (kind !== undefined && !appliesTo(rule, kind, rules)) {
     const allowed = kindOf(kind, rules).rules
     const remedy =
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
-    return toProblem('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
+    return toProblem('FIELD_RULE_UNFIT', `rule "${rule}" does not apply to kind "${kind}".`, remedy)
   }
   const problem =
     kind === undefined ? undefined : findInvalidBound(rule, value, kindOf(kind, rules))
@@ -273,7 +273,7 @@ function findRuleProblem(
   return undefined
 }
 
-/** A bound that is no value of the kind cannot be compared with one. */
+/** A bound must be a value of the kind to be compared with values. */
 function findInvalidBound(rule: string, value: unknown, entry: Kind): unknown {
   if (rule !== 'min' && rule !== 'max') return undefined
   return isOfKind(value, entry) ? undefined : value
@@ -288,7 +288,7 @@ function appliesTo(rule: string, kind: KindName, rules: FieldMetadata['rules']):
   return kindOf(kind, rules).rules.includes(rule as ValueRule)
 }
 
-/** A function's defaults are not known before it is called. */
+/** Whether the default is valid. The value of a function is unknown before it is called. */
 function isDefault(value: unknown, kind: KindName, rules: FieldMetadata['rules']): boolean {
   const entry = kindOf(kind, rules)
   if (typeof value === 'function' || (value === 'now' && entry.now !== undefined)) return true
@@ -302,7 +302,7 @@ function toText(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
-    // A circle, or a bigint within.
+    // A cycle, or a nested bigint.
     return 'without JSON'
   }
 }
@@ -313,7 +313,7 @@ function suggestFormat(rule: string, value: unknown): string {
   return `${didYouMean(value, names)} Formats: ${names.join(', ')}.`.trim()
 }
 
-/** What PostgreSQL and its kin all take. */
+/** The maximum precision that all databases with PostgreSQL's protocol support. */
 const maxDigits = 38
 
 const satisfies: Readonly<
@@ -346,7 +346,7 @@ function isPattern(value: unknown): boolean {
   }
 }
 
-/** `() => [Line]` is a list too; a thunk that cannot answer yet is called again when the class is used. */
+/** Whether the thunk returns a list: `() => [Line]`. If it throws now, it is called again when the class is used. */
 function isListThunk(type: FieldClass): boolean {
   try {
     return resolveType(type)?.list === true

@@ -17,11 +17,9 @@ import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
 /**
- * Hides fields from the JSON of a class: gives the class a `toJSON` that leaves out `hiddenMembers`, unless the class
- * has one.
- *
- * It is a method of the class, so it works everywhere: in lists, in other objects, in handlers without `returns`, in
- * events and logs. A copy (`{ ...user }`) is not an instance and contains everything.
+ * Adds a `toJSON` to the class that omits `hiddenMembers`, unless the class has a `toJSON`. As a method of the class it also
+ * works in lists, nested objects, handlers without `returns`, events and logs. A copy (`{ ...user }`) is not an instance and
+ * contains all members.
  */
 function hideFromJson(owner: Class, hiddenMembers: (type: Class) => ReadonlySet<string>): void {
   const prototype = owner.prototype as { toJSON?: unknown }
@@ -36,35 +34,35 @@ function hideFromJson(owner: Class, hiddenMembers: (type: Class) => ReadonlySet<
   })
 }
 
-/** A class named before it is defined, or the class itself; in brackets a list of it. */
+/** A class, or a thunk of a class that may be defined later. In brackets: a list of it. */
 export type FieldClass = (() => Class | readonly [Class]) | Class
 
-/** The arguments of one `@Field`, not yet checked: `readShape` reads them at bootstrap and reports problems. */
+/** The unchecked arguments of `@Field`. `readShape` checks them at bootstrap. */
 export interface FieldMetadata {
   /** `undefined` for a bare `@Field()`, whose kind the compiler may have emitted. */
   readonly kind: string | FieldClass | undefined
   readonly rules: Readonly<Record<string, unknown>>
 }
 
-/** One entry per property, inherited; a subclass's entry replaces its base's completely. */
+/** One entry for each property. A subclass inherits entries, and its own entry replaces the inherited one completely. */
 export const fieldMetadata = createMemberMetadata<FieldMetadata>('field')
 
 /**
- * True for a class whose `id` the database generates: the key is then read-only, and no client's input may contain it.
+ * True for a class whose `id` the database generates: the key is read-only, and inputs of clients must not contain it.
  * Written by `@Record`.
  */
 export const generatedKey = createClassMetadata<boolean>('given key')
 
 /**
- * The class from which `pick`, `omit` or `partial` created this one. Problems of its fields are reported once, for the
- * original class.
+ * The class from which `pick`, `omit` or `partial` created this one. Problems of fields are reported only for the original
+ * class.
  */
 export const derivedFrom = createClassMetadata<Class>('made of')
 
-/** True for a field with `@Secured`: messages do not suggest its name. Derived classes have it too. */
+/** True for a field with `@Secured`, also in derived classes. Messages do not suggest its name. */
 export const securedField = createMemberMetadata<true>('secured field')
 
-/** True for a class of changes: rules about the whole object run elsewhere, on the row after the change. */
+/** True for the changes of a record: rules about the complete object check the row after the change instead. */
 export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
 
 /**
@@ -79,11 +77,11 @@ export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
  * }
  * ```
  *
- * Bootstrap reports all problems together (an unknown kind, a misspelt rule, a rule that means nothing for the kind),
- * each with class and property.
+ * Bootstrap reports all problems together, each with its class and property: unknown kinds, misspelt rules, rules that do
+ * not apply to the kind.
  *
- * @param kind a kind's name, or a thunk naming a class: thunks let files import each other in a circle
- * @param rules further rules; without any, the value is required and must not be null
+ * @param kind the name of a kind, or a thunk of a class, so that files may import each other
+ * @param rules without rules, the value is required and must not be null
  */
 export function Field(kind: KindName | FieldClass, rules?: FieldRules): AnyDecorator
 export function Field(rules?: FieldRules): AnyDecorator
@@ -106,7 +104,7 @@ export function Field(...args: unknown[]): AnyDecorator | undefined {
   })
 }
 
-/** Writes the metadata of `@Field`, for decorators that add fields of their own (relations). */
+/** Writes the metadata of `@Field`, for other decorators that add fields, such as relations. */
 export function writeFieldMetadata(owner: Class, member: string, value: FieldMetadata): void {
   fieldMetadata.write(owner, member, value)
   if (value.rules.hidden === true) hideFromJson(owner, hiddenMembers)
@@ -114,7 +112,7 @@ export function writeFieldMetadata(owner: Class, member: string, value: FieldMet
 
 function writeMetadata(target: DecoratorTarget, value: FieldMetadata): void {
   if (target.kind !== 'field' || target.isStatic || target.member === undefined) {
-    throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
+    throw new TypeError(`${target.owner.name}: @Field can only be used on an instance property.`)
   }
   writeFieldMetadata(target.owner, target.member, value)
 }
@@ -122,8 +120,8 @@ function writeMetadata(target: DecoratorTarget, value: FieldMetadata): void {
 const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()
 
 /**
- * Uses the nearest class's metadata: a subclass may show a field that its base hides. Called when the first instance is
- * sent, long after the last decorator ran.
+ * Includes the metadata of subclasses, which may show a field that the base class hides. Called when the first instance is
+ * sent, after all decorators ran.
  */
 function hiddenMembers(type: Class): ReadonlySet<string> {
   const cached = hiddenByClass.get(type)

@@ -1,6 +1,6 @@
 /**
- * Well-known forms of text. Each test runs in time linear in the text: no format has a repetition inside a
- * repetition that could match the same characters, and long text is refused by its length first.
+ * Well-known forms of text. Each test takes time linear in the length of the text: no pattern has nested repetitions that
+ * match the same characters, and long text is refused by its length first.
  */
 import { isDate, timestampPattern, toTimestamp } from './kinds/dates.js'
 import { isUuid } from './kinds/identifiers.js'
@@ -10,7 +10,7 @@ export interface Format {
   /** Completes "site must be …": `a URL`. */
   readonly label: string
   readonly test: (text: string) => boolean
-  /** The same in the words of JSON Schema: `format` only where that names this very grammar. */
+  /** The same in JSON Schema. `format` is used only if its grammar is the same. */
   readonly schema: JsonSchema
 }
 
@@ -66,7 +66,7 @@ export const formats = {
 
 export type FormatName = keyof typeof formats
 
-/** The address forms of the HTML standard, with a dot in the domain, at most 254 characters (RFC 5321 §4.5.3.1). */
+/** An address as in the HTML standard, with a dot in the domain and at most 254 characters (RFC 5321 §4.5.3.1). */
 function isEmail(text: string): boolean {
   if (text.length > 254) return false
   const at = text.lastIndexOf('@')
@@ -84,12 +84,12 @@ function isEmail(text: string): boolean {
 
 function isUrl(text: string): boolean {
   if (text.length > 8192 || !/^https?:\/\/[^\s\\/]/i.test(text)) return false
-  // What no IRI has (RFC 3987 §2.2), though browsers mend it.
+  // Characters that no IRI contains (RFC 3987 §2.2), although browsers accept them.
   if (/[\s\0-\x1f"<>\\^`{|}]|%(?![0-9a-f]{2})/i.test(text)) return false
   return URL.canParse(text)
 }
 
-/** RFC 1123 §2.1: labels of letters, digits and inner dashes, at most 63 characters each and 253 together. */
+/** RFC 1123 §2.1: labels of letters, digits and inner dashes, at most 63 characters each and 253 in total. */
 function isHostname(text: string): boolean {
   if (text.length > 253) return false
   return text

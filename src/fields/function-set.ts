@@ -1,4 +1,4 @@
-/** The text of a compiled check while it is written: functions, and the objects they refer to by name. */
+/** Collects the source text of generated functions, and the objects that they refer to by name. */
 
 /** Collects the text of functions that refer to each other, and turns it into code once. */
 export class FunctionSet {
@@ -6,7 +6,7 @@ export class FunctionSet {
   readonly #constants: unknown[] = []
   readonly #names = new Map<unknown, string>()
 
-  /** A name for a value in the written code; the same value has the same name. */
+  /** Returns a name for a value in the generated code. The same value has the same name. */
   constant(value: unknown): string {
     const existing = this.#names.get(value)
     if (existing !== undefined) return existing
@@ -20,16 +20,16 @@ export class FunctionSet {
     this.#functions.push(text)
   }
 
-  /** An expression over `v` as a function, to try it before it is used in generated code. */
+  /** Compiles an expression over `v`, to test it before it is used in generated code. */
   tryOut(expression: string): (v: unknown) => unknown {
     const probe = this.#build(`function probe(v) { return ${expression} }`, 'probe')
     return probe as (v: unknown) => unknown
   }
 
   /**
-   * Compiles what was written. The text is made of declarations only (names quoted, values by constant), never of input.
+   * Compiles the functions. Their text contains only declarations, with quoted names and values as constants, never input.
    *
-   * @param name the function to hand out
+   * @param name the function to return
    */
   compile(name: string): unknown {
     return this.#build(this.#functions.join('\n'), name)
@@ -49,7 +49,7 @@ export function quote(text: string): string {
   return JSON.stringify(text)
 }
 
-/** Reads a property of `object`: names that every object inherits count only where they are its own. */
+/** Code that reads a property. Members of `Object.prototype` do not count. */
 export function readProperty(object: string, name: string): string {
   const read = `${object}[${quote(name)}]`
   return name in Object.prototype

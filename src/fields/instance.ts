@@ -1,26 +1,26 @@
 /**
- * Makes instances of a class, without its constructor if that has nothing to do. What a class declares is
- * read once: from its text, parsed, and from one trial instance where something in it runs.
+ * Creates instances of a class, without its constructor if the constructor does nothing. The contents of a class are read
+ * once: from its parsed source text, and from a trial instance if it initialises properties.
  */
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
-/** Creates an empty instance. Its only own properties are the ones that the class initialises with a value. */
+/** Creates an instance that has only the properties that the class initialises. */
 export type Constructor = new () => Record<string, unknown>
 
 /**
  * The values with which a class initialises its properties (`limit = 10`), from one trial instance.
  *
- * @returns `undefined` where there are none, or where the constructor wants arguments or throws
+ * @returns `undefined` if there are none, or if the constructor requires arguments or throws
  */
 export function initialValues(type: Class): Readonly<Record<string, unknown>> | undefined {
   return constructionOf(type).initial
 }
 
 /**
- * The constructor to use for checked input. A class that only declares its properties is not constructed but given its
- * prototype: compilers that define every declared property would make absent keys look sent (`{ name: undefined }`),
- * and an update changes only what it names.
+ * The constructor for checked input. If a class only declares properties, its constructor is not called: some compilers
+ * define every declared property, so that absent keys would look as if they were sent (`{ name: undefined }`), and an
+ * update would change them.
  */
 export function instanceConstructorOf(type: Class): InstanceConstructor {
   const { initial, hasState, constructible } = constructionOf(type)
@@ -40,7 +40,7 @@ export interface InstanceConstructor {
 
 interface ClassConstruction {
   readonly initial: Readonly<Record<string, unknown>> | undefined
-  /** Methods may use what only a constructed instance has. */
+  /** Methods may use state that only the constructor creates. */
   readonly hasState: boolean
   readonly constructible: boolean
 }
@@ -74,9 +74,9 @@ function tryOut(type: Class): object | undefined {
 }
 
 interface ClassContents {
-  /** A property has a value from the start. */
+  /** The class initialises a property. */
   readonly hasInitialValues: boolean
-  /** A constructor, or something private, which exists only on instances that were constructed. */
+  /** The class has a constructor or private members, which exist only on constructed instances. */
   readonly hasState: boolean
 }
 
@@ -85,13 +85,13 @@ const anything: ClassContents = { hasInitialValues: true, hasState: true }
 
 function readClassContents(type: Class): ClassContents {
   const text = Function.prototype.toString.call(type)
-  // Without any of these there is nothing to find, and most classes need no parser.
+  // Most classes contain none of these and need not be parsed.
   if (!/[=#]|constructor|accessor|^function/.test(text)) return nothing
   const statement = parseText(`(${text})`)?.body[0]
   if (statement?.type !== 'ExpressionStatement') return anything
   const { expression } = statement
   if (expression.type === 'ClassExpression') return readBody(expression.body)
-  // Compilers for old targets write a class as a function, which is its constructor.
+  // Compilers for old targets write a class as its constructor function.
   const isEmpty = expression.type === 'FunctionExpression' && expression.body.body.length === 0
   return isEmpty ? nothing : anything
 }

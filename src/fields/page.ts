@@ -1,9 +1,9 @@
-/** One page of a list, as a class: so that it can be declared, documented and cached by name. */
+/** One page of a list as a class, so that it can be declared in `returns` and documented. */
 import type { Class } from '../metadata/class-metadata.js'
 import { fieldMetadata } from './field.js'
 
 /**
- * A page of items. `Page.of(Item)` is its class, to be named in `returns`:
+ * A page of items. `Page.of(Item)` is the class to declare in `returns`:
  *
  * ```ts
  * @Get('/', { returns: Page.of(Item) })
@@ -12,12 +12,12 @@ import { fieldMetadata } from './field.js'
  */
 export class Page<T> {
   declare items: T[]
-  /** How many there are on all pages together. */
+  /** The number of items on all pages. */
   declare total: number
   declare limit: number
   declare offset: number
 
-  /** The class of pages of a class, always the same one, named `ItemPage`. */
+  /** Returns the class `ItemPage`; the same one at each call. */
   static of<T extends object>(type: Class<T>): new () => Page<T> {
     const existing = pages.get(type)
     if (existing !== undefined) return existing as new () => Page<T>

@@ -6,30 +6,27 @@
 import { createRequire } from 'node:module'
 import type { AST } from '@eslint-community/regexpp'
 
-/**
- * The characters that are tried: all of ASCII, some others that character classes distinguish, and the characters of
- * the pattern itself.
- */
+/** Sample characters: ASCII, some others that character classes distinguish, and the characters of the pattern. */
 function samplesOf(source: string): readonly string[] {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
   return [...new Set([...ascii, ...Array.from('Äß٣中😀\u00a0\u2028'), ...Array.from(source)])]
 }
 
 export interface Automaton {
-  /** For each place the samples that it takes, a bit each. */
+  /** By position: the samples that it accepts, one bit for each. */
   readonly accepts: readonly bigint[]
-  /** For each place those behind it, with the number of ways that lead there: 1, or 2 for more. */
+  /** By position: the next positions, with the number of ways that lead there: 1, or 2 for several. */
   readonly follow: readonly ReadonlyMap<number, number>[]
-  /** Places at which the whole may end. */
+  /** Positions at which a match may end. */
   readonly last: ReadonlySet<number>
 }
 
-/** How much of a pattern is examined; larger ones stay unknown. */
+/** Patterns with more positions are not analysed. */
 const maxPositions = 400
 
 /**
- * The copies that a repetition with an upper bound stands for; above the limit it is treated as a loop or as a fixed
- * number of copies, as `asLoops` says.
+ * A repetition with an upper bound is expanded to at most this many copies. Above the limit it is treated as a loop, or as
+ * this number of copies, depending on `asLoops`.
  */
 const maxCopies = 10
 
@@ -73,12 +70,12 @@ class Builder {
   readonly #flags: string
   readonly #asLoops: boolean
   readonly #onLookaround: (alternatives: readonly AST.Alternative[]) => void
-  readonly #takes: bigint[] = []
+  readonly #accepts: bigint[] = []
   readonly #follow: Map<number, number>[] = []
   readonly #acceptedByClass = new Map<string, bigint>()
   readonly #samples: readonly string[]
   readonly #everything: bigint
-  /** The end of the text, which no other place takes. */
+  /** The end of the text, which no other position accepts. */
   readonly #end: bigint
 
   constructor(
@@ -94,13 +91,13 @@ class Builder {
     this.#onLookaround = onLookaround
   }
 
-  /** @param floats a match may begin anywhere, as if there was `[^]*` before */
+  /** @param floats a match may begin anywhere, as after `[^]*` */
   build(alternatives: readonly AST.Alternative[], floats: boolean): Automaton {
     const body = this.#either(alternatives)
     const result = floats
       ? this.#join(this.#repeat(this.#addPosition(this.#everything)), body)
       : body
-    return { accepts: this.#takes, follow: this.#follow, last: new Set(result.last) }
+    return { accepts: this.#accepts, follow: this.#follow, last: new Set(result.last) }
   }
 
   #either(alternatives: readonly AST.Alternative[]): Part {
@@ -153,8 +150,8 @@ class Builder {
   }
 
   #addPosition(accepts: bigint): Part {
-    const position = this.#takes.push(accepts) - 1
-    if (position >= maxPositions) throw new RangeError('The pattern has too many places.')
+    const position = this.#accepts.push(accepts) - 1
+    if (position >= maxPositions) throw new RangeError('The pattern has too many positions.')
     this.#follow.push(new Map())
     return { nullable: false, first: [position], last: [position] }
   }
@@ -180,7 +177,7 @@ class Builder {
     }
   }
 
-  /** Uses the engine itself, so that flags and properties have its meaning. */
+  /** Uses the regular expression engine, so that flags and properties have their exact meaning. */
   #acceptedBy(raw: string): bigint {
     let accepted = this.#acceptedByClass.get(raw)
     if (accepted === undefined) {
@@ -189,7 +186,7 @@ class Builder {
       for (const [index, sample] of this.#samples.entries()) {
         if (one.test(sample)) accepted |= 1n << BigInt(index)
       }
-      // A character that is no sample is taken by itself alone, as far as samples can tell.
+      // A character that is not a sample is treated as different from all others.
       if (accepted === 0n)
         accepted = 1n << BigInt(this.#samples.length + 1 + this.#acceptedByClass.size)
       this.#acceptedByClass.set(raw, accepted)

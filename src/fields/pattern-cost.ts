@@ -8,23 +8,23 @@ import type { Problem } from '../errors/declaration-error.js'
 import { fieldName, readShape, type Shape } from './shape.js'
 import { toAutomata, type Automaton } from './pattern-automaton.js'
 
-/** Up to so many characters, time that grows as a power of the length is harmless. */
+/** Up to this length, polynomial time is harmless. */
 const shortText = 300
 
 const fixes: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
   exponential: 'Do not repeat what already repeats, and set a maxLength.',
-  polynomial: `Write it so that one repetition cannot take what the next one takes, or set a maxLength up to ${shortText}.`,
-  unknown: 'It is too large to tell. Write it in parts, or check the value in the handler.',
+  polynomial: `Write it so that neighbouring repetitions cannot match the same text, or set a maxLength up to ${shortText}.`,
+  unknown: 'It is too large to be analysed. Split it, or check the value in the handler.',
 }
 
 /**
- * The patterns that hostile text can keep busy, and those that no `maxLength` bounds, `@Matches` included, of the fields
- * of shapes and of the classes nested in them. Warnings, to be logged at bootstrap.
+ * Finds patterns (including `@Matches`) that hostile text can make slow, and patterns without a `maxLength`, in shapes and
+ * their nested classes. @returns warnings to be logged at bootstrap
  */
 export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   const warnings: Problem[] = []
   const visited = new Set(shapes)
-  // The set grows while it is walked.
+  // The set grows during the loop.
   for (const shape of visited) {
     for (const { name, rules, nested } of shape.fields) {
       if (nested !== undefined) visited.add(readShape(nested(), []))
@@ -53,13 +53,13 @@ function findPatternProblem(
   return { code: 'FIELD_PATTERN_UNBOUNDED', message, remedy: 'Set a maxLength, too.' }
 }
 
-/** `unknown`: too large to tell. */
+/** `unknown`: too large to be analysed. */
 export type PatternCost = 'linear' | 'polynomial' | 'exponential' | 'unknown'
 
-/** Steps of the search before it gives up. */
+/** The maximum number of steps of an analysis. */
 const maxSteps = 300_000
 
-/** @throws {SyntaxError} when it is no pattern */
+/** @throws {SyntaxError} if the pattern is invalid */
 export function patternCost(pattern: RegExp): PatternCost {
   try {
     const search = new Search()
@@ -76,7 +76,7 @@ export function patternCost(pattern: RegExp): PatternCost {
 class Search {
   #remainingSteps = maxSteps
 
-  /** A loop with two ways from a place to itself on one text, out of which the match may still fail. */
+  /** Whether a loop has two ways from a position to itself with the same text, after which the match may still fail. */
   isExponential(automaton: Automaton): boolean {
     return loopsOf(automaton).some((loop) => {
       if (canEnd(automaton, loop)) return false
@@ -91,7 +91,7 @@ class Search {
     })
   }
 
-  /** From (p, p) over two different places back to (p, p), both on one text. */
+  /** Whether two different paths lead from the position back to itself with the same text. */
   #hasTwoWays(automaton: Automaton, loop: ReadonlySet<number>, start: number): boolean {
     const size = automaton.accepts.length
     const steps = (pair: number): number[] => {
@@ -113,7 +113,7 @@ class Search {
     return false
   }
 
-  /** Loops p and q with one text that leads from p to p, from p to q and from q to q. */
+  /** Whether there are loops through p and q, and a text that leads from p to p, from p to q and from q to q. */
   isPolynomial(automaton: Automaton): boolean {
     const loops = loopsOf(automaton)
     return loops.some((first) =>
@@ -146,9 +146,10 @@ class Search {
     return reachableFrom((p * size + p) * size + q, steps).has((p * size + q) * size + q)
   }
 
-  #overlap({ accepts: takes }: Automaton, x: number, y: number): boolean {
-    if (this.#remainingSteps-- <= 0) throw new RangeError('The pattern is too large to tell.')
-    return ((takes[x] ?? 0n) & (takes[y] ?? 0n)) !== 0n
+  /** Whether both positions accept a common character. */
+  #overlap({ accepts }: Automaton, x: number, y: number): boolean {
+    if (this.#remainingSteps-- <= 0) throw new RangeError('The pattern is too large.')
+    return ((accepts[x] ?? 0n) & (accepts[y] ?? 0n)) !== 0n
   }
 }
 
@@ -159,7 +160,7 @@ interface LoopPair {
   readonly q: number
 }
 
-/** A match that may end in the loop takes the first way it finds, and looks at no other. */
+/** Whether a match may end in the loop: then the first way succeeds and no other is tried. */
 function canEnd({ last }: Automaton, loop: ReadonlySet<number>): boolean {
   return [...loop].some((position) => last.has(position))
 }
@@ -185,7 +186,7 @@ function reachableFrom(start: number, steps: (from: number) => readonly number[]
   return reached
 }
 
-/** The sets of places that lead to each other, those without a way back left out. */
+/** The sets of positions that can reach each other. */
 function loopsOf({ follow }: Automaton): ReadonlySet<number>[] {
   const reachable = follow.map((_, position) =>
     reachableFrom(position, (from) => [...(follow[from]?.keys() ?? [])]),

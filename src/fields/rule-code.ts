@@ -1,4 +1,4 @@
-/** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public API, Records. */
+/** Writes the rules of `@Field` as code over a value `v` of the field's kind. Source: public API, Records. */
 import type { FunctionSet } from './function-set.js'
 import { formats } from './formats.js'
 import type { Kind, TextForm } from './kinds/kind.js'
@@ -6,18 +6,18 @@ import { textForms } from './kinds/strings.js'
 import { toProperty } from './kinds/table.js'
 import type { ShapeField } from './shape.js'
 
-/** One test of a value. */
+/** The code of one rule. */
 export interface RuleCode {
   readonly code: string
   /** Completes "price …": `must be at least 0`. */
   readonly text: string
-  /** As the field declares it. */
+  /** The value of the rule in the declaration. */
   readonly value: unknown
-  /** True when the value breaks the rule. */
+  /** An expression that is true if the value violates the rule. */
   readonly isBroken: string
 }
 
-/** The tests for the rules that the field declares, in the order of the documentation. */
+/** Writes the rules of a field, in the order of the documentation. */
 export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[] {
   const rules = field.declared ?? {}
   const codes: RuleCode[] = []
@@ -51,7 +51,7 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
   return codes
 }
 
-/** What is made of a text `v` before the rules; `undefined` where it stays. */
+/** An expression that changes a text `v` before its rules are checked; `undefined` if nothing changes it. */
 export function writeTextForm({ declared = {} }: ShapeField): string | undefined {
   let code = 'v'
   for (const form of textForms) if (declared[form] === true) code += formCode[form]
@@ -83,7 +83,7 @@ function writeBound(
   }
 }
 
-/** The form in which a rule's value is compared with a property's value. */
+/** Converts a rule's value to the form in which it is compared. */
 function toComparable(value: unknown, entry: Kind): unknown {
   const property = toProperty(value, entry)
   return entry.comparable === undefined ? property : entry.comparable(property)
@@ -98,7 +98,7 @@ const characterCount = {
     code: 'minLength',
     text: `must have at least ${withUnit(min, 'character')}`,
     value: min,
-    // A code point is one or two units, so that most texts need no counting.
+    // A character has one or two units, so most texts need no counting.
     isBroken: `v.length < ${2 * min} && (v.length < ${min} || ${functions.constant(countCharacters)}(v) < ${min})`,
   }),
   max: (max: number, functions: FunctionSet): RuleCode => ({
@@ -129,14 +129,14 @@ function writePattern(
   maxLength: number | undefined,
   functions: FunctionSet,
 ): RuleCode {
-  // Without `g` and `y`, whose memory between calls would make every second answer wrong.
+  // Without `g` and `y`, because such expressions remember the last match.
   const flags = pattern instanceof RegExp ? pattern.flags.replace(/[gy]/g, '') : ''
   const expression = new RegExp(pattern, flags)
   return {
     code: 'pattern',
     text: `must match ${expression.source}`,
     value: expression.source,
-    // Text that is too long has its fault already, and must not run a slow pattern. A character may have two units.
+    // A text that is too long is reported already, and must not run a slow pattern. A character may have two units.
     isBroken: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
   }
 }

@@ -16,90 +16,90 @@ export function isWriteRule(value: unknown): value is WriteRule {
   return roles.length > 0 && roles.every((role) => typeof role === 'string' && role.trim() !== '')
 }
 
-/** All are optional. A field without rules is required, not null, not read-only and not hidden. */
+/** The rules of a field, all optional. A field without rules is required, not null, not read-only and not hidden. */
 export interface FieldRules {
   /** The key may be absent. For null see `nullable`. Default false. */
   optional?: boolean
   /** Null is a value. Default false. */
   nullable?: boolean
-  /** Taken when the key is absent, which makes the field optional. A function is called each time; `'now'` is this moment for a datetime. */
+  /** The value if the key is absent. It makes the field optional. A function is called each time. `'now'` is the current time. */
   default?: unknown
-  /** Smallest number, or earliest moment of a datetime, itself allowed. */
+  /** The smallest allowed number, or the earliest time of a datetime. */
   min?: number | string
-  /** Largest number, or latest moment of a datetime, itself allowed. */
+  /** The largest allowed number, or the latest time of a datetime. */
   max?: number | string
-  /** Fewest characters (code points) of a text, fewest bytes of a blob. */
+  /** The minimum number of characters (code points) of a text or bytes of a blob. */
   minLength?: number
-  /** Most characters (code points) of a text, most bytes of a blob. */
+  /** The maximum number of characters (code points) of a text or bytes of a blob. */
   maxLength?: number
-  /** Text: blanks at both ends are taken away, before lengths and other rules are asked, and before it is stored. Default false. */
+  /** Text: removes white space at both ends, before other rules are checked and the text is stored. Default false. */
   trim?: boolean
-  /** Text: each run of blanks becomes one space, likewise. Default false. */
+  /** Text: replaces each run of white space by one space, before other rules are checked. Default false. */
   collapse?: boolean
-  /** Text: put in lower case, likewise. Default false. */
+  /** Text: converts to lower case, before other rules are checked. Default false. */
   lowercase?: boolean
-  /** Text: put in upper case, likewise. Default false. */
+  /** Text: converts to upper case, before other rules are checked. Default false. */
   uppercase?: boolean
-  /** Must be found in the text; anchor it with `^` and `$` to mean the whole. A string is a regular expression's source. */
+  /** A regular expression that must match in the text. Use `^` and `$` to match the complete text. A string is its source. */
   pattern?: RegExp | string
   /** A well-known form of text. */
   format?: FormatName
-  /** The only values allowed. */
+  /** The allowed values. */
   oneOf?: readonly (string | number | boolean)[]
-  /** Beside `oneOf`: the name of a GraphQL enum made of its values. */
+  /** With `oneOf`: the name of a GraphQL enum with its values. */
   enum?: string
-  /** A list of such values; rules about values then hold for each item. Default false. */
+  /** The field is a list of such values. Rules about values apply to each item. Default false. */
   list?: boolean
-  /** Fewest items of a list. */
+  /** The minimum number of items of a list. */
   minItems?: number
-  /** Most items of a list. */
+  /** The maximum number of items of a list. */
   maxItems?: number
-  /** In outputs only: an input that names it is refused like an unknown key. Default false. */
+  /** Only outputs have the field. In an input it is refused like an unknown key. Default false. */
   readOnly?: boolean
   /**
-   * A record's field: who may write it, where others only read it: a role, several roles of which any suffices, or
-   * `false` for no client, as `readOnly`. Naming the field in an input is writing it. Default: whoever may write the row.
+   * For records: who may write the field: a role, several roles of which the caller needs one, or `false` for no client, as
+   * with `readOnly`. An input that contains the field writes it. Default: all callers that may write the row.
    */
   writes?: WriteRule
-  /** Left out of all output and input. Default false. */
+  /** Neither outputs nor inputs have the field. Default false. */
   hidden?: boolean
-  /** For readers of the documentation. */
+  /** The description in the documentation. */
   description?: string
   /**
-   * What people read in place of the property's name, on the admin page and as `title` in OpenAPI. A key of another row
-   * gives its label to the relation. Default: the name in words, `createdAt` is "Created at".
+   * The label on the admin page, and the `title` in OpenAPI. The label of a foreign key is also the label of its relation.
+   * Default: the name in words, `createdAt` is "Created at".
    */
   label?: string
-  /** A text below the field's control on the admin page. Default: `description`. */
+  /** The text below the field's control on the admin page. Default: `description`. */
   help?: string
-  /** A value for readers of the documentation. */
+  /** An example in the documentation. */
   example?: unknown
-  /** For `decimal`: how many digits it has at most, those behind the point included. Default 18, at most 38. */
+  /** For `decimal`: the maximum number of digits, including the digits after the point. Default 18, at most 38. */
   precision?: number
-  /** For `decimal`: how many digits stand behind the point, always. Default 2. */
+  /** For `decimal`: the number of digits after the point. Default 2. */
   scale?: number
-  /** For `id`: a UUID in place of the database's next integer. */
+  /** For `id`: a UUID instead of an integer from the database. */
   key?: 'uuid'
-  /** A record's table: no two rows alike in it. A string names a group of fields unique together. */
+  /** For records: no two rows have the same value. Fields with the same string are unique together. */
   unique?: boolean | string
-  /** A record's table: indexed. A string names a group of fields indexed together. */
+  /** For records: the column has an index. Fields with the same string share an index. */
   index?: boolean | string
-  /** A record's table: the column's name. Default: the field's name in snake_case. */
+  /** For records: the column's name. Default: the field's name in snake_case. */
   column?: string
   /**
-   * A record's table: `min`, `max`, `oneOf`, `maxLength` and `default` are constraints of the database too. False leaves
-   * them out. Default true.
+   * For records: whether `min`, `max`, `oneOf`, `maxLength` and `default` are also constraints of the database. Default
+   * true.
    */
   check?: boolean
-  /** A record's table: the field's former name, from which a migration renames its column. */
+  /** For records: the field's former name. A migration renames the column. */
   was?: string
-  /** Set by the relations of records, never by hand: the value is another record, loaded on demand. */
+  /** Set by decorators of relations only: the value is another record, loaded on demand. */
   relation?: boolean
 }
 
 export type RuleName = keyof FieldRules
 
-/** Rule → what its value must be, completing "needs …". */
+/** By rule: its allowed values, appended to "needs …". */
 export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   optional: 'true or false',
   nullable: 'true or false',
@@ -153,7 +153,7 @@ export type RuleValue =
   | 'a text'
   | "'uuid'"
 
-/** The rules that a kind must list before it may carry them. */
+/** The rules that only kinds with this rule in their list support. */
 export const valueRules: readonly ValueRule[] = [
   'min',
   'max',

@@ -34,38 +34,38 @@ export function relationCountName(
   return byName.has(count) || count in (type.prototype as object) ? undefined : count
 }
 
-/** A class, described. The same object for every reading of the same class. */
+/** The fields of a class. Always the same object for the same class. */
 export interface Shape<T extends object = object> {
   readonly type: Class<T>
-  /** The class's name: of the OpenAPI component, of the GraphQL type. */
+  /** The class's name, which is also the name of the OpenAPI component and of the GraphQL type. */
   readonly name: string
-  /** In the order of declaration, a base's first. */
+  /** In the order of declaration, starting with the base class. */
   readonly fields: readonly ShapeField[]
   readonly byName: ReadonlyMap<string, ShapeField>
-  /** The field of kind `id`, where there is one. */
+  /** The field of kind `id`, if there is one. */
   readonly key: ShapeField | undefined
 }
 
-/** A property, described. */
+/** The description of a property. */
 export interface ShapeField {
   readonly name: string
-  /** `json` for nested classes, and where class-validator's rules alone leave the kind open. */
+  /** `json` for nested classes, and if class-validator's rules do not determine the kind. */
   readonly kind: KindName
-  /** The kind's entry, as the field's rules make it: storage class, GraphQL form, JSON Schema, tests. */
+  /** The kind with the field's rules: storage class, GraphQL form, JSON Schema, tests. */
   readonly entry: Kind
-  /** The nested class. Lazy: first asked for once every module is loaded. */
+  /** Returns the nested class. Call it after all modules are loaded. */
   readonly nested: (() => Class) | undefined
   readonly list: boolean
-  /** The key may be absent (declared so, or it has a default). */
+  /** The key may be absent: it is declared as optional or has a default. */
   readonly optional: boolean
   readonly nullable: boolean
   readonly readOnly: boolean
   readonly hidden: boolean
-  /** Every rule known of the value, class-validator's in `@Field`'s words included. Use it to describe, not to check. */
+  /** All rules, including class-validator's as rules of `@Field`. For descriptions, not for checks. */
   readonly rules: Readonly<FieldRules>
   /**
-   * The rules of `@Field` itself; `undefined` for a property that only class-validator knows, whose kind is a guess and
-   * not enforced.
+   * The rules of `@Field`. Undefined for a property with class-validator's decorators only, whose kind is a guess that is not
+   * checked.
    */
   readonly declared: Readonly<FieldRules> | undefined
   /** class-validator's rules, in its order. */
@@ -80,10 +80,10 @@ interface ShapeReading {
 const readings = new WeakMap<Class, ShapeReading>()
 
 /**
- * Describes a class once, from `@Field`, class-validator or both. A class without either has no fields.
+ * Reads the decorators of `@Field` and class-validator once for each class. A class without them has no fields.
  *
- * @param problems gets the class's faults, each once; without it they are thrown
- * @throws {DeclarationError} the class has faults and nobody collects them
+ * @param problems receives the problems of the class, each once. Default: they are thrown
+ * @throws {DeclarationError} the class has problems, and `problems` is not set
  */
 export function readShape<T extends object>(type: Class<T>, problems?: Problem[]): Shape<T> {
   let reading = readings.get(type)
@@ -133,7 +133,7 @@ interface DeclaredField {
   readonly initial: unknown
 }
 
-/** The class that people have written the field into. */
+/** The class in whose source the field is written, for messages. */
 function declaringClassOf(type: Class, name: string): Class {
   if (derivedFrom.read(type) === undefined) return type
   const metadata = fieldMetadata.read(type, name)
@@ -146,7 +146,7 @@ function declaringClassOf(type: Class, name: string): Class {
   return source === undefined ? type : declaringClassOf(source, name)
 }
 
-/** The field as messages name it, by the class that declares it: `Order.lines`. */
+/** The name of the field in messages, with the class that declares it: `Order.lines`. */
 export function fieldName(type: Class, name: string): string {
   return `${declaringClassOf(type, name).name}.${name}`
 }
@@ -195,7 +195,7 @@ function toField(declaration: DeclaredField, problems: Problem[]): ShapeField | 
 }
 
 /**
- * Conditions of class-validator make the key optional whatever other rules there are; `@Allow` alone requires nothing.
+ * Conditions of class-validator make the key optional whatever the other rules are. `@Allow` alone requires nothing.
  */
 function isOptional(
   declaration: DeclaredField,
@@ -232,7 +232,7 @@ function lazyClass(reference: FieldClass, where: string): () => Class {
   }
 }
 
-/** A getter without a setter is only for output. */
+/** Whether the property is a getter without a setter, which is read-only. */
 function hasNoSetter(type: Class, name: string): boolean {
   for (const owner of lineage(type).reverse()) {
     const accessor = Object.getOwnPropertyDescriptor(owner.prototype as object, name)

@@ -1,4 +1,4 @@
-/** Classes named by themselves, by thunk, or in brackets for a list of them. Source: decisions, Validation and fields. */
+/** Resolves classes that are declared directly, by a thunk, or in brackets for a list. Source: decisions, Validation and fields. */
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 
@@ -8,10 +8,10 @@ export interface DeclaredType {
 }
 
 /**
- * Resolves the class; call it once every module is loaded.
+ * Call it after all modules are loaded.
  *
- * @param declared a `Declared`, or whatever a program without types wrote in its place
- * @returns `undefined` when no class is named (a thunk of something not yet defined, say)
+ * @param declared any value, because programs without types may declare anything
+ * @returns `undefined` if the value leads to no class, for example a thunk of something undefined
  */
 export function resolveType(declared: unknown): DeclaredType | undefined {
   const resolved = resolveThunk(declared)

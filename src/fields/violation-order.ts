@@ -29,11 +29,11 @@ export function orderViolations(
   if (violations.length < 2 || (!isList && orderOf(shape) === null)) return violations
   const ranked = violations.map((violation, index) => {
     const isDeferred = index >= immediateCount
-    return { fault: violation, rank: rankOf(shape, violation, isDeferred, isList) }
+    return { violation, rank: rankOf(shape, violation, isDeferred, isList) }
   })
   return ranked
     .sort((one, other) => compare(one.rank, other.rank))
-    .map(({ fault: violation }) => violation)
+    .map(({ violation }) => violation)
 }
 
 function rankOf(
@@ -66,9 +66,9 @@ function rankOf(
 
 function compare(one: readonly number[], other: readonly number[]): number {
   for (const [index, rank] of one.entries()) {
-    const against = other[index]
-    if (against === undefined) return 0
-    if (rank !== against) return rank - against
+    const otherRank = other[index]
+    if (otherRank === undefined) return 0
+    if (rank !== otherRank) return rank - otherRank
   }
   return 0
 }
@@ -87,9 +87,9 @@ function readOrder({ type, fields, byName }: Shape): ReadonlyMap<string, Propert
     properties.set(name, {
       rank: properties.size,
       ruleRanks: new Map(
-        [...isDefinedRules(constraints), ...otherRules(constraints)].map((one, at) => [
+        [...isDefinedRules(constraints), ...otherRules(constraints)].map((one, index) => [
           one.metadata,
-          at,
+          index,
         ]),
       ),
       nested: nested && (() => readShape(nested())),
@@ -98,7 +98,7 @@ function readOrder({ type, fields, byName }: Shape): ReadonlyMap<string, Propert
   return properties
 }
 
-/** These rules run first. */
+/** class-validator runs these rules first. */
 function isDefinedRules(constraints: readonly Constraint[]): Constraint[] {
   return constraints.filter(({ metadata }) => metadata.type === 'isDefined')
 }

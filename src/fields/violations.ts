@@ -6,26 +6,26 @@ import { clip } from '../core/text.js'
 import { withRuleValue } from '../errors/field-errors.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
 
-/** The most violations that a response contains. */
+/** The maximum number of violations in a response. */
 export const maxViolations = 50
 
-/** A failed check. Its path grows from the inside out. */
+/** A failed check. Parents add their names to its path later. */
 export interface Violation {
   path: string
   readonly code: string
-  /** Follows the path (`must be a number`), or is the complete message if `property` is set. */
+  /** Appended to the path (`must be a number`), or the complete message if `property` is set. */
   readonly text: string
   /** The value of the rule: 3 for `min: 3`. */
   readonly ruleValue?: unknown
-  /** class-validator's messages name the property themselves. */
+  /** Set for class-validator's messages, which contain the name of the property. */
   readonly property?: string
-  /** The metadata of the class-validator decorator, of the first rule of this name that failed. */
+  /** The metadata of the class-validator decorator: of the first rule with this name that failed. */
   readonly metadata?: unknown
   /** The object that violates the rule, while paths are not complete yet. */
   readonly object?: unknown
 }
 
-/** An entry with a path that grows until its object is complete. */
+/** An entry whose path is completed by its parents. */
 export interface PathEntry {
   path: string
 }

@@ -155,7 +155,7 @@ describe('the problems of a declaration', () => {
   it.each([
     ['a', 'FIELD_KIND_UNKNOWN', 'unknown kind "nummeric".', 'Did you mean "numeric"?'],
     ['b', 'FIELD_RULE_UNKNOWN', 'unknown rule "maxLenght".', 'Did you mean "maxLength"?'],
-    ['c', 'FIELD_RULE_UNFIT', 'rule "min" means nothing for kind "boolean".', 'oneOf'],
+    ['c', 'FIELD_RULE_UNFIT', 'rule "min" does not apply to kind "boolean".', 'oneOf'],
     ['d', 'FIELD_RULE_VALUE', 'rule "maxLength" needs a whole number from 0.', ''],
     [
       'e',
@@ -164,8 +164,8 @@ describe('the problems of a declaration', () => {
       "@Field('integer') or @Field('numeric')",
     ],
     ['f', 'FIELD_TYPE_MISSING', 'cannot be a Date', "@Field('datetime')"],
-    ['g', 'FIELD_TYPE_MISSING', 'what the list holds', '{ list: true }'],
-    ['h', 'FIELD_TYPE_MISSING', 'no kind that its type would tell', "@Field('json')"],
+    ['g', 'FIELD_TYPE_MISSING', 'the type of the list items', '{ list: true }'],
+    ['h', 'FIELD_TYPE_MISSING', 'has no kind, and its type does not determine one', "@Field('json')"],
     ['i', 'FIELD_RULE_VALUE', 'rule "format" needs a format.', 'Did you mean "email"?'],
     ['j', 'FIELD_RULE_UNFIT', 'rule "minItems" means nothing', ''],
     ['k', 'FIELD_RULE_VALUE', 'rule "pattern" needs a regular expression.', ''],
@@ -175,7 +175,7 @@ describe('the problems of a declaration', () => {
       '@ValidateNested() needs the class',
       '@Field(() => Line, { list: true })',
     ],
-    ['m', 'FIELD_DEFAULT', 'default "x" is not an integer.', 'Give one that is.'],
+    ['m', 'FIELD_DEFAULT', 'default "x" is not an integer.', 'Correct it.'],
     ['n', 'FIELD_DEFAULT', 'default "a" is not a list, each a string.', ''],
     ['o', 'FIELD_DEFAULT', 'default null is not a string.', ''],
   ])('name class and field: Faulty.%s is %s', (name, code, message, remedy) => {
@@ -241,7 +241,7 @@ describe('the problems of a declaration', () => {
         isStatic ? undefined : { value: () => 1 },
       )
     }
-    expect(place(true)).toThrow('Odd: @Field belongs before a property of instances.')
-    expect(place(false)).toThrow('Odd: @Field belongs before a property of instances.')
+    expect(place(true)).toThrow('Odd: @Field can only be used on an instance property.')
+    expect(place(false)).toThrow('Odd: @Field can only be used on an instance property.')
   })
 })

@@ -56,7 +56,7 @@ describe('rules that no value can satisfy', () => {
     [['decimal', { min: '10', max: '9.50' }], 'rule "min" is above rule "max"'],
     [['date', { min: '2026-02-01', max: '2026-01-01' }], 'rule "min" is above rule "max"'],
     [['string', { minLength: 5, maxLength: 1 }], 'rule "minLength" is above rule "maxLength"'],
-    [['string', { lowercase: true, uppercase: true }], 'stand together'],
+    [['string', { lowercase: true, uppercase: true }], 'contradict each other'],
     [['enum', { oneOf: ['a'], default: 'b' }], 'default "b" must be one of a'],
     [
       ['string', { oneOf: ['a'], list: true, default: ['a', 'b'] }],

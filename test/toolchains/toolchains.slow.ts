@@ -67,8 +67,8 @@ describe('a field that leaves its kind to the compiler', () => {
       expect(reported).toEqual(
         emitsTypes
           ? [
-              "FIELD_TYPE_MISSING Thing.size: @Field() cannot tell whole numbers from others. Write @Field('integer') or @Field('numeric').",
-              "FIELD_TYPE_MISSING Thing.tags: @Field() cannot see what the list holds. Write @Field('string', { list: true }) or @Field(() => Line, { list: true }).",
+              "FIELD_TYPE_MISSING Thing.size: @Field() cannot distinguish integers from other numbers. Write @Field('integer') or @Field('numeric').",
+              "FIELD_TYPE_MISSING Thing.tags: @Field() cannot determine the type of the list items. Write @Field('string', { list: true }) or @Field(() => Line, { list: true }).",
             ]
           : ['name', 'size', 'tags'].map(silent),
       )

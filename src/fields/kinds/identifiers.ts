@@ -2,7 +2,7 @@
 import type { Kind } from './kind.js'
 import { integer } from './numbers.js'
 
-/** A UUID, kept and shown in lower case. A key is of kind `id` with `{ key: 'uuid' }`. */
+/** A UUID, stored and sent in lower case. For keys use `id` with `{ key: 'uuid' }`. */
 export const uuid: Kind = {
   storage: 'text',
   compares: 'order',
@@ -33,7 +33,7 @@ export const id: Kind = {
   refine: ({ key }) => (key === 'uuid' ? uuidKey : id),
 }
 
-/** What `@Field('id', { key: 'uuid' })` is. */
+/** The kind of `@Field('id', { key: 'uuid' })`. */
 const uuidKey: Kind = {
   storage: 'text',
   compares: 'order',
@@ -47,7 +47,7 @@ const uuidKey: Kind = {
   rules: [],
 }
 
-/** True for the 8-4-4-4-12 form of RFC 9562, any version, any case. */
+/** True for the 8-4-4-4-12 form of RFC 9562, in any version and case. */
 export function isUuid(value: unknown): boolean {
   return typeof value === 'string' && value.length === 36 && uuidPattern.test(value)
 }

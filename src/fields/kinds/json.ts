@@ -1,10 +1,10 @@
-/** Any JSON value except null, which `nullable` is for. In text it is written as JSON. */
+/** The kind `json`: any JSON value except null. In text it is written as JSON. */
 import { parseJson } from '../../core/json.js'
 import type { Kind } from './kind.js'
 
 /**
- * Levels of lists and objects in a value. Deeper ones are refused: `JSON.stringify` would overflow the stack on them.
- * Source: decisions, Requests.
+ * The maximum number of nested lists and objects in a value, because deeper values would overflow the stack of
+ * `JSON.stringify`. Source: decisions, Requests.
  */
 export const maxDepth = 64
 
@@ -27,8 +27,8 @@ export const json: Kind = {
 }
 
 /**
- * True for what JSON can say: no NaN, no functions, no `__proto__` or `constructor.prototype` key, not too deep; and for
- * what every store can read again: a NUL in one row would fail each question that looks into the column.
+ * Whether JSON can express the value: no NaN, no functions, no keys `__proto__` or `constructor.prototype`, not too deep.
+ * Strings must not contain NUL, because one such row would fail every query that reads within the column.
  */
 export function isJson(value: unknown, depth = 1): boolean {
   if (value === null || typeof value === 'boolean') return true
@@ -45,10 +45,10 @@ export function isJson(value: unknown, depth = 1): boolean {
   )
 }
 
-/** NUL, and halves of characters. */
+/** NUL and lone surrogates. */
 const unstorable = /[\0\p{Surrogate}]/u
 
-/** The other way to every object's prototype, which a JSON body is refused for too. */
+/** `constructor.prototype` leads to the prototype of every object. The parser of JSON bodies refuses it too. */
 function hasPrototype(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }

@@ -6,12 +6,12 @@ const defaultPrecision = 18
 const defaultScale = 2
 
 /**
- * Exact decimal numbers, written as text with their full scale: `9.5` of scale 2 is `9.50`. No exponent, no blanks, no
- * commas.
+ * Exact decimal numbers, as text with the full scale: `9.5` with scale 2 is `9.50`. Exponents, spaces and commas are not
+ * allowed.
  */
 export const decimal: Kind = createDecimalKind(defaultPrecision, defaultScale)
 
-/** A field that says only one of both has the other's default, as far as it fits. */
+/** If a field has only one of the two rules, the other one has its default, or less if that does not fit. */
 function refineDecimal({ precision, scale }: KindRules): Kind {
   if (precision === undefined && scale === undefined) return decimal
   const digits = typeof precision === 'number' ? precision : defaultPrecision
@@ -39,7 +39,7 @@ function createDecimalKind(precision: number, scale: number): Kind {
       format: 'decimal',
       pattern: `^-?(?=\\.?\\d)0*\\d{0,${integer}}(?:\\.${fraction})?$`,
     },
-    label: `a decimal number as text, with at most ${digitCount(integer)} before the point and ${digitCount(scale)} behind it`,
+    label: `a decimal number as text, with at most ${digitCount(integer)} before the point and ${digitCount(scale)} after it`,
     test: fits,
     read: write,
     encode: write,
@@ -52,7 +52,7 @@ function createDecimalKind(precision: number, scale: number): Kind {
   }
 }
 
-/** A number has its digits rounded to the scale, since `0.1 + 0.2` has more of them. */
+/** Numbers are rounded to the scale, because `0.1 + 0.2` has more digits. */
 function decimalToOutput(value: unknown, scale: number): unknown {
   if (typeof value === 'bigint') return toDecimal(String(value), scale)
   if (Number.isFinite(value)) return toDecimal(toFixedDigits(value as number, scale), scale)
@@ -61,7 +61,7 @@ function decimalToOutput(value: unknown, scale: number): unknown {
     : value
 }
 
-/** `toFixed` writes an exponent from 1e21 on, where there are no fractions, and takes 100 digits at most. */
+/** `toFixed` writes an exponent from 1e21 on, where numbers have no fractions, and accepts at most 100 digits. */
 function toFixedDigits(value: number, scale: number): string {
   return Math.abs(value) < 1e21 ? value.toFixed(Math.min(scale, 100)) : String(BigInt(value))
 }
@@ -91,7 +91,7 @@ function parseDecimal(text: string): DecimalParts | undefined {
 
 const decimalPattern = /^(-?)(?=\.?\d)(\d*)(?:\.(\d+))?$/
 
-/** Not a regular expression, which would start again at every zero of a long text. */
+/** Not a regular expression, because its time would be quadratic for a long text of zeros. */
 function withoutTrailingZeros(text: string): string {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === 48) end--
@@ -99,9 +99,9 @@ function withoutTrailingZeros(text: string): string {
 }
 
 /**
- * The one way to write a number: `-.5` of scale 2 is `-0.50`, and `-0` is `0.00`.
+ * The canonical form of a number: `-.5` with scale 2 is `-0.50`, and `-0` is `0.00`.
  *
- * @param text a decimal number of that scale at most; more places, which only a database's own column has, stay
+ * @param text a decimal number. Digits beyond the scale, which only a column of another program has, stay
  */
 export function toDecimal(text: string, scale: number): string {
   const { sign, integer, fraction } = parseDecimal(text) ?? { sign: '', integer: '', fraction: '' }
@@ -114,7 +114,7 @@ function digitCount(digits: number): string {
   return `${digits} digit${digits === 1 ? '' : 's'}`
 }
 
-/** Whole numbers of 64 bits, beyond what JSON's numbers hold exactly: text outside. */
+/** Integers of 64 bits. They are text in JSON, whose numbers cannot represent them exactly. */
 export const bigint: Kind = {
   storage: 'wide',
   compares: 'order',
@@ -152,12 +152,12 @@ function isCanonicalBigint(value: unknown): boolean {
   return typeof value === 'string' && value.charCodeAt(0) > 0x30
 }
 
-/** Without leading zeros; minus zero is zero. */
+/** Removes leading zeros and the sign of minus zero. */
 function toBigintText(value: unknown): string {
   return String(BigInt(value as string))
 }
 
-/** Finite numbers, whole or not. Source: decisions, Validation and fields. */
+/** Finite numbers. Source: decisions, Validation and fields. */
 export const numeric: Kind = {
   storage: 'real',
   compares: 'order',
@@ -167,7 +167,7 @@ export const numeric: Kind = {
   test: 'Number.isFinite(v)',
   // Turns -0 into 0.
   read: 'v + 0',
-  // Minus zero becomes zero, so that all databases agree.
+  // Turns -0 into 0, so that all databases store the same.
   encode: (value) => (value as number) + 0,
   toOutput: toSafeNumber,
   outputOnly: 'bigint',
@@ -175,14 +175,14 @@ export const numeric: Kind = {
   rules: ['min', 'max', 'oneOf'],
 }
 
-/** @returns `undefined` unless the text is `-?` digits with an optional fraction, or `.5`: no exponent, no `5.`, finite */
+/** @returns `undefined` unless the text is digits with an optional sign and fraction, or `.5`. Exponents and `5.` are invalid */
 function toNumber(text: string): number | undefined {
   if (text.length > 400 || !/^-?(?:\d+(?:\.\d+)?|\.\d+)$/.test(text)) return undefined
   const value = Number(text) + 0
   return Number.isFinite(value) ? value : undefined
 }
 
-/** Whole numbers that survive JSON: the safe integers. */
+/** The safe integers, which JSON numbers represent exactly. */
 export const integer: Kind = {
   storage: 'integer',
   compares: 'order',
@@ -198,14 +198,14 @@ export const integer: Kind = {
   rules: ['min', 'max', 'oneOf'],
 }
 
-/** @returns `undefined` unless the text is `-?` digits and a safe integer; `-0` is 0 */
+/** @returns `undefined` unless the text is a safe integer; `-0` is 0 */
 function toInteger(text: string): number | undefined {
   if (!/^-?\d{1,30}$/.test(text)) return undefined
   const value = Number(text) + 0
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** @returns a number beyond the safe integers as it is: JSON cannot hold it exactly, so it is not sent */
+/** Converts a bigint to a number. @returns a bigint beyond the safe integers unchanged, which JSON cannot represent */
 export function toSafeNumber(value: unknown): unknown {
   if (typeof value !== 'bigint') return value
   const number = Number(value)

@@ -18,13 +18,13 @@ export const string: Kind = {
   rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf', ...textForms],
 }
 
-/** Long text: the same values as `string`, shown in a larger box. */
+/** Long text: the same values as `string`, with a larger control on pages. */
 export const text: Kind = {
   ...string,
   rules: ['minLength', 'maxLength', 'pattern', 'format', ...textForms],
 }
 
-/** One of a few words, `{ oneOf: ['red', 'green'] }`; `enum: 'Color'` names a GraphQL enum. */
+/** One of a few words: `{ oneOf: ['red', 'green'] }`. `enum: 'Color'` is the name of a GraphQL enum. */
 export const enumeration: Kind = {
   ...string,
   compares: 'order',

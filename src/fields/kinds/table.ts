@@ -1,4 +1,4 @@
-/** Every kind a field can have. To add a kind, define it in a file of this folder and list it here. */
+/** The kinds of fields. To add a kind, define it in this folder and list it in `kinds`. */
 import type { Kind, Code, KindRules } from './kind.js'
 import { bigint, integer, numeric, decimal } from './numbers.js'
 import { date, datetime, time } from './dates.js'
@@ -77,30 +77,30 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-/** The entry of a kind as the field's rules make it: an `id` with `{ key: 'uuid' }` is a UUID. */
+/** The kind of a field with rules: an `id` with `{ key: 'uuid' }` is a UUID. */
 export function kindOf(name: KindName, rules: KindRules): Kind {
   const kind: Kind = kinds[name]
   return kind.refine?.(rules) ?? kind
 }
 
-/** Whether a program's value, never null or undefined, is of a kind, in JSON's form or the property's. */
+/** Whether a program's value (never null or undefined) is of a kind, in its JSON form or as a property's value. */
 export function isOfKind(value: unknown, kind: Kind): boolean {
   return kind.isPropertyValue?.(value) === true || toFunction(kind.test)(value)
 }
 
-/** The property's value of a value that is of the kind in either form. */
+/** Converts a value of the kind, in either form, to the property's value. */
 export function toProperty(value: unknown, { isPropertyValue, read }: Kind): unknown {
   return read === undefined || isPropertyValue?.(value) === true ? value : toFunction(read)(value)
 }
 
 const compiled = new Map<string, (value: unknown) => unknown>()
 
-/** A kind's code as a function, whichever form it is written in. */
+/** A kind's code as a function. */
 export function toFunction<T>(code: Code<T>): (value: unknown) => T {
   if (typeof code === 'function') return code
   let existing = compiled.get(code)
   if (existing === undefined) {
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the table's own expressions, at bootstrap
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- expressions of this table, compiled at bootstrap
     existing = new Function('v', `return ${code}`) as (value: unknown) => unknown
     compiled.set(code, existing)
   }
