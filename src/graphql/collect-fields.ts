@@ -1,33 +1,41 @@
 /**
- * Collects selected fields by response key and expands fragments. Source: GraphQL specification, 6.3.2 Field
- * Collection.
+ * Collects selected fields by response key: expands fragments, and evaluates `@skip` and `@include`. Source: GraphQL
+ * specification, 6.3.2 Field Collection.
  */
 import type {
-  DirectiveNode,
   FieldNode,
   FragmentDefinitionNode,
+  OperationDefinitionNode,
   SelectionNode,
   SelectionSetNode,
 } from 'graphql'
 import { graphqlLibrary } from './library.js'
 
+type Conditions = Readonly<Record<string, boolean>>
+
 /** The input for evaluating fragments and directives. */
 export interface Collecting {
   readonly fragments: Readonly<Record<string, FragmentDefinitionNode>>
-  /** Values of the variables in `@skip` and `@include`. */
-  readonly conditions: Readonly<Record<string, boolean>>
+  /** Values of the variables in `@skip` and `@include`. `undefined` includes skipped fields. */
+  readonly conditions: Conditions | undefined
+}
+
+/** An operation or a field. */
+interface Selecting {
+  readonly selectionSet?: SelectionSetNode | undefined
 }
 
 export type FieldGroups = Map<string, [FieldNode, ...FieldNode[]]>
 
 /**
- * @param nodes fields with the same response key, whose selections are merged
- * @param typeNames the object type and its interfaces; fragments on other types are skipped
+ * @param nodes an operation, or fields with the same response key, whose selections are merged
+ * @param typeNames the object type and its interfaces; fragments on other types are skipped. `undefined` skips no fragment
+ * @returns the fields in the order of the response
  */
 export function collectFields(
-  nodes: readonly FieldNode[],
-  typeNames: readonly string[],
-  collecting: Collecting,
+  nodes: readonly Selecting[],
+  typeNames: readonly string[] | undefined,
+  { fragments, conditions }: Collecting,
 ): FieldGroups {
   const { Kind } = graphqlLibrary()
   const groups: FieldGroups = new Map()
@@ -39,7 +47,7 @@ export function collectFields(
 
   function collect(selectionSet: SelectionSetNode): void {
     for (const selection of selectionSet.selections) {
-      if (isIncluded(selection, collecting.conditions)) add(selection)
+      if (conditions === undefined || isIncluded(selection, conditions)) add(selection)
     }
   }
 
@@ -53,36 +61,64 @@ export function collectFields(
     }
     if (selection.kind === Kind.INLINE_FRAGMENT) {
       const { typeCondition } = selection
-      if (typeCondition === undefined || typeNames.includes(typeCondition.name.value))
+      if (typeCondition === undefined || isOfType(typeCondition.name.value))
         collect(selection.selectionSet)
       return
     }
     const name = selection.name.value
-    const fragment = collecting.fragments[name]
+    const fragment = fragments[name]
     if (visited.has(name) || fragment === undefined) return
     visited.add(name)
-    if (typeNames.includes(fragment.typeCondition.name.value)) collect(fragment.selectionSet)
+    if (isOfType(fragment.typeCondition.name.value)) collect(fragment.selectionSet)
+  }
+
+  function isOfType(name: string): boolean {
+    return typeNames === undefined || typeNames.includes(name)
   }
 }
 
-function isIncluded(
-  { directives }: SelectionNode,
-  conditions: Readonly<Record<string, boolean>>,
-): boolean {
-  if (directives === undefined || directives.length === 0) return true
-  const valueOf = (name: string): boolean | undefined => {
-    const directive = directives.find((one) => one.name.value === name)
-    return directive && conditionOf(directive, conditions)
-  }
-  return valueOf('skip') !== true && valueOf('include') !== false
-}
-
-function conditionOf(
-  { arguments: argumentNodes }: DirectiveNode,
-  conditions: Readonly<Record<string, boolean>>,
-): boolean | undefined {
+function isIncluded(selection: SelectionNode, conditions: Conditions): boolean {
   const { Kind } = graphqlLibrary()
-  const value = argumentNodes?.find(({ name }) => name.value === 'if')?.value
-  if (value?.kind === Kind.BOOLEAN) return value.value
-  return value?.kind === Kind.VARIABLE ? conditions[value.name.value] : undefined
+  return conditionsOf(selection).every(({ skips, value }) => {
+    const isTrue =
+      value.kind === Kind.VARIABLE
+        ? conditions[value.name.value] === true
+        : value.kind === Kind.BOOLEAN && value.value
+    return isTrue !== skips
+  })
+}
+
+function conditionsOf({ directives = [] }: SelectionNode) {
+  return directives.flatMap(({ name, arguments: argumentNodes = [] }) => {
+    if (name.value !== 'skip' && name.value !== 'include') return []
+    const value = argumentNodes.find((argument) => argument.name.value === 'if')?.value
+    return value === undefined ? [] : [{ skips: name.value === 'skip', value }]
+  })
+}
+
+/** The sorted names of the variables in all `@skip` and `@include` of the operation. */
+export function conditionNames(
+  operation: OperationDefinitionNode,
+  fragments: Collecting['fragments'],
+): readonly string[] {
+  const { Kind } = graphqlLibrary()
+  const names = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      for (const { value } of conditionsOf(selection)) {
+        if (value.kind === Kind.VARIABLE) names.add(value.name.value)
+      }
+      if (selection.kind !== Kind.FRAGMENT_SPREAD) {
+        if (selection.selectionSet !== undefined) visit(selection.selectionSet)
+        continue
+      }
+      const fragment = fragments[selection.name.value]
+      if (fragment === undefined || visited.has(selection.name.value)) continue
+      visited.add(selection.name.value)
+      visit(fragment.selectionSet)
+    }
+  }
+  visit(operation.selectionSet)
+  return [...names].sort()
 }

@@ -7,102 +7,16 @@ import type {
   FieldNode,
   FragmentDefinitionNode,
   OperationDefinitionNode,
-  SelectionNode,
-  SelectionSetNode,
   DocumentNode,
   GraphQLField,
   GraphQLSchema,
 } from 'graphql'
+import { collectFields, conditionNames, type FieldGroups } from './collect-fields.js'
 import { graphqlLibrary } from './library.js'
 import { compileVariables, type VariableReader } from './variables.js'
 import type { FieldCosts } from './field-costs.js'
 import { measureOperation, type Measure } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
-
-type Fragments = Readonly<Record<string, FragmentDefinitionNode>>
-type Conditions = Readonly<Record<string, boolean>>
-
-/**
- * Collects the root fields by response key, in the order of the response. Source: GraphQL specification, CollectFields.
- *
- * @param conditions values of the variables in `@skip` and `@include`; `undefined` includes skipped fields
- */
-function collectRoots(
-  operation: OperationDefinitionNode,
-  fragments: Fragments,
-  conditions: Conditions | undefined,
-): Map<string, [FieldNode, ...FieldNode[]]> {
-  const { Kind } = graphqlLibrary()
-  const roots = new Map<string, [FieldNode, ...FieldNode[]]>()
-  const visited = new Set<string>()
-  const visit = (set: SelectionSetNode): void => {
-    for (const selection of set.selections) {
-      if (conditions !== undefined && !isIncluded(selection, conditions)) continue
-      if (selection.kind === Kind.FIELD) {
-        const key = (selection.alias ?? selection.name).value
-        const nodes = roots.get(key)
-        if (nodes === undefined) roots.set(key, [selection])
-        else nodes.push(selection)
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        visit(selection.selectionSet)
-      } else {
-        const name = selection.name.value
-        const fragment = fragments[name]
-        if (fragment === undefined || visited.has(name)) continue
-        visited.add(name)
-        visit(fragment.selectionSet)
-      }
-    }
-  }
-  visit(operation.selectionSet)
-  return roots
-}
-
-/** The sorted names of the variables in all `@skip` and `@include` of the operation. */
-function conditionNames(
-  operation: OperationDefinitionNode,
-  fragments: Fragments,
-): readonly string[] {
-  const { Kind } = graphqlLibrary()
-  const names = new Set<string>()
-  const visited = new Set<string>()
-  const visit = (set: SelectionSetNode): void => {
-    for (const selection of set.selections) {
-      for (const { value } of conditionsOf(selection)) {
-        if (value.kind === Kind.VARIABLE) names.add(value.name.value)
-      }
-      if (selection.kind !== Kind.FRAGMENT_SPREAD) {
-        if (selection.selectionSet !== undefined) visit(selection.selectionSet)
-        continue
-      }
-      const fragment = fragments[selection.name.value]
-      if (fragment === undefined || visited.has(selection.name.value)) continue
-      visited.add(selection.name.value)
-      visit(fragment.selectionSet)
-    }
-  }
-  visit(operation.selectionSet)
-  return [...names].sort()
-}
-
-function isIncluded(selection: SelectionNode, conditions: Conditions): boolean {
-  const { Kind } = graphqlLibrary()
-  return conditionsOf(selection).every(({ skips, value }) => {
-    const isTrue =
-      value.kind === Kind.VARIABLE
-        ? conditions[value.name.value] === true
-        : value.kind === Kind.BOOLEAN && value.value
-    return isTrue !== skips
-  })
-}
-
-function conditionsOf({ directives = [] }: SelectionNode) {
-  return directives.flatMap(({ name, arguments: argumentNodes = [] }) => {
-    if (name.value !== 'skip' && name.value !== 'include') return []
-    const value = argumentNodes.find((argument) => argument.name.value === 'if')?.value
-    return value === undefined ? [] : [{ skips: name.value === 'skip', value }]
-  })
-}
 
 /** A root field to run. */
 export interface RootField {
@@ -168,8 +82,14 @@ export class Operation {
   }
 
   /** All root fields by response key, including skipped fields. */
-  everyRoot(): Map<string, [FieldNode, ...FieldNode[]]> {
-    return collectRoots(this.node, this.#parts.fragments, undefined)
+  everyRoot(): FieldGroups {
+    return this.#collectRoots(undefined)
+  }
+
+  /** @param conditions values of the variables in `@skip` and `@include`; `undefined` includes skipped fields */
+  #collectRoots(conditions: Readonly<Record<string, boolean>> | undefined): FieldGroups {
+    // Validation ensures that all fragments fit the root type.
+    return collectFields([this.node], undefined, { fragments: this.#parts.fragments, conditions })
   }
 
   /** Converts variables to the values of their types. @returns `undefined` if graphql-js must read them */
@@ -221,11 +141,11 @@ export class Operation {
     return roots
   }
 
-  #makeRoots(conditions: Conditions): readonly RootField[] {
+  #makeRoots(conditions: Readonly<Record<string, boolean>>): readonly RootField[] {
     const { fragments, planner } = this.#parts
     const { isNonNullType } = graphqlLibrary()
     const kind = this.node.operation
-    return [...collectRoots(this.node, fragments, conditions)].map(([key, nodes]) => {
+    return [...this.#collectRoots(conditions)].map(([key, nodes]) => {
       const field = this.definition(nodes[0])
       const plan = field && planner?.plan({ kind, field, nodes, fragments, conditions })
       return { key, nodes, plan, required: field === undefined || isNonNullType(field.type) }
