@@ -30,7 +30,7 @@ const beats = `
 const { parentPort, workerData: { statements, every } } = require('node:worker_threads')
 let connection
 const beat = async () => {
-  const began = Date.now()
+  const startedAt = Date.now()
   try {
     connection ??= await open()
     const rows = []
@@ -41,11 +41,11 @@ const beat = async () => {
     const broken = connection
     connection = undefined
     try { await broken?.close() } catch {}
-    // Tries again soon: what it keeps up may end meanwhile.
+    // Tries again soon, because leases that the statements renew may expire.
     setTimeout(beat, Math.min(every, 1000))
     return
   }
-  setTimeout(beat, Math.max(0, every - (Date.now() - began)))
+  setTimeout(beat, Math.max(0, every - (Date.now() - startedAt)))
 }
 setTimeout(beat, every)
 `

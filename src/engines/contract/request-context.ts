@@ -1,7 +1,8 @@
-/** The current caller of an engine that reads from replicas, which may lag behind. */
+/** Callers, reads and writes of a request, as far as engines need them. */
 
+/** The caller of an engine that reads from replicas, which may lag behind. */
 export interface EngineCaller {
-  /** Reads must see everything that is committed, because a write depends on them or their answer is kept. */
+  /** Reads must see everything that is committed, because a write depends on them or their result is cached. */
   readonly isFresh: boolean
   /** Names under which earlier writes of this caller are looked up. */
   readonly names: readonly string[]
@@ -16,9 +17,9 @@ export type CurrentCaller = () => EngineCaller | undefined
 
 /** Other processes that serve the same callers: workers behind one port. */
 export interface OtherProcesses {
-  /** Tells them that the caller with these names has written. */
+  /** Notifies them that the caller with these names has written. */
   notify(names: readonly string[]): void
-  /** @returns a function that ends it */
+  /** @returns a function that removes the listener */
   onNotified(listener: (names: readonly string[]) => void): () => void
 }
 

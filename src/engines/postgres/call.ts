@@ -53,7 +53,7 @@ export function retryAfterConflict(call: Call, error: unknown, run: (call: Call)
 /** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {
   failed(call: Call, error: unknown): void
-  /** It has a result or a final error. */
+  /** The call has a result or a final error. */
   settled?(isDone: boolean): void
   /** The call takes so long that it got the connection for itself. */
   becameExclusive?(call: Call, connection: PooledConnection): void
@@ -66,7 +66,7 @@ const readingTag = /^(?:SELECT|SHOW|EXPLAIN|FETCH)\b/
 
 export class Call implements Submittable, ListItem<Call> {
   readonly statement: Statement
-  /** The name is the name in pg's own statements, for tools that instrument its clients. */
+  /** Named as in pg's own statements, for tools that instrument its clients. */
   readonly values: readonly unknown[]
   readonly #resultKind: ResultKind
   readonly #owner: CallOwner
@@ -111,7 +111,7 @@ export class Call implements Submittable, ListItem<Call> {
     return this.statement.sql
   }
 
-  /** Its answer. Called once, before it is sent. */
+  /** Its result. Call it once, before the call is sent. */
   result<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve as (value: unknown) => void
@@ -150,12 +150,12 @@ export class Call implements Submittable, ListItem<Call> {
     this.#reject(error)
   }
 
-  /** It takes so long that it keeps the connection for itself. */
+  /** The call takes so long that no other call may use its connection. */
   becomeExclusive(connection: PooledConnection): void {
     this.#owner.becameExclusive?.(this, connection)
   }
 
-  /** It runs again elsewhere as another call; the answer to this one is ignored. */
+  /** Runs the statement again as another call. The result of this one is ignored. */
   reroute(): void {
     const other = new Call(
       this.statement,
@@ -246,7 +246,7 @@ export class Call implements Submittable, ListItem<Call> {
   }
 
   handlePortalSuspended(): void {
-    this.#protocolError ??= new Error('The server has sent only a part of the answer.')
+    this.#protocolError ??= new Error('The server has sent only a part of the result.')
   }
 
   handleCopyInResponse(wire: Wire): void {
@@ -314,7 +314,7 @@ export class Call implements Submittable, ListItem<Call> {
     if (this.#name !== undefined) this.#connection?.prepared.set(this.#name, columns)
   }
 
-  /** Updates what is known about the connection's prepared statements. */
+  /** Updates the state of the connection's prepared statements. */
   #recordPreparationError(error: unknown, { prepared }: PooledConnection): void {
     const name = this.#name
     if (name === undefined) return

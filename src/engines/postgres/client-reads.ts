@@ -31,7 +31,7 @@ export interface ReadParts {
   readonly quickReads: QuickReads
 }
 
-/** A read of at most so many rows surely ends soon. */
+/** A read of at most this many rows ends soon. */
 const fewRows = 20_000
 
 function endsSoon({ statement, values }: Call): boolean {
@@ -44,7 +44,7 @@ const maxBatch = 8
 /** Reads that are sent together, with their connection once there is one. */
 interface Group {
   readonly tick: number
-  /** They surely end soon, and so need no slot. */
+  /** They end soon and need no slot. */
   readonly isQuick: boolean
   size: number
   readonly waiting: Call[]
@@ -88,9 +88,9 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
     if (isWrite(statement)) return this.#parts.engine.run(statement, values, resultKind)
     if (this.isOver) return Promise.reject(requestEndedError())
     const call = new Call(statement, values, resultKind, this)
-    const answer = call.result<Results[W]>()
+    const result = call.result<Results[W]>()
     this.#read(call)
-    return answer
+    return result
   }
 
   /** Retries under the same conditions as the engine: after a lost connection or an outdated prepared statement. */

@@ -67,7 +67,7 @@ export function tookTooLong({ cause }: EngineError): boolean {
   return code === '57014' || code === '55P03'
 }
 
-/** The server cannot be reached or does not answer: the same statement may succeed later. */
+/** Whether the server cannot be reached or does not respond, so that the same statement may succeed later. */
 export function isOutage(error: unknown): error is EngineError {
   return error instanceof EngineError && error.kind === 'unavailable' && !tookTooLong(error)
 }

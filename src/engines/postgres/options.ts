@@ -66,9 +66,9 @@ export interface PostgresOptions {
   readonly lockTimeout?: number
   /** SQL after `begin` that sets the time-outs in each transaction, for poolers that do not accept them otherwise. */
   readonly transactionLimits?: string
-  /** How changes of other processes are received. Default: determined by asking the server. */
+  /** How changes of other processes are received. Default: determined by queries to the server. */
   readonly listen?: Listening | undefined
-  /** How the schema is locked. Default: determined by asking the server. */
+  /** How the schema is locked. Default: determined by queries to the server. */
   readonly locks?: Locking | undefined
   /** Receives errors of idle connections. */
   readonly log: Log

@@ -1,7 +1,7 @@
 /**
  * Messages between processes by a table that they poll, for servers without LISTEN or poolers without sessions. Writers
- * insert messages in their transaction; listeners read new ones several times a second. Times are the server's at the
- * insert: rows that are committed late are found because the last seconds are read again.
+ * insert messages in their transaction, and listeners read new ones several times a second. The time of a message is the
+ * server's time of the insert. Messages that are committed later are found because the last seconds are read again.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import {
@@ -23,7 +23,7 @@ import { changePostgresSchema } from './schema-change.js'
 const pollInterval = 200
 /** How many milliseconds after its insert a message may be committed. */
 const commitDelay = 5000
-/** Milliseconds after which a silent process no longer counts, and between two registrations of a process. */
+/** Milliseconds after which a process without registration is ignored, and between two registrations of a process. */
 const [listenerTimeout, registerInterval] = [15_000, 5000]
 /** Milliseconds for which messages are stored. A listener that was disconnected longer has missed some. */
 const retention = 60_000
@@ -113,13 +113,13 @@ async function query(
 }
 
 class PolledListener implements ChannelListener {
-  /** Not a server process: a random number, by which it recognizes its topics. */
+  /** A random number that identifies the topics of this process. */
   readonly processId = randomInt(1, 2 ** 31 - 1)
   readonly #pool: ConnectionPool
   readonly #options: PostgresOptions
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()
-  /** Messages of the last seconds that were already passed on. */
+  /** Messages of the last seconds that were delivered already. */
   #deliveredIds = new Set<string>()
   /** The time at which the topics were last read, in milliseconds; undefined while they are not needed. */
   #polledAt: number | undefined

@@ -137,7 +137,7 @@ export class ConnectionPool implements CallOwner {
    */
   wait(waiter: Waiter, maxWait = defaultMaxWait, queue = this.#queue): void {
     if (this.#closed !== undefined) {
-      waiter.fail(new Error('A connection was asked for after calling end on the pool.'))
+      waiter.fail(new Error('A connection was requested after calling end on the pool.'))
       return
     }
     const free = this.take()
@@ -211,9 +211,9 @@ export class ConnectionPool implements CallOwner {
   /** Runs one statement separately. */
   query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const call = new Call(frameworkChange('unknown', sql), values, 'rows', this, false)
-    const answer = call.result<readonly Row[]>()
+    const result = call.result<readonly Row[]>()
     this.run(call)
-    return answer
+    return result
   }
 
   /** The error of a `query` goes to its caller. */

@@ -50,8 +50,8 @@ export class PlaceholderTypes {
   async toNames(numbers: readonly number[], runQuery: RunQuery): Promise<readonly string[]> {
     const missing = numbers.filter((number) => !this.#names.has(number))
     if (missing.length > 0) {
-      for (const [number, toNames] of await runQuery(typeNames, [missing]))
-        this.#names.set(Number(number), String(toNames))
+      for (const [number, name] of await runQuery(typeNames, [missing]))
+        this.#names.set(Number(number), String(name))
     }
     return numbers.map((number) => String(this.#names.get(number)))
   }
@@ -68,7 +68,7 @@ const typeNames = frameworkQuery(
  * queries that one client has tried.
  */
 export const maxNames = 1000
-/** The number of names to remove at once, so that the search for them is rare. */
+/** The number of names that are removed together, so that the search for them is rare. */
 const droppedNames = 100
 /** A statement that became outdated this often is no longer prepared. */
 const maxRenewals = 20
@@ -130,7 +130,7 @@ export class PreparedStatements {
     }
   }
 
-  /** Gives an outdated statement a new name, so that every connection prepares it again. */
+  /** Assigns a new name to an outdated statement, so that every connection prepares it again. */
   #renew(sql: string): void {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)

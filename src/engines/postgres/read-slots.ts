@@ -34,7 +34,7 @@ export class ReadSlots {
     this.#maxPerHolder = Math.max(1, maxPerHolder)
   }
 
-  /** Calls `start` when a slot is free, possibly at once. Never calls it if the wait is cancelled before. */
+  /** Calls `start` when a slot is free, possibly immediately. Never calls it if the wait is cancelled before. */
   acquire(holder: SlotHolder, start: () => void): void {
     if (this.#queue.size === 0 && this.#hasSlot(holder)) {
       this.#queue.countSent(holder)

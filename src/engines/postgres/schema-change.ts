@@ -1,8 +1,8 @@
 /**
- * Changes the schema, in one process at a time, on a separate connection. The lock ends with the transaction that took
- * it, so that neither a pooler nor a killed process can leave it behind; statements that cannot be in a transaction run
- * meanwhile on a second connection. A statement that waits for a table gives up now and then and lets readers pass,
- * because all of them wait behind a waiting ALTER. Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
+ * Changes the schema, in one process at a time, on a separate connection. The lock ends with the transaction that acquired
+ * it, so that neither a pooler nor a killed process can leave it behind. Statements that cannot run in a transaction use a
+ * second connection in the meantime. A statement that waits for a table is interrupted regularly, because all readers wait
+ * behind a waiting ALTER. Sources: PostgreSQL, Advisory Locks; Explicit Locking; lock_timeout.
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
@@ -17,15 +17,14 @@ export type SchemaWork<T> = (runner: Runner) => Promise<T>
 
 /** An arbitrary number: the lock of the process that changes the schema. */
 const schemaLock = 4_163_170_431
-/** Milliseconds to wait for a table at once, and in total by default. */
+/** Milliseconds to wait for a table without interruption, and the default in total. */
 const [lockTimeout, defaultTimeout] = [2000, 60_000]
 /** Milliseconds until a wait is first logged, and between later lines. */
 const [firstLogAfter, logInterval] = [1000, 10_000]
 const applicationName = 'filigree schema'
 
 /**
- * @param atomic all or nothing; false commits each statement by itself
- *
+ * @param atomic false commits each statement separately
  * @throws {DeclarationError} `SCHEMA_LOCKED` if other processes hold locks for too long
  */
 export async function changePostgresSchema<T>(
@@ -59,7 +58,7 @@ export async function changePostgresSchema<T>(
   }
 }
 
-/** A lock that only one transaction holds at a time. */
+/** A lock that only one transaction has at a time. */
 interface Lock {
   /** Creates the lock's table if it does not exist. */
   readonly prepare?: (client: Client) => Promise<void>
@@ -88,10 +87,10 @@ const rowLock: Lock = {
   },
 }
 
-/** Opens the transaction that holds the lock. */
+/** Begins the transaction that acquires the lock. */
 async function begin(client: Client, lockWait: LockWait, lock: Lock): Promise<void> {
   await lock.prepare?.(client)
-  // The process must see what others have changed while it waited.
+  // The process must see the changes of other processes during the wait.
   await scriptOn(
     client,
     `begin isolation level read committed; set local statement_timeout = 0;
@@ -111,7 +110,7 @@ async function begin(client: Client, lockWait: LockWait, lock: Lock): Promise<vo
   }
 }
 
-/** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
+/** Runs work whose statements are committed one by one, while the first session's transaction has the lock. */
 async function runOutsideTransaction<T>(
   lock: Session,
   session: Session,
@@ -124,13 +123,13 @@ async function runOutsideTransaction<T>(
   })
   const { client, isPooled } = session
   try {
-    // Behind a pooler the setting would affect others.
+    // Behind a pooler the setting would affect other clients.
     if (!isPooled) await client.query('set statement_timeout = 0')
     return await work(
-      new SessionRunner(client, async ({ sql, ignoresLockTimeout: isPatient }) => {
+      new SessionRunner(client, async ({ sql, ignoresLockTimeout }) => {
         if (isLost) throw new EngineError('unavailable', 'The lock of the schema was lost.')
         if (isPooled) await scriptOn(client, sql)
-        else await scriptWithRetries(client, sql, isPatient ? 0 : lockWait.lockTimeout, lockWait)
+        else await scriptWithRetries(client, sql, ignoresLockTimeout ? 0 : lockWait.lockTimeout, lockWait)
       }),
     )
   } finally {
@@ -139,9 +138,10 @@ async function runOutsideTransaction<T>(
 }
 
 /**
- * An interrupted `create index concurrently` leaves an invalid index; it blocks nobody.
+ * Repeats a script after lock timeouts. An interrupted `create index concurrently` leaves an invalid index, which blocks
+ * nothing.
  *
- * @param limit milliseconds that it waits for a lock; 0 is for ever
+ * @param limit milliseconds to wait for a lock; 0 means no limit
  */
 async function scriptWithRetries(
   client: Client,
@@ -216,11 +216,12 @@ function schemaLockedError(why: string, timeout: number, cause?: unknown): Decla
   return error
 }
 
-/** @param script runs scripts; default: as they are */
+/** Runs statements on a session. */
 class SessionRunner implements Runner {
   readonly #client: Client
   readonly #script: (statement: Statement) => Promise<void>
 
+  /** @param script runs statements without a result. Default: unchanged */
   constructor(client: Client, script?: (statement: Statement) => Promise<void>) {
     this.#client = client
     this.#script = script ?? (({ sql }) => scriptOn(client, sql))

@@ -13,9 +13,9 @@ const maxCharacters = 200_000
 const weights = ['A', 'B', 'C', 'D'] as const
 
 /**
- * @param fold makes lower case
+ * @param fold SQL that converts to lower case
  * @param hasIcu whether the server knows the letters of all languages
- * @param uuidText makes text of UUIDs
+ * @param uuidText SQL that converts a UUID to text
  */
 export function createPostgresSearch(
   fold: readonly [before: string, after: string],

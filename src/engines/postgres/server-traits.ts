@@ -47,7 +47,7 @@ export async function readServerTraits(
 }
 
 /**
- * Servers that accept the statements without effect: CockroachDB's advisory locks do not exclude anybody, YugabyteDB
+ * Servers that accept the statements without effect: CockroachDB's advisory locks have no effect, YugabyteDB
  * ignores LISTEN. If a newer version supports them, the address can say so.
  */
 const productDefaults: Readonly<Record<string, TraitSettings>> = {
@@ -61,7 +61,7 @@ const withoutCopy: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', '
 /** The same query runs later for each table, where a failure would end a transaction. */
 const copyCheck = acceptsCopySql.replace('$1', "'pg_catalog.pg_class'")
 
-/** The lock is released at once, because the statement is a transaction by itself. */
+/** The lock is released immediately, because the statement is its own transaction. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
 async function readProduct(pool: ConnectionPool): Promise<string> {

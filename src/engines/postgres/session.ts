@@ -56,7 +56,7 @@ export interface Session {
 
 export interface SessionOptions {
   readonly applicationName: string
-  /** Milliseconds that the driver waits for an answer. Default: no limit. */
+  /** Milliseconds that the driver waits for a result. Default: no limit. */
   readonly queryTimeout?: number
 }
 

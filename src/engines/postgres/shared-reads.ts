@@ -6,13 +6,6 @@ import type { PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
 import type { ReadSlots, SlotHolder } from './read-slots.js'
 
-/**
- * Runs short reads of all requests on a few shared connections, each with many statements at once. This costs a third
- * less than a connection for each statement. A read that turns out to be slow keeps its connection: the statements
- * behind it move to other connections, so that they need not wait and a cancel request on the server affects no other
- * statement. Only a few calls of a slow statement run at the same time, because its table may be locked. The others
- * wait for them without a connection.
- */
 /** The number of running statements on a connection above which another one is used too. */
 const busyThreshold = 8
 /** The maximum number of slow calls of one statement with a connection each. */
@@ -31,6 +24,13 @@ interface SharingObserver {
   slow(statement: Statement): void
 }
 
+/**
+ * Runs short reads of all requests on a few shared connections, each with many concurrent statements. This costs a third
+ * less than a connection for each statement. A read that turns out to be slow gets its connection exclusively: the
+ * statements behind it move to other connections, so that they need not wait, and so that a cancel request affects no other
+ * statement. Only a few calls of a slow statement run at the same time, because its table may be locked. The others wait
+ * for them without a connection.
+ */
 export class SharedReads {
   readonly #pool: ConnectionPool
   readonly #slowReads: SlowReadDetector
@@ -152,11 +152,11 @@ export class SharedReads {
     })
   }
 
-  /** The slow read keeps the connection; the statements behind it move to others. */
-  #makeExclusive(connection: PooledConnection, slowReads: Call): void {
+  /** Moves the statements behind the slow call to other connections. */
+  #makeExclusive(connection: PooledConnection, slowCall: Call): void {
     if (!this.#shared.includes(connection)) return
     this.#forget(connection)
-    const { statement } = slowReads
+    const { statement } = slowCall
     const slow = this.#slow.get(statement) ?? { running: 0, waiting: [] }
     this.#slow.set(statement, slow)
     slow.running++
@@ -164,13 +164,13 @@ export class SharedReads {
     connection.onIdle = (free) => {
       this.#pool.release(free)
     }
-    slowReads.becomeExclusive(connection)
+    slowCall.becomeExclusive(connection)
     const onIdle = connection.onIdle
     connection.onIdle = (free) => {
       this.#endSlow(statement)
       onIdle(free)
     }
-    for (const call of connection.calls.toArray()) if (call !== slowReads) call.reroute()
+    for (const call of connection.calls.toArray()) if (call !== slowCall) call.reroute()
   }
 
   /** Starts one waiting call, or all of them if no call of the statement is slow any more. */
@@ -184,10 +184,7 @@ export class SharedReads {
   }
 }
 
-/**
- * The minimum size of the pool. A smaller pool has no connection left besides those for long reads, reads by key and
- * writes.
- */
+/** The minimum size of the pool. A smaller pool needs its connections for long reads, reads by key and writes. */
 const minPool = 6
 /** The number of runs after which a statement without slow runs is considered quick. */
 const minRuns = 32
@@ -203,6 +200,7 @@ interface RunHistory {
   slowAt: number
 }
 
+/** Shared connections for statements whose earlier runs were quick. */
 export class QuickReads extends SharedReads {
   readonly #slowReads: SlowReadDetector
   readonly #mayShare: boolean

@@ -1,4 +1,4 @@
-/** A transaction on a connection of its own. */
+/** A transaction on its own connection. */
 import { requestTimeoutError } from '../client-writes.js'
 import type {
   BeginOptions,
@@ -32,8 +32,8 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
   #isCancelled = false
 
   /**
-   * @param connection borrowed from the pool, and returned at the end
-   * @param writing the client's request, for which nothing is committed once its time is over
+   * @param connection acquired from the pool, and released at the end
+   * @param writing the client's request; nothing is committed after its timeout
    */
   constructor(pool: ConnectionPool, connection: PooledConnection, writing?: ClientWriting) {
     this.#pool = pool
@@ -63,9 +63,9 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
       return Promise.reject(requestTimeoutError())
     const isPrepared = resultKind !== 'all' && !this.#connection.names.isPooled
     const call = new Call(statement, values, resultKind, this, isPrepared)
-    const answer = call.result<Results[W]>()
+    const result = call.result<Results[W]>()
     this.#connection.send(call)
-    return answer
+    return result
   }
 
   commit(): Promise<void> {
@@ -78,8 +78,8 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, Pendin
   }
 
   /**
-   * Cancels the running statement on the server, and accepts no other: everything is rolled back. Of a commit that was
-   * sent the answer is waited for.
+   * Cancels the running statement on the server and rejects all others, so that everything is rolled back. If the commit was
+   * sent already, its result counts.
    */
   stop(): void {
     if (this.#isOver || this.#isCancelled) return

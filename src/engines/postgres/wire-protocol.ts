@@ -2,13 +2,12 @@
 import type { Driver, Field } from './driver.js'
 
 /**
- * Converts the texts in a statement's answer to values. JSON, days and moments stay text: the record's codecs read
- * them.
+ * The columns of a statement's result, and the conversion of their texts to values. JSON, dates and timestamps stay text,
+ * which the record's codecs read.
  */
-
 export interface Columns {
   readonly names: readonly string[]
-  /** By place; `undefined` if the text is the value. */
+  /** By position; `undefined` if the text is the value. */
   readonly read: readonly (((text: string) => unknown) | undefined)[]
 }
 
@@ -39,12 +38,6 @@ const textTypes: ReadonlySet<number> = new Set([
 /** int2, int4, oid, float4, float8. */
 const numbers: ReadonlySet<number> = new Set([21, 23, 26, 700, 701])
 
-/**
- * Writes a statement's messages into one buffer: Parse if it is not prepared, Describe if its columns are unknown,
- * which tells the types of its placeholders too, Bind, Execute, Sync. Source: PostgreSQL, Frontend/Backend Protocol,
- * Message Formats.
- */
-
 export interface StatementMessage {
   /** The name of the prepared statement; empty if it runs once. */
   readonly name: string
@@ -54,7 +47,7 @@ export interface StatementMessage {
   readonly closes: boolean
   /** Names of other statements to close. */
   readonly dropped?: readonly string[]
-  /** Whether to ask the server for the columns and the types of placeholders. */
+  /** Whether to request the columns and the types of placeholders from the server. */
   readonly describes: boolean
   readonly values: readonly unknown[]
   /** Converts values that are not text, numbers, booleans or bytes. */
@@ -68,9 +61,14 @@ const executeSync = Buffer.from('450000000900000000005300000004', 'hex')
 let bytes = Buffer.allocUnsafe(16_384)
 let end = 0
 
-/** A larger buffer is not kept. */
+/** A larger buffer is not reused. */
 const maxReusedBytes = 1_048_576
 
+/**
+ * Writes a statement's messages into one buffer: Parse if it is not prepared, Describe if its columns are unknown (the
+ * response contains the types of its placeholders too), Bind, Execute, Sync. Source: PostgreSQL, Frontend/Backend
+ * Protocol, Message Formats.
+ */
 export function writeStatement(message: StatementMessage): Buffer {
   end = 0
   const { name, text, closes, describes, dropped = [] } = message

@@ -53,9 +53,9 @@ export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite
     if (this.#writing?.isTimedOut === true) return Promise.reject(requestTimeoutError())
     const isPrepared = resultKind !== 'all' && !connection.names.isPooled
     const call = new Call(statement, values, resultKind, this, isPrepared)
-    const answer = call.result<Results[W]>()
+    const result = call.result<Results[W]>()
     connection.sendBuffered(call)
-    return answer
+    return result
   }
 
   end(): void {
@@ -119,10 +119,10 @@ export class CancellableWrites implements Runner {
     if (writing.isTimedOut) return Promise.reject(requestTimeoutError())
     const write = new CancellableWrite(writing, this.#parts)
     const call = new Call(statement, values, resultKind, write)
-    const answer = call.result<Results[W]>()
+    const result = call.result<Results[W]>()
     writing.writeStarted(write)
     write.send(call)
-    return answer
+    return result
   }
 }
 

@@ -30,14 +30,13 @@ import { PositionProbe, Replica } from './replica.js'
 import { ReplicaSet } from './replica-set.js'
 import { ReplicatedEngine } from './replicated-engine.js'
 
-/**
- * A primary that did not answer at the start, while a replica did: the application starts read-only, and tries the
- * primary again whenever it is needed.
- */
-
-/** Milliseconds between two attempts. */
+/** Milliseconds between two attempts to connect to the primary. */
 const retryDelay = 1000
 
+/**
+ * A primary that was unreachable at the start, while a replica was not. The application starts read-only, and connects to
+ * the primary when it is needed.
+ */
 class UnreachablePrimary implements Engine {
   readonly dialect: Dialect
   readonly driver: string
@@ -51,8 +50,8 @@ class UnreachablePrimary implements Engine {
   #triedAt = performance.now()
 
   /**
-   * @param replica answers what can be known without the primary, and is closed with it
-   * @param heartbeat connects by itself
+   * @param replica provides the dialect and the catalogue until the primary is open, and is closed with it
+   * @param heartbeat opens its own connection
    */
   constructor(
     open: () => Promise<Engine>,
@@ -74,7 +73,7 @@ class UnreachablePrimary implements Engine {
     }
   }
 
-  /** Components that start meanwhile create no tables. */
+  /** True until the primary is open, so that components create no tables. */
   get isReadOnly(): boolean {
     return this.#engine === undefined || this.#engine.isReadOnly === true
   }
@@ -142,7 +141,7 @@ class UnreachablePrimary implements Engine {
 }
 
 function unreachableError(cause: unknown): EngineError {
-  return new EngineError('unavailable', 'The primary of the database does not answer.', cause)
+  return new EngineError('unavailable', 'The primary of the database does not respond.', cause)
 }
 
 class DeferredListener implements ChannelListener {
@@ -173,32 +172,32 @@ class DeferredListener implements ChannelListener {
 export interface ReplicatedOptions {
   readonly primary: PostgresOptions
   readonly replicas: readonly PostgresOptions[]
-  /** How many milliseconds a replica may be behind. */
+  /** The maximum lag of a replica in milliseconds. */
   readonly maxLag: number
 }
 
-/** The shortest time, in milliseconds, for a server to tell its position. */
+/** The minimum timeout, in milliseconds, for reading a server's position. */
 const minProbeTimeout = 1000
 
-/** @throws {DeclarationError} the primary cannot be reached; unreachable replicas are left out until they answer */
+/** Unreachable replicas are used once they respond. @throws {DeclarationError} the primary cannot be reached */
 export async function openReplicated(options: ReplicatedOptions): Promise<Engine> {
-  const { primary, maxLag: bound } = options
+  const { primary, maxLag } = options
   const { log } = primary
   const engine = await openPrimary(options)
   const driver = await loadDriver()
-  const timeout = Math.max(minProbeTimeout, bound)
+  const timeout = Math.max(minProbeTimeout, maxLag)
   const probe = new PositionProbe(driver, primary, timeout)
   const replicas = options.replicas.map((one) => {
     // For replicas, the features that a pooler hides are not needed.
     const settings = { ...one, direct: one.direct ?? one.url }
-    const ofReplica = new PositionProbe(driver, settings, timeout)
+    const replicaProbe = new PositionProbe(driver, settings, timeout)
     return new Replica({
       name: new URL(one.url).host,
       log,
       open: () => openPostgres(settings),
-      readPosition: () => ofReplica.read(),
+      readPosition: () => replicaProbe.read(),
       close: () => {
-        ofReplica.close()
+        replicaProbe.close()
       },
     })
   })
@@ -208,14 +207,14 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
     closePrimary: () => {
       probe.close()
     },
-    maxLag: bound,
+    maxLag,
     log,
   })
   await set.start()
   return new ReplicatedEngine(engine, set)
 }
 
-/** @throws {DeclarationError} the primary does not answer and there is no replica, or it refuses the connection */
+/** @throws {DeclarationError} the primary refuses the connection, or it does not respond and there is no replica */
 async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<Engine> {
   try {
     return await openPostgres(primary)
@@ -224,7 +223,7 @@ async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<En
     if (replica === undefined) throw error
     primary.log.warn(
       { err: error },
-      'the primary of the database does not answer: started read-only',
+      'the primary of the database does not respond: started read-only',
     )
     const heartbeat = (options: HeartbeatOptions): Heartbeat =>
       startPostgresHeartbeat(primary, options)
@@ -241,7 +240,7 @@ async function openFirst(replicas: readonly PostgresOptions[]): Promise<Engine |
   return undefined
 }
 
-/** The server does not answer (yet). A wrong name or password would not become right later. */
+/** Whether a later attempt may succeed. A wrong name or password would not become right later. */
 function isUnreachable(error: unknown): boolean {
   const { cause } = error as { readonly cause?: unknown }
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown }

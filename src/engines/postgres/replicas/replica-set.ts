@@ -1,6 +1,6 @@
 /**
- * Selects the server for a read. Each replica is asked regularly for its position; one that is further behind than the
- * bound, or behind the caller's own writes, is skipped, and if none is left the primary answers.
+ * Selects the server for a read. The position of each replica is read regularly. A replica that lags more than allowed, or
+ * that does not have the caller's own writes yet, is skipped. If no replica is left, the primary is used.
  */
 
 import type { Log } from '../../../core/log.js'
@@ -8,32 +8,31 @@ import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../contract
 import type { ReplicaState } from '../../contract/engine.js'
 import type { Position, Replica } from './replica.js'
 
-/**
- * Remembers callers' writes by the position of the primary's log after them: callers do not read from replicas before
- * that position. The position is not asked for with each write: the next one that the primary tells is after all
- * earlier writes.
- */
-
+/** The write of a caller. */
 interface Mark {
-  /** Undefined until the primary was asked after the write. */
+  /** A position of the primary's log after the write. Undefined until the position is next read. */
   lsn: bigint | undefined
-  /** In milliseconds: from then on every usable replica shows it. */
+  /** In milliseconds. Afterwards every usable replica has the write. */
   readonly until: number
 }
 
-/** What a caller must see: everything, or all writes before a position. */
+/** A caller must see all writes before a position, or everything. */
 type RequiredPosition = bigint | 'everything'
 
+/**
+ * Remembers callers' writes by a later position of the primary's log, so that callers do not read from replicas before that
+ * position. The position is not read with each write: the next position that is read anyway is after all earlier writes.
+ */
 export class WriteMarks {
   readonly #marks = new Map<string, Mark>()
   #open: Mark[] = []
-  /** For callers that were dropped for lack of room: everybody must see their writes. */
+  /** The latest write of callers that were dropped because there were too many. All callers must see it. */
   #floor: Mark = { lsn: 0n, until: -Infinity }
   readonly #maxCallers: number
   readonly #lifetime: number
 
   /**
-   * @param lifetime milliseconds.
+   * @param lifetime milliseconds for which a write is remembered
    * @param maxCallers the number of callers that are remembered individually
    */
   constructor(lifetime: number, maxCallers = 10_000) {
@@ -53,12 +52,12 @@ export class WriteMarks {
     this.#forget(now)
   }
 
-  /** The number of marks without a position. A position that is asked for later is after them. */
+  /** The number of marks without a position. Positions that are read later are after their writes. */
   get open(): number {
     return this.#open.length
   }
 
-  /** Gives the first open marks the position that the primary has told. */
+  /** Sets the position of the first `count` open marks. */
   settle(count: number, lsn: bigint): void {
     for (const mark of this.#open.splice(0, count)) mark.lsn = lsn
   }
@@ -80,7 +79,7 @@ export class WriteMarks {
     return this.#marks.size
   }
 
-  /** The oldest first: those that are over, and those for which there is no room. */
+  /** Removes expired marks, and the oldest ones above the maximum. */
   #forget(now: number): void {
     for (const [name, mark] of this.#marks) {
       if (mark.until > now) {
@@ -97,40 +96,40 @@ function requiredByMark(mark: Mark, now: number): RequiredPosition {
   return mark.lsn ?? 'everything'
 }
 
-/**
- * The primary's positions over time. A replica that has passed a position shows everything committed before the time at
- * which that position was asked for: no server's clock is needed, and an idle primary causes no lag.
- */
-
+/** A position of the primary. */
 interface Sample {
-  /** When the question was sent, in milliseconds. */
+  /** The time in milliseconds at which the query for the position was sent. */
   readonly at: number
   readonly lsn: bigint
 }
 
 const maxSamples = 64
 
+/**
+ * The primary's positions over time. A replica that has reached a position has everything that was committed before the
+ * query for that position was sent. This needs no clock of a server, and an idle primary causes no lag.
+ */
 export class WalHistory {
   #samples: Sample[] = []
 
-  /** @returns false if the log starts again: another server answers, and the history is dropped */
+  /** @returns false if the position went backwards: another server responds, and the history is dropped */
   add(at: number, lsn: bigint): boolean {
     const last = this.#samples.at(-1)
     const isContinuous = last === undefined || lsn >= last.lsn
     if (!isContinuous) this.#samples = []
-    // Of two samples with the same position the later one says more.
+    // Of two samples with the same position, the later one is more precise.
     if (last?.lsn === lsn) this.#samples.pop()
     this.#samples.push({ at, lsn })
     if (this.#samples.length > maxSamples) this.#samples.shift()
     return isContinuous
   }
 
-  /** The time of the last question; `-Infinity` before the first. */
+  /** The time of the last sample; `-Infinity` if there is none. */
   get newest(): number {
     return this.#samples.at(-1)?.at ?? -Infinity
   }
 
-  /** The time up to which a replica at this position shows everything; `-Infinity` if that is too long ago to know. */
+  /** The time up to which a replica at this position has all commits; `-Infinity` if it is older than the history. */
   visibleUntil(lsn: bigint): number {
     for (let index = this.#samples.length - 1; index >= 0; index--) {
       const sample = this.#samples[index] as Sample
@@ -142,20 +141,20 @@ export class WalHistory {
 
 export interface ReplicaSetParts {
   readonly replicas: readonly Replica[]
-  /** Asks the primary for its position. */
+  /** Reads the position of the primary. */
   readonly readPrimaryPosition: () => Promise<Position>
   readonly closePrimary: () => void
-  /** How many milliseconds a replica may be behind. */
+  /** The maximum lag of a replica in milliseconds. */
   readonly maxLag: number
   readonly log: Log
 }
 
-/** After so many milliseconds without a read the servers are not asked until the next one. */
+/** After this many milliseconds without a read, polling stops until the next read. */
 const idleAfter = 60_000
-/** The shortest time, in milliseconds, for which writes are remembered: replicas within the bound show them sooner. */
+/** The minimum time in milliseconds for which writes are remembered. Usable replicas have them sooner. */
 const minMarkLifetime = 5000
 
-/** The name for writes without a caller: of jobs and programs. */
+/** The name for writes without a caller, such as writes of jobs. */
 const programNames: readonly string[] = ['']
 
 export class ReplicaSet {
@@ -181,7 +180,7 @@ export class ReplicaSet {
     this.#marks = new WriteMarks(Math.max(minMarkLifetime, 2 * parts.maxLag))
   }
 
-  /** Asks all servers once, and continues to ask. */
+  /** Reads the position of all servers, and starts polling. */
   async start(): Promise<void> {
     await this.#pollPrimary()
     await Promise.all(this.#parts.replicas.map((replica) => this.#pollReplica(replica)))
@@ -206,18 +205,18 @@ export class ReplicaSet {
     if (caller !== undefined && (caller.isFresh || caller.hasWritten)) return undefined
     const required = this.#marks.requiredPosition(caller?.names ?? programNames, now)
     if (required === 'everything') return undefined
-    // Without a primary there are no writes: replicas that were up to date when it was lost stay usable.
+    // Without a primary nothing is written, so replicas that were up to date when it was lost stay usable.
     const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.maxLag
     return this.#idlest(required, since)
   }
 
-  /** @returns a replica that was up to date when the primary was lost; `undefined` while the primary answers */
+  /** @returns a replica that was up to date when the primary was lost; `undefined` if the primary responds */
   fallback(): Replica | undefined {
     if (this.#isPrimaryUp) return undefined
     return this.#idlest(0n, this.#history.newest - this.#parts.maxLag)
   }
 
-  /** A write has ended, successfully or not: from now on its caller must see it. */
+  /** Call it when a write has ended, successfully or not. From now on its caller must see it. */
   recordWrite(): void {
     const caller: EngineCaller | undefined = this.#caller()
     this.#marks.add(caller?.ownNames ?? programNames, performance.now())
@@ -226,7 +225,7 @@ export class ReplicaSet {
     this.#otherProcesses?.notify(caller.ownNames)
   }
 
-  /** How the connections of each are used; one that was never reached has none. */
+  /** The state of the connections of each replica. A replica that was never reached has none. */
   get states(): readonly ReplicaState[] {
     return this.#parts.replicas.map(({ name, isUp, engine }) => {
       const { maxConnections = 0, open = 0, idle = 0, waiting = 0 } = engine?.pool?.() ?? {}
@@ -265,7 +264,7 @@ export class ReplicaSet {
       this.#isPrimaryUp = true
       for (const replica of this.#parts.replicas) this.#measure(replica)
     } catch {
-      // The next statement on the primary will show what is wrong.
+      // The next statement on the primary reports the error.
       this.#isPrimaryUp = false
     }
   }

@@ -1,6 +1,4 @@
-/**
- * A replica: it is asked repeatedly for its position, left out while it does not answer, and used again when it does.
- */
+/** A replica, whose position is polled. It is not used while it does not respond. */
 
 import type { Client, Driver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
@@ -18,6 +16,7 @@ export interface Position {
 const readPosition = `select pg_is_in_recovery(),
   (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end)::text`
 
+/** Reads the position of one server on a connection of its own. */
 export class PositionProbe {
   readonly #driver: Driver
   readonly #options: PostgresOptions
@@ -25,14 +24,14 @@ export class PositionProbe {
   #client: Client | undefined
   #isClosed = false
 
-  /** @param timeout milliseconds to wait for an answer */
+  /** @param timeout milliseconds to wait for a response */
   constructor(driver: Driver, options: PostgresOptions, timeout: number) {
     this.#driver = driver
     this.#options = { ...options, connectTimeout: timeout }
     this.#timeout = timeout
   }
 
-  /** @throws the error that kept the server from answering */
+  /** @throws the error of the connection or the query */
   async read(): Promise<Position> {
     const client = (this.#client ??= await this.#connect())
     try {
@@ -70,7 +69,7 @@ export function parseLsn(lsn: unknown): bigint {
   const [high = '', low = ''] = String(lsn).split('/')
   if (!/^[0-9a-f]+$/i.test(high) || !/^[0-9a-f]+$/i.test(low)) {
     throw new TypeError(
-      `The server did not tell its position in the write-ahead log: ${String(lsn)}.`,
+      `The server reports an invalid position in the write-ahead log: ${String(lsn)}.`,
     )
   }
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
@@ -81,19 +80,19 @@ export interface ReplicaParts {
   readonly name: string
   readonly log: Log
   open(): Promise<Engine>
-  /** Asks for its position. */
+  /** Reads its position. */
   readPosition(): Promise<Position>
   close(): void
 }
 
 export class Replica {
   readonly name: string
-  /** Set once it was reached for the first time. */
+  /** Undefined until it was reached for the first time. */
   engine: Engine | undefined
-  /** True if it has answered, and no statement has failed since because it was unreachable. */
+  /** Whether it has responded, and no statement has failed since then because it was unreachable. */
   isUp = false
   lsn = 0n
-  /** Milliseconds: everything committed before is visible on it. */
+  /** The time in milliseconds up to which it has all commits. */
   visibleUntil = -Infinity
   /** The number of its running statements. */
   running = 0
@@ -106,7 +105,7 @@ export class Replica {
     this.#parts = parts
   }
 
-  /** @returns whether it answered and is a replica */
+  /** @returns whether it responded and is a replica */
   async poll(): Promise<boolean> {
     try {
       const { isReplica, lsn } = await this.#parts.readPosition()

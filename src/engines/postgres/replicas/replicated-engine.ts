@@ -1,6 +1,6 @@
 /**
- * A primary with replicas as one engine: reads outside transactions go to a replica that is up to date enough,
- * everything else to the primary. If a replica cannot answer a read, the primary does.
+ * A primary with replicas as one engine. Reads outside transactions run on a replica that is up to date enough, everything
+ * else on the primary. If a read fails on a replica, it runs on the primary.
  */
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
@@ -32,7 +32,7 @@ class ReplicaRouter implements Runner {
   readonly #set: ReplicaSet
   readonly #runnerOn: (replica: Replica) => Runner | undefined
 
-  /** @param on gives the runner for a replica */
+  /** @param on returns the runner for a replica; `undefined` uses the primary */
   constructor(primary: Runner, set: ReplicaSet, on: (replica: Replica) => Runner | undefined) {
     this.#primary = primary
     this.#set = set
@@ -47,7 +47,7 @@ class ReplicaRouter implements Runner {
     const runOn: Run<Results[W]> = async (runner) => runner.run(statement, values, resultKind)
     const isFrameworkTable = usesFrameworkTable(statement)
     if (isWrite(statement)) return isFrameworkTable ? runOn(this.#primary) : this.#write(runOn)
-    // Queries for all rows of framework tables have no cache, because they read the tables as they are at the start.
+    // Queries with the kind `all` read the framework's tables at the start, and must see their latest state.
     if (isFrameworkTable && resultKind === 'all') return runOn(this.#primary)
     if (statement.isFresh === true)
       return isFrameworkTable ? this.#readFrameworkTable(runOn) : runOn(this.#primary)
@@ -58,7 +58,7 @@ class ReplicaRouter implements Runner {
       : this.#read(replica as Replica, runner, runOn)
   }
 
-  /** Whether it fails or not: a connection may be lost after the commit. */
+  /** Records the write even if it fails, because the connection may be lost after the commit. */
   async #write<T>(runOn: Run<T>): Promise<T> {
     try {
       return await runOn(this.#primary)
@@ -68,7 +68,7 @@ class ReplicaRouter implements Runner {
   }
 
   /**
-   * Sessions and revocations: while the primary is down they cannot change, so a replica can answer for callers with a
+   * Reads sessions and revocations. While the primary is down they cannot change, so a replica is used for callers with a
    * token.
    */
   async #readFrameworkTable<T>(runOn: Run<T>): Promise<T> {
@@ -97,10 +97,10 @@ class ReplicaRouter implements Runner {
   }
 }
 
-/** Errors that the same statement might not cause on the primary. */
+/** Whether the same statement may succeed on the primary. */
 function mayPassOnPrimary(error: unknown): error is EngineError {
   if (!(error instanceof EngineError) || tookTooLong(error)) return false
-  // A table or column that has not arrived yet; work for a primary only; a row that was cleaned up while it was read.
+  // A table or column that is not replicated yet, statements that only a primary accepts, conflicts with recovery.
   return isUnreachable(error) || /^(?:42|25006|55000|0A000|40)/.test(codeOf(error))
 }
 
@@ -113,7 +113,7 @@ function codeOf({ cause }: EngineError): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** Statements in order on the primary: each sees what the ones before have written. */
+/** Statements in order on the primary. Each sees the writes of the statements before it. */
 class RoutedSequence extends ReplicaRouter implements OrderedRunner {
   readonly #runner: OrderedRunner
 
@@ -190,7 +190,7 @@ export class ReplicatedEngine extends EngineLayer {
   }
 }
 
-/** A transaction on the primary; when it is over, its caller must see its changes. */
+/** A transaction on the primary. When it has ended, its caller must see its changes. */
 class TrackedTransaction implements TransactionRunner {
   readonly #inner: TransactionRunner
   readonly #onWritten: () => void
