@@ -202,7 +202,7 @@ function eachItem(
 const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 /**
- * Finds every change that breaks a client written for `before`: a removed route, field or answer, a new required field,
+ * Finds every change that breaks a client written for `before`: a removed route, field or response, a new required field,
  * a type that accepts less or sends more, a new need for a token. Additions break nothing.
  */
 export function findBreakingChanges(before: OpenAPIObject, after: OpenAPIObject): BreakingChange[] {

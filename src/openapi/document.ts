@@ -44,7 +44,7 @@ import { createSchemas, type Schemas } from './schemas.js'
 
 export async function toYaml(document: OpenAPIObject): Promise<string> {
   const { OpenApiBuilder } = await import('openapi3-ts/oas31')
-  // Without anchors: one object may occur in several places, e.g. the sample of a class.
+  // Without anchors, because the same object may occur several times, such as the sample of a class.
   return OpenApiBuilder.create(document).getSpecAsYaml(undefined, { aliasDuplicateObjects: false })
 }
 
@@ -305,14 +305,14 @@ interface ComponentSources {
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
-  { paths, schemes, endpoints, customErrors: formed }: ComponentSources,
+  { paths, schemes, endpoints, customErrors }: ComponentSources,
 ): ComponentsObject {
   const secured =
     endpoints.length > 0 || routes.some((route) => !route.access.open || dependsOnCaller(route))
   const text = JSON.stringify(paths)
   const responsesByName: Readonly<Record<string, ResponseObject>> = {
     ...errorResponses,
-    ...formed?.responses,
+    ...customErrors?.responses,
   }
   const used = Object.entries(responsesByName).filter(([name]) =>
     text.includes(`"#/components/responses/${name}"`),
@@ -321,7 +321,7 @@ function toComponents(
   const components: ComponentsObject = {
     schemas: {
       ...Object.fromEntries(schemas.components),
-      ...(Object.keys(paths).length === 0 || (formed !== undefined && !isStandard)
+      ...(Object.keys(paths).length === 0 || (customErrors !== undefined && !isStandard)
         ? {}
         : structuredClone(errorSchemas)),
     },

@@ -60,7 +60,7 @@ export function createCustomErrors(errors: FormOfErrors, schemas: Schemas): Cust
   return { operation, responses: Object.fromEntries(responses) }
 }
 
-/** The status that the form gives to an error of this status. The same status if the form needs a real request. */
+/** The status to which the form converts a status. The same status if the form needs a real request. */
 function statusOf({ form }: FormOfErrors, status: number): number {
   const errors = [{ path: 'name', code: 'required', message: 'name is required' }]
   const isInput = status === 400
@@ -188,16 +188,13 @@ export const bearerAuth: SecuritySchemeObject = {
 }
 
 /** For applications that read tokens from another source, too. @returns undefined if the source cannot be described */
-export function tokenAuth({
-  scheme,
-  location: place,
-}: TokenSource): SecuritySchemeObject | undefined {
+export function tokenAuth({ scheme, location }: TokenSource): SecuritySchemeObject | undefined {
   if (scheme !== undefined) {
     const description = `The same token in \`Authorization: ${scheme} …\`: write the scheme, a space and the token.`
     return { type: 'apiKey', in: 'header', name: 'Authorization', description }
   }
-  if (place === undefined) return undefined
-  return { type: 'apiKey', ...place, description: 'The same token without a scheme.' }
+  if (location === undefined) return undefined
+  return { type: 'apiKey', ...location, description: 'The same token without a scheme.' }
 }
 
 /** For applications that also accept tokens in a cookie. */

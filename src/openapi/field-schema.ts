@@ -16,7 +16,7 @@ export type { Schema } from './json-schema.js'
 /**
  * `@Field('string', { maxLength: 80, nullable: true })` → `{ type: ['string', 'null'], maxLength: 80 }`.
  *
- * @param refer gives the schema of a nested class, usually a reference
+ * @param refer returns the schema of a nested class, usually a reference
  */
 export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
   const base =

@@ -18,7 +18,7 @@ export function toPlainJson(value: unknown): unknown {
 
 /**
  * `{ id: 7, tags: ['a'] }` → `{ type: 'object', properties: { id: { type: 'integer' }, tags: { type: 'array', items:
- * { type: 'string' } } } }`. No key is required, because one sample does not tell which keys are.
+ * { type: 'string' } } } }`. No key is required, because one sample does not show which keys are.
  *
  * @param sample plain JSON
  */
@@ -74,11 +74,11 @@ function mergeTwo(one: Schema, other: Schema): Schema {
   if ('$ref' in one || '$ref' in other) return { allOf: [one, other] }
   const merged = { ...one } as Record<string, unknown>
   const separate: Record<string, unknown> = {}
-  for (const [word, value] of Object.entries(other) as [string, unknown][]) {
-    const existing = merged[word]
-    const joined = existing === undefined ? value : join(word, existing, value)
-    if (joined === undefined) separate[word] = value
-    else merged[word] = joined
+  for (const [keyword, value] of Object.entries(other) as [string, unknown][]) {
+    const existing = merged[keyword]
+    const joined = existing === undefined ? value : join(keyword, existing, value)
+    if (joined === undefined) separate[keyword] = value
+    else merged[keyword] = joined
   }
   if (Object.keys(separate).length > 0) {
     merged.allOf = [...((merged.allOf as unknown[] | undefined) ?? []), separate]
@@ -87,20 +87,32 @@ function mergeTwo(one: Schema, other: Schema): Schema {
 }
 
 /** Joins two values of a keyword; `undefined` if no single value expresses both. */
-function join(word: string, existing: unknown, value: unknown): unknown {
+function join(keyword: string, existing: unknown, value: unknown): unknown {
   if (JSON.stringify(existing) === JSON.stringify(value)) return existing
-  if (lowest.has(word)) return Math.max(existing as number, value as number)
-  if (highest.has(word)) return Math.min(existing as number, value as number)
-  if (word === 'type') return narrower(existing, value)
-  if (word === 'enum') {
+  if (lowerBounds.has(keyword)) return Math.max(existing as number, value as number)
+  if (upperBounds.has(keyword)) return Math.min(existing as number, value as number)
+  if (keyword === 'type') return narrower(existing, value)
+  if (keyword === 'enum') {
     const allowed = new Set(value as unknown[])
     return (existing as unknown[]).filter((one) => allowed.has(one))
   }
-  return word === 'allOf' ? [...(existing as unknown[]), ...(value as unknown[])] : undefined
+  return keyword === 'allOf' ? [...(existing as unknown[]), ...(value as unknown[])] : undefined
 }
 
-const lowest = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
-const highest = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
+const lowerBounds = new Set([
+  'minimum',
+  'exclusiveMinimum',
+  'minLength',
+  'minItems',
+  'minProperties',
+])
+const upperBounds = new Set([
+  'maximum',
+  'exclusiveMaximum',
+  'maxLength',
+  'maxItems',
+  'maxProperties',
+])
 
 /** Integers are numbers. Types that exclude each other are put into `allOf`, which nothing satisfies. */
 function narrower(existing: unknown, value: unknown): unknown {

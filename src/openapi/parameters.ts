@@ -91,7 +91,7 @@ export function headerParameters(headers: ReadonlyMap<string, DocHeader>): Param
   }))
 }
 
-/** A header of a request or an answer, without its name; its value is any text. */
+/** Describes a header of a request or a response, without its name. Its value is any text. */
 export function describedHeader({ description, example }: DocHeader): HeaderObject {
   return {
     ...(description === undefined ? {} : { description }),

@@ -31,7 +31,7 @@ function compiles(source: string): boolean {
 const tokens =
   /\\(?:k<[^>]*>|u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<[^=!][^>]*>|[:=!]|<[=!])?|\{\d+(?:,\d*)?\}|[^]/g
 
-/** Writes each letter in both cases. With `i` and `u` together more than letters are folded; those are not handled. */
+/** Writes each letter in both cases. With the flags `i` and `u` other characters have cases too, so such patterns are not converted. */
 function withBothCases(source: string, flags: string): string | undefined {
   if (flags.includes('u')) return undefined
   let written = ''

@@ -27,7 +27,7 @@ export function inputView(unknownKeys: 'refuse' | 'drop'): View {
 export type Groups = readonly string[] | undefined
 
 export interface Schemas {
-  /** A reference to the class's component, which is made at the first call; for a list, a list of it. */
+  /** A reference to the class's component, which the first call creates. For a list, a list of references. */
   of(declared: DeclaredType, view: View, groups?: Groups): Schema
   /**
    * A reference to the component of the class as a form.
@@ -83,8 +83,9 @@ export function createSchemas(): Schemas {
 }
 
 /**
- * The schema of the class itself; `refer` gives the schemas of nested classes. A class without fields allows any
- * object.
+ * The schema of the class itself. A class without fields allows any object.
+ *
+ * @param refer returns the schema of a nested class
  */
 export function classSchema(
   type: Class,

@@ -206,9 +206,9 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   // A column that is returned as text must keep its name, because the rows are selected from there.
   const stored =
     returns === 'row' ? columnsOf(table.columns, table.name) : ref(table.name, table.key)
-  const answer =
+  const result =
     returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
-  return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${answer}`
+  return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${result}`
 }
 
 /** `insert into … (…)` */

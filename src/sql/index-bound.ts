@@ -11,9 +11,7 @@ import type { OrderTerm } from './order.js'
 import { coversAllRows, type SqlTable } from './table.js'
 import type { Limit, Rows } from './tree.js'
 
-/** Bounds of rows as values, and how they add up: both of two, or the second for each row of the first. */
-
-/** Rows that are looked at, and by which indexes. */
+/** An upper bound of examined rows, and the indexes that it relies on. */
 export interface RowBound {
   readonly rows: (values: readonly unknown[], rowsOf: RowsOf) => number
   /** The names of the indexes that the bound relies on, except for primary keys. */
@@ -73,7 +71,7 @@ function lengthOf(packed: unknown): number {
   return typeof packed === 'string' ? Math.ceil(packed.length / 2) : 1
 }
 
-/** Rows of one table, and columns that are the same for all, because they are tied to the row outside. */
+/** Rows of one table. `fixedColumns` have the same value in all of them, because they link to one parent row. */
 export type BoundedRows = Rows & { readonly fixedColumns?: readonly Column[] }
 
 /** The position of a slot's value among the values of the statement. */

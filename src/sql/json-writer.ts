@@ -88,7 +88,7 @@ export class PageWriter {
       case 'endCursor':
         return this.#cursorOf(reversed(order.terms))
       default: {
-        // In the reading direction the extra row tells. In the other direction, the cursor does.
+        // In the reading direction the extra row decides, in the other direction the cursor.
         const isReadingDirection = (part === 'hasPreviousPage') === isBackward
         return json.boolean(
           isReadingDirection
@@ -234,8 +234,8 @@ export class ObjectWriter {
     alias: string,
     select: (columns: Sql) => Sql,
   ): Sql {
-    const needed = neededColumns(form)
-    const columns = needed.size === 0 ? [table.key] : [...needed]
+    const selected = neededColumns(form)
+    const columns = selected.size === 0 ? [table.key] : [...selected]
     return sql`(${select(columnsOf(columns, alias))}) as ${name(alias)}`
   }
 }

@@ -140,7 +140,7 @@ function pathsOf(related: RelatedSelection): RelatedSelection[][] {
   ]
 }
 
-/** Restricts rows to those that a relation leads to from the row of another alias. */
+/** Restricts rows to the related rows of the row of another alias. */
 export interface ParentRow {
   readonly relation: SqlRelation
   readonly alias: string

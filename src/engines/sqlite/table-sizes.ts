@@ -70,7 +70,7 @@ class SizeEstimate {
   constructor(runner: Runner, name: string) {
     const table = quote(name)
     const distantRow = (bound: 'min' | 'max', test: string, order: string): string =>
-      `(select ${bound}(place) from (select rowid as place from ${table} where rowid ${test} order by rowid ${order} limit ${rowsAtEnd}))`
+      `(select ${bound}(position) from (select rowid as position from ${table} where rowid ${test} order by rowid ${order} limit ${rowsAtEnd}))`
     this.#runner = runner
     this.#endsQuery = frameworkQuery(
       `select (select min(rowid) from ${table}), (select max(rowid) from ${table})`,

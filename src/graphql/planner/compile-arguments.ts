@@ -59,9 +59,9 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): P
   }
   const variable = value.name.value
   return (values, variables) => {
-    const isGiven = Object.hasOwn(variables, variable)
-    const argumentValue = isGiven ? variables[variable] : defaultValue
-    if (argumentValue === undefined) return !isGiven && !isRequired
+    const isPresent = Object.hasOwn(variables, variable)
+    const argumentValue = isPresent ? variables[variable] : defaultValue
+    if (argumentValue === undefined) return !isPresent && !isRequired
     values[name] = argumentValue
     return !(isRequired && argumentValue === null)
   }

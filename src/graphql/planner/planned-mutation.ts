@@ -150,7 +150,7 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
   return (record) => `${key}:${JSON.stringify(output(record))}`
 }
 
-/** Tells the client that the record was written, although reading the result failed. */
+/** Reports to the client that the record was written, although reading the result failed. */
 function failUnread(error: unknown): never {
   const unavailable = toUnavailable(error)
   if (!(unavailable instanceof HttpError)) throw unavailable
