@@ -23,8 +23,8 @@ export type { AnyDecorator } from './metadata/dialect.js'
 
 export { Field } from './fields/field.js'
 export { omit, partial, pick } from './fields/derive.js'
-export { Page } from './fields/page.js'
-export { checkOf, type CheckOfOptions } from './fields/check-of.js'
+export { Page } from './fields/derive.js'
+export { checkOf, type CheckOfOptions } from './fields/checked-shape.js'
 export type { Check as InputCheck } from './fields/compile-input.js'
 export type { FieldRules } from './fields/rules.js'
 
@@ -99,8 +99,8 @@ export type { ArgumentResolver } from './extensions/argument-resolvers.js'
 export type { Deprecated } from './openapi/doc.js'
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
 export type { DocsOptions } from './openapi/docs-options.js'
-export { schemaOf } from './openapi/schema-of.js'
-export { withLocalDefinitions } from './openapi/schema-of.js'
+export { schemaOf } from './openapi/schemas.js'
+export { withLocalDefinitions } from './openapi/schemas.js'
 export type { OpenApiDocument } from './openapi/document.js'
 
 export {

@@ -5,7 +5,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { Log } from '../core/log.js'
-import type { OtherProcesses } from '../engines/contract/request-context.js'
+import type { OtherProcesses } from '../engines/contract/engine.js'
 
 export interface Workers {
   /** The address on which they listen. */

@@ -10,17 +10,22 @@ import {
   type RuleScope,
   type WrittenConstraints,
 } from './check-constraints.js'
-import { addViolation, maxViolations, prefixPaths } from './violations.js'
+import {
+  addDepthViolation,
+  addUnknownKeys,
+  addViolation,
+  dropUndefined,
+  maxViolations,
+  prefixPaths,
+} from './violations.js'
 import { toTimestamp } from './kinds/dates.js'
-import { toProperty } from './kinds/table.js'
+import { toProperty, maxDepth } from './kinds/table.js'
 import { toConditionalResult } from './constraint-runner.js'
 import { writeRules, writeTextForm } from './rule-code.js'
 import { readShape, type ShapeField, type Shape } from './shape.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { addDepthViolation, addUnknownKeys, dropUndefined } from './check-runtime.js'
 import { skipsObjectRules, securedField } from './field.js'
 import { instanceConstructorOf } from './instance.js'
-import { maxDepth } from './kinds/json.js'
 
 interface FieldPlan {
   readonly field: ShapeField

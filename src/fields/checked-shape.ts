@@ -1,15 +1,15 @@
 /**
  * Reads the shape of a class, and checks the values in its rules (`default`, `example`, `oneOf`) by the checks of their
- * fields.
+ * fields. `checkOf` compiles the check of such a class for programs.
  */
 import { DeclarationError, type Problem, addProblems } from '../errors/declaration-error.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
-import { compileInput } from './compile-input.js'
-import { toProperty } from './kinds/table.js'
-import { textForms } from './kinds/strings.js'
+import { compileInput, type Check } from './compile-input.js'
+import { toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class-metadata.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 
 /** @param nameOf the field as messages name it: `Order.lines` */
 function findValueProblems(
@@ -170,4 +170,21 @@ function resolve(nested: () => Class): Class | undefined {
   } catch {
     return undefined
   }
+}
+
+export interface CheckOfOptions {
+  /** The name of the value in messages. Default `the value`. */
+  readonly name?: string
+}
+
+/**
+ * Compiles the fields of a class into a check of values, like the check of a route's body: it creates an instance, or
+ * throws a 400 that names every violation. The program may set read-only and hidden fields.
+ *
+ * @throws {DeclarationError} the class has invalid fields
+ */
+export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
+  refuseUnknownOptions('checkOf', options, new Set(['name']))
+  const { name = 'the value' } = options
+  return compileInput(readCheckedShape(type), { from: 'program', inputName: name })
 }

@@ -1,7 +1,7 @@
 /** Compiles a shape to a function that maps outputs. Source: decisions, Validation and fields. */
 import { relationCountName, readShape, type Shape, type ShapeField } from './shape.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'
-import { maxDepth } from './kinds/json.js'
+import { maxDepth } from './kinds/table.js'
 
 /**
  * Compiles the function that maps the return value of a handler to a plain object. The object contains only declared

@@ -5,7 +5,8 @@
  * validator, isLength.
  */
 import type { FunctionSet } from './function-set.js'
-import { enumValues, type ConstraintRule, argumentsOf } from './constraint-runner.js'
+import { enumValues } from './class-validator.js'
+import { type ConstraintRule, argumentsOf } from './constraint-runner.js'
 
 /** A text's length as the package validator counts it: a surrogate pair counts once, a variation selector not at all. */
 function validatorLength(text: string): number {

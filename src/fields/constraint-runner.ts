@@ -1,9 +1,9 @@
 /**
- * Runs class-validator rules that need the finished object: conditions, custom and asynchronous constraints, and every
- * rule that is not written as code. They run after the whole input is built, as `validate()` runs after
- * `plainToInstance()`. Source: class-validator, src/validation/ValidationExecutor.ts.
+ * Runs class-validator rules that are not written as code. Rules that need the complete object (conditions, custom and
+ * asynchronous constraints) run after the input is built, as `validate()` runs after `plainToInstance()`. Source: class-validator, src/validation/ValidationExecutor.ts.
  */
 import {
+  addDepthViolation,
   addViolation,
   maxViolations,
   prefixPaths,
@@ -11,14 +11,10 @@ import {
   type PathEntry,
 } from './violations.js'
 import { isThenable } from '../core/maybe-promise.js'
-import {
-  constraintsOf,
-  type Constraint,
-  type ValidatorArguments,
-  type ValidatorConstraint,
-  type ValidatorMetadata,
-} from './class-validator.js'
+import { constraintsOf, enumValues, type Constraint, type ValidatorArguments, type ValidatorConstraint, type ValidatorMetadata } from './class-validator.js'
 import { clip } from '../core/text.js'
+import { isMap } from '../core/json.js'
+import { maxDepth } from './kinds/table.js'
 
 /** The deferred rules of a property. */
 export interface DeferredProperty {
@@ -130,18 +126,6 @@ function acceptingMembersOnly(
   return { ...constraint, instance: { validate, defaultMessage } }
 }
 
-/** The values of an enum, without the names that a compiled numeric enum has in addition: `{ 0: 'Red', Red: 0 }` → `[0]`. */
-export function enumValues(entity: unknown): unknown[] {
-  const members = Object(entity) as Readonly<Record<string, unknown>>
-  return Object.entries(members)
-    .filter(([key, value]) => typeof value !== 'string' || !isReverseMapping(key, members[value]))
-    .map(([, value]) => value)
-}
-
-function isReverseMapping(key: string, value: unknown): boolean {
-  return typeof value === 'number' && String(value) === key
-}
-
 /**
  * Adds the violation of a rule. Two rules of one name on one property are one violation with the later message, as in
  * class-validator.
@@ -236,4 +220,48 @@ function formatMessage(rule: ConstraintRule, value: unknown, object: unknown): s
 function toText(constraint: unknown): string {
   if (Array.isArray(constraint)) return constraint.join(', ')
   return typeof constraint === 'symbol' ? (constraint.description ?? '') : String(constraint)
+}
+
+/** The compiled function of a class. */
+export type CheckFunction = (
+  input: Record<string, unknown>,
+  violations: Violation[],
+  deferred: DeferredCheck[],
+  depth: number,
+) => unknown
+
+/** The check of the nested values of a property, and the target of its results. */
+interface NestedCheck {
+  readonly check: CheckFunction
+  readonly rule: ConstraintRule
+  readonly object: Record<string, unknown>
+  readonly violations: Violation[]
+  readonly deferred: DeferredCheck[]
+}
+
+/**
+ * Builds the value of a property with `@ValidateNested()`: an object, a list of objects, or lists of lists. Undefined
+ * passes. Anything else, null included, is a violation, as in class-validator. Added paths are relative to `value`.
+ */
+export function checkNested(value: unknown, nesting: NestedCheck, depth: number): unknown {
+  const { violations, deferred } = nesting
+  if (value === undefined) return value
+  if (depth > maxDepth) {
+    addDepthViolation(violations)
+    return value
+  }
+  if (isMap(value)) return nesting.check(value, violations, deferred, depth)
+  if (!Array.isArray(value)) {
+    addRuleViolation(violations, nesting.rule, value, nesting.object, '')
+    return value
+  }
+  const list: unknown[] = []
+  for (let index = 0; index < value.length && violations.length < maxViolations; index++) {
+    const before = violations.length
+    const deferredBefore = deferred.length
+    list.push(checkNested(value[index], nesting, depth + 1))
+    prefixPaths(violations, before, String(index))
+    prefixPaths(deferred, deferredBefore, String(index))
+  }
+  return list
 }

@@ -1,13 +1,12 @@
 /** Checks the declaration of a field. Every problem names the class and the property. */
 import type { Problem } from '../errors/declaration-error.js'
-import type { FieldMetadata, FieldClass } from './field.js'
+import { type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
 import { isOfKind, kindOf, type KindName, kinds } from './kinds/table.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
 import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
 import { ruleValues, valueRules, type RuleName, type RuleValue, isWriteRule } from './rules.js'
-import { isApplicationClass, resolveType } from './type-of.js'
 
 const ranges = [
   ['min', 'max'],

@@ -3,7 +3,7 @@
  * match the same characters, and long text is refused by its length first.
  */
 import { isDate, timestampPattern, toTimestamp } from './kinds/dates.js'
-import { isUuid } from './kinds/identifiers.js'
+import { isUuid } from './kinds/table.js'
 import type { JsonSchema } from './kinds/kind.js'
 
 export interface Format {

@@ -2,8 +2,7 @@
 import type { FunctionSet } from './function-set.js'
 import { formats } from './formats.js'
 import type { Kind, TextForm } from './kinds/kind.js'
-import { textForms } from './kinds/strings.js'
-import { toProperty } from './kinds/table.js'
+import { textForms, toProperty } from './kinds/table.js'
 import type { ShapeField } from './shape.js'
 
 /** The code of one rule. */

@@ -6,20 +6,12 @@ import { addProblems, DeclarationError, type Problem } from '../errors/declarati
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
-import { readConstraints, type Constraint } from './class-validator.js'
-import { describeConstraints } from './constraint-meaning.js'
-import {
-  fieldMetadata,
-  generatedKey,
-  derivedFrom,
-  type FieldMetadata,
-  type FieldClass,
-} from './field.js'
+import { readConstraints, type Constraint, describeConstraints } from './class-validator.js'
+import { fieldMetadata, generatedKey, derivedFrom, type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
 import { checkDeclaration } from './field-declaration.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
 import type { Kind } from './kinds/kind.js'
-import { isApplicationClass, resolveType } from './type-of.js'
 import type { FieldRules } from './rules.js'
 
 /**

@@ -3,8 +3,10 @@
  * response. Source: decisions, Validation and fields.
  */
 import { clip } from '../core/text.js'
+import { didYouMean } from '../errors/did-you-mean.js'
 import { withRuleValue } from '../errors/field-errors.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
+import { maxDepth } from './kinds/table.js'
 
 /** The maximum number of violations in a response. */
 export const maxViolations = 50
@@ -40,6 +42,36 @@ export function addViolation(
 ): void {
   if (violations.length < maxViolations)
     violations.push({ path: clip(path), code, text, ruleValue: value })
+}
+
+export function addDepthViolation(violations: Violation[]): void {
+  addViolation(violations, '', 'depth', `is nested deeper than ${maxDepth} levels`)
+}
+
+/** Reports unknown keys, with a suggestion for misspelt ones. */
+export function addUnknownKeys(
+  input: Record<string, unknown>,
+  knownKeys: ReadonlySet<string>,
+  suggested: readonly string[],
+  violations: Violation[],
+): void {
+  for (const key in input) {
+    if (violations.length >= maxViolations) return
+    if (knownKeys.has(key) || !Object.hasOwn(input, key)) continue
+    const suggestion = key.length <= 50 ? didYouMean(key, suggested) : ''
+    addViolation(
+      violations,
+      key === '' ? '""' : key,
+      'unknown',
+      `is unknown${suggestion && `. ${suggestion}`}`,
+    )
+  }
+}
+
+/** For constructors that define every declared property: removes properties that were not sent. */
+export function dropUndefined(instance: Record<string, unknown>): void {
+  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the keys are the class's own
+  for (const key in instance) if (instance[key] === undefined) delete instance[key]
 }
 
 /** Adds a parent's name to the paths of all entries from index `from` on. */

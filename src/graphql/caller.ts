@@ -3,7 +3,7 @@
 import type { Database } from '../records/database.js'
 import { hasReplicas, readAsOf } from '../records/request-caller.js'
 import type { ExecutorOptions } from './executor.js'
-import type { ClientWriting } from '../engines/contract/request-context.js'
+import type { ClientWriting } from '../engines/contract/engine.js'
 import type { Claims, HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Caller } from '../records/rights/caller.js'

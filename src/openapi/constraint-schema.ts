@@ -4,12 +4,11 @@
  * 0.15.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
-import { isSent, type Constraint } from '../fields/class-validator.js'
-import { toRules, enumValues } from '../fields/constraint-runner.js'
+import { enumValues, isSent, type Constraint } from '../fields/class-validator.js'
+import { toRules } from '../fields/constraint-runner.js'
 import type { ShapeField } from '../fields/shape.js'
-import { mergeSchemas, type Schema } from './json-schema.js'
+import { mergeSchemas, type Schema, portablePattern } from './json-schema.js'
 import { datetime } from '../fields/kinds/dates.js'
-import { portablePattern } from './portable-pattern.js'
 
 /**
  * The schemas of a property's rules. `each` rules apply to every item of a list, or to the value itself if it is not a

@@ -3,7 +3,7 @@
  * have the same name.
  */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { resolveType, type DeclaredType } from '../fields/type-of.js'
+import { resolveType, type DeclaredType } from '../fields/field.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { describeRoute } from '../routing/route.js'
 import {

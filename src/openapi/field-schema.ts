@@ -8,8 +8,7 @@ import { type FieldRules, describeWriteRule } from '../fields/rules.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { addConstraintSchemas, schemaFromConstraints } from './constraint-schema.js'
-import { type Schema, toPlainJson } from './json-schema.js'
-import { portablePattern } from './portable-pattern.js'
+import { type Schema, toPlainJson, portablePattern } from './json-schema.js'
 
 export type { Schema } from './json-schema.js'
 

@@ -12,14 +12,13 @@ import type {
   ResponsesObject,
 } from 'openapi3-ts/oas31'
 import { hasConditions as needsMore } from '../auth/access.js'
-import { resolveType, type DeclaredType } from '../fields/type-of.js'
+import { resolveType, type DeclaredType } from '../fields/field.js'
 import { plainType, restType } from '../routing/pattern.js'
-import { bodyMedia } from './request-body.js'
+import { bodyMedia, describedHeader } from './requests.js'
 import type { DocMetadata, DocResponse } from './doc.js'
 import { anySuccess, dependsOnCaller, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
 import { inferSchema, toPlainJson } from './json-schema.js'
-import { describedHeader } from './parameters.js'
 import { securedMembers, type Schemas } from './schemas.js'
 
 /** By ascending status, `default` last. */

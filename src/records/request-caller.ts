@@ -6,9 +6,8 @@ import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/cookies.js'
 import { sessionCookie } from '../sessions/keeper.js'
-import type { Engine } from '../engines/contract/engine.js'
+import type { Engine, EngineCaller, OtherProcesses } from '../engines/contract/engine.js'
 import { isTracking } from './table-reads.js'
-import type { EngineCaller, OtherProcesses } from '../engines/contract/request-context.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

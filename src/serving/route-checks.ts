@@ -2,7 +2,7 @@
 
 import { addProblems, type Problem, DeclarationError } from '../errors/declaration-error.js'
 import { readShape } from '../fields/shape.js'
-import { isApplicationClass, resolveType, type DeclaredType } from '../fields/type-of.js'
+import { isApplicationClass, resolveType, type DeclaredType } from '../fields/field.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'

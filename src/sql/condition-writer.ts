@@ -2,10 +2,9 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition, SearchCondition } from './condition.js'
-import { coversAllRows, type SqlTable } from './table.js'
+import { coversAllRows, type SqlTable, isDerived, type Derived } from './table.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
-import { isDerived, type Derived } from './derived.js'
 import { operatorOf } from './operators.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
 

@@ -5,13 +5,12 @@
 
 import { join, name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
-import { isDerived, type RelationStep } from './derived.js'
+import { isDerived, type RelationStep, type SqlTable } from './table.js'
 import { reversed, writeOrder, type OrderTerm } from './order.js'
 import { type RowWriter, columnsOf } from './row-writer.js'
 import type { PageEntry, PageQuery, ObjectEntry, ObjectForm, ObjectsQuery } from './tree.js'
 import { ref } from './write-context.js'
 import type { JsonSql } from '../engines/contract/json-sql.js'
-import type { SqlTable } from './table.js'
 
 /** The common table expression with the rows of a page. */
 const pageName = 'filigree_page'

@@ -11,7 +11,7 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
-import { derivedColumnsOf, isDerived, type Derived } from './derived.js'
+import { derivedColumnsOf, isDerived, type Derived, type SqlRelation } from './table.js'
 import {
   listLengthAt,
   smaller,
@@ -30,7 +30,6 @@ import {
 import { splitAtNulls } from './order.js'
 import { searchesText } from './operators.js'
 import { relatedFormOf } from './condition-writer.js'
-import type { SqlRelation } from './table.js'
 import type { ObjectForm, PageEntry, Query, RelatedSelection } from './tree.js'
 
 /** @param positionOf the position of a slot's value among the values of the statement */

@@ -44,10 +44,9 @@
 import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
-import type { Derived } from './derived.js'
+import type { Derived, JoinTable, SqlTable, SqlRelation } from './table.js'
 import type { AggregateSelection } from './aggregates.js'
 import type { Order } from './order.js'
-import type { JoinTable, SqlTable, SqlRelation } from './table.js'
 
 /** A slot, or the number itself. Databases make better plans for a limit that is part of the statement. */
 export type Limit = number | { readonly fixed: number }

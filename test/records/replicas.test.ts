@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'
-import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/request-context.js'
+import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine.js'
 import { Note, open, startReplicas, Shelf, until, writeElsewhere } from './replica-setup.js'
 
 const cluster = startReplicas()

@@ -1,6 +1,5 @@
 /** @returns the SQLite drivers that this runtime has, in order of preference */
-import { chooseDriver, driverNames } from '../../src/engines/sqlite/choose-driver.js'
-import type { DriverName } from '../../src/engines/sqlite/driver.js'
+import { chooseDriver, driverNames, type DriverName } from '../../src/engines/sqlite/drivers.js'
 
 export async function findDrivers(): Promise<DriverName[]> {
   const found: DriverName[] = []

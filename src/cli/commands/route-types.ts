@@ -5,7 +5,7 @@
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
 import { readShape } from '../../fields/shape.js'
-import type { DeclaredType } from '../../fields/type-of.js'
+import type { DeclaredType } from '../../fields/field.js'
 import { resolveClass, type Class } from '../../metadata/class-metadata.js'
 import { readController, readRouteDeclarations } from '../../routing/decorators.js'
 import { parsePattern, joinPaths } from '../../routing/pattern.js'

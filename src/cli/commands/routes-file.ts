@@ -3,7 +3,7 @@
  * TanStack Query.
  */
 
-import { operationIds } from '../../openapi/operation-names.js'
+import { operationIds } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
 import type { Class } from '../../metadata/class-metadata.js'

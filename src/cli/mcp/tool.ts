@@ -1,5 +1,5 @@
 /** Defines tools of `filigree mcp`: their description for agents, the check of their input, and their results. */
-import { checkOf } from '../../fields/check-of.js'
+import { checkOf } from '../../fields/checked-shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { classSchema } from '../../openapi/schemas.js'
 

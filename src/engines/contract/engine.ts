@@ -16,13 +16,6 @@
  * - `changeSchema` changes the schema, in one process at a time. Nothing else takes that lock.
  * - The suites of test/contracts apply to every engine. docs/maintainers/engines.md says how to add one.
  */
-
-import type {
-  ClientWriting,
-  ClientReading,
-  CurrentCaller,
-  OtherProcesses,
-} from './request-context.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
@@ -30,6 +23,63 @@ import type { Catalogue } from './table-schema.js'
 import type { Statement } from './statement.js'
 import type { Heartbeat, HeartbeatOptions } from './heartbeat.js'
 import type { Dialect } from './dialect.js'
+
+/** The caller of an engine that reads from replicas, which may lag behind. */
+export interface EngineCaller {
+  /** Reads must see everything that is committed, because a write depends on them or their result is cached. */
+  readonly isFresh: boolean
+  /** Names under which earlier writes of this caller are looked up. */
+  readonly names: readonly string[]
+  /** Names under which writes of this caller are remembered. */
+  readonly ownNames: readonly string[]
+  /** Set by the engine after a write: from then on the same request reads from the primary. */
+  hasWritten: boolean
+}
+
+/** @returns `undefined` for work without a caller: jobs, programs, the start */
+export type CurrentCaller = () => EngineCaller | undefined
+
+/** Other processes that serve the same callers: workers behind one port. */
+export interface OtherProcesses {
+  /** Notifies them that the caller with these names has written. */
+  notify(names: readonly string[]): void
+  /** @returns a function that removes the listener */
+  onNotified(listener: (names: readonly string[]) => void): () => void
+}
+
+/** The part of a client's request that its reads use. */
+export interface ClientReading {
+  /**
+   * The request is over: its response was sent completely, or the client disconnected. A stream still reads after its
+   * first byte.
+   */
+  readonly isOver?: boolean
+  /** The response has begun. From now on, reads are for a stream. */
+  readonly answered?: boolean
+  /** Calls `end` once, when the response was sent or the client disconnected. */
+  onFinished(end: () => void): void
+  /** Stores the runner of the first database that reads for this request. */
+  reads?: object | undefined
+}
+
+/** A write that waits or runs. */
+export interface PendingWrite {
+  /** Called at the timeout of the request. `writeEnded` follows when the outcome is known, possibly immediately. */
+  stop(): void
+}
+
+/**
+ * The part of a client's request that its writes use. A request with the response 503 after its timeout has written
+ * nothing: waiting writes are never sent, running ones are cancelled if possible, and the response waits for their
+ * outcome.
+ */
+export interface ClientWriting {
+  /** The request has timed out, so that it must not write anything more. */
+  readonly isTimedOut: boolean
+  writeStarted(write: PendingWrite): void
+  /** @param isDone whether data was written */
+  writeEnded(write: PendingWrite, isDone: boolean): void
+}
 
 /** The connections of one replica, which has its own pool. */
 export interface ReplicaState {
@@ -87,8 +137,6 @@ export interface BeginOptions {
   writing?: ClientWriting | undefined
 }
 
-export type { ClientReading } from './request-context.js'
-export type { ClientWriting } from './request-context.js'
 export type { Statement } from './statement.js'
 export type { SqlWrapper, InsertCopy, InsertLists } from './dialect.js'
 
@@ -180,8 +228,8 @@ export interface Engine extends Runner {
    */
   clientReads?(reading: ClientReading): Runner
   /**
-   * Runs the writes of one client's request outside transactions. After the request's timeout, no more writes run, see
-   * request-context.ts. Undefined: writes that were sent are completed.
+   * Runs the writes of one client's request outside transactions. After the request's timeout, no more writes run (see
+   * `ClientWriting`). Undefined: writes that were sent are completed.
    */
   clientWrites?(writing: ClientWriting): Runner
   /**

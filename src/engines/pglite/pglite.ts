@@ -5,25 +5,12 @@
 
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { resolve, dirname } from 'node:path'
-import type {
-  BeginOptions,
-  Results,
-  Engine,
-  EngineSource,
-  Row,
-  Runner,
-  SchemaChangeOptions,
-  Statement,
-  TransactionRunner,
-  Values,
-  ResultKind,
-} from '../contract/engine.js'
+import type { BeginOptions, Results, Engine, EngineSource, Row, Runner, SchemaChangeOptions, Statement, TransactionRunner, Values, ResultKind, ClientWriting } from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Catalogue } from '../contract/table-schema.js'
 import { ClientWrites, requestTimeoutError } from '../client-writes.js'
-import type { ClientWriting } from '../contract/request-context.js'
 import { WriterLock } from '../writer-lock.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkScript } from '../contract/statement.js'

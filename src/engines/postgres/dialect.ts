@@ -9,7 +9,7 @@ import {
 import { toDecimal } from '../../fields/kinds/numbers.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
-import { isUuid } from '../../fields/kinds/identifiers.js'
+import { isUuid } from '../../fields/kinds/table.js'
 import type { SqlWrapper, InsertCopy } from '../contract/engine.js'
 import { postgresLists } from './bulk-insert.js'
 import { createPostgresSearch } from './search.js'

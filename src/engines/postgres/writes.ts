@@ -5,16 +5,8 @@
  */
 
 import { requestTimeoutError } from '../client-writes.js'
-import type {
-  Results,
-  Statement,
-  Values,
-  ResultKind,
-  OrderedRunner,
-  Runner,
-} from '../contract/engine.js'
+import type { Results, Statement, Values, ResultKind, OrderedRunner, Runner, ClientWriting, PendingWrite } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
-import type { ClientWriting, PendingWrite } from '../contract/request-context.js'
 import { Call, type CallOwner } from './call.js'
 import { convertPostgresError } from './errors.js'
 import type { ConnectionPool, Waiter } from './pool.js'

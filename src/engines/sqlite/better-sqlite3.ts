@@ -1,6 +1,6 @@
 /** The driver better-sqlite3, if it is installed. Source: better-sqlite3, API. */
 import { createRequire } from 'node:module'
-import type { Driver, DriverDatabase, DriverStatement, OpenOptions } from './driver.js'
+import type { Driver, DriverDatabase, DriverStatement, OpenOptions } from './drivers.js'
 
 /** The part of the package that is used. */
 interface Package {

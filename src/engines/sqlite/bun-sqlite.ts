@@ -1,6 +1,6 @@
 /** The driver `bun:sqlite`, part of Bun. Source: Bun, SQLite. */
 import type { Row } from '../contract/engine.js'
-import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
+import type { Driver, DriverDatabase, DriverStatement } from './drivers.js'
 
 /** The part of the module that is used. */
 interface Module {

@@ -1,11 +1,13 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
+import { createRequire } from 'node:module'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Results, QueryResult, Runner, Statement, ResultKind } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkQuery, isWrite } from '../contract/statement.js'
-import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
+import type { Driver, DriverDatabase, DriverStatement, DriverName } from './drivers.js'
 import { convertSqliteError } from './errors.js'
 import { sqlFunctions } from './functions.js'
+import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
 
 export interface SqliteOptions {
   /** A path, or `:memory:` for a database that ends with the process. */
@@ -169,4 +171,54 @@ export function unreadableDatabase(file: string, cause: unknown): DeclarationErr
   ])
   error.cause = cause
   return error
+}
+
+/** The database of a heartbeat. */
+interface HeartbeatFile {
+  readonly driver: DriverName
+  readonly file: string
+  /** Milliseconds to wait for a lock. */
+  readonly timeout: number
+}
+
+/** The program of the heartbeat's thread. */
+const program = `
+const { driver, library, file, timeout } = require('node:worker_threads').workerData
+const opens = {
+  'better-sqlite3': () => {
+    const database = new (require(library))(file, { timeout })
+    return { database, all: (sql, values) => database.prepare(sql).raw().all(values) }
+  },
+  'node:sqlite': () => {
+    const database = new (require('node:sqlite').DatabaseSync)(file, { timeout })
+    return {
+      database,
+      all: (sql, values) => {
+        const statement = database.prepare(sql)
+        statement.setReturnArrays(true)
+        return statement.all(...values)
+      },
+    }
+  },
+  'bun:sqlite': () => {
+    const database = new (require('bun:sqlite').Database)(file)
+    return { database, all: (sql, values) => database.prepare(sql).values(...values) }
+  },
+}
+const open = () => {
+  const { database, all } = opens[driver]()
+  database.exec('pragma busy_timeout = ' + timeout)
+  database.exec('pragma synchronous = NORMAL')
+  return { run: all, close: () => database.close() }
+}
+`
+
+/** Runs the heartbeat in a thread with its own connection. Sources: SQLite, WAL; Node.js, Worker threads. */
+export function startSqliteHeartbeat(
+  { driver, file, timeout }: HeartbeatFile,
+  options: HeartbeatOptions,
+): Heartbeat {
+  const library =
+    driver === 'better-sqlite3' ? createRequire(import.meta.url).resolve(driver) : undefined
+  return startHeartbeat(program, { driver, library, file, timeout }, options)
 }

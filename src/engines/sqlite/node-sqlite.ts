@@ -1,6 +1,6 @@
 /** The driver `node:sqlite`, part of Node from 22.16 and of Deno. Source: Node.js, SQLite. */
 import type { Row } from '../contract/engine.js'
-import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
+import type { Driver, DriverDatabase, DriverStatement } from './drivers.js'
 
 /** The part of the module that is used. The types for Node 20 lack it. */
 interface Module {

@@ -11,7 +11,7 @@ import { functionsProgram } from './functions.js'
 import type { Row } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
 import { FairQueue } from '../fair-queue.js'
-import type { DriverName } from './driver.js'
+import type { DriverName } from './drivers.js'
 import { convertSqliteError } from './errors.js'
 
 export interface ReaderThreadsOptions {

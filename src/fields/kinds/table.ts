@@ -1,10 +1,144 @@
-/** The kinds of fields. To add a kind, define it in this folder and list it in `kinds`. */
-import type { Kind, Code, KindRules } from './kind.js'
+/** The kinds of fields, except numbers and dates. To add a kind, define it in this folder and list it in `kinds`. */
+import type { Kind, Code, KindRules, TextForm } from './kind.js'
 import { bigint, integer, numeric, decimal } from './numbers.js'
 import { date, datetime, time } from './dates.js'
-import { enumeration, string, text } from './strings.js'
-import { id, uuid } from './identifiers.js'
-import { json } from './json.js'
+import { parseJson } from '../../core/json.js'
+
+/** A UUID, stored and sent in lower case. For keys use `id` with `{ key: 'uuid' }`. */
+const uuid: Kind = {
+  storage: 'text',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'UUID' },
+  schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  label: 'a UUID',
+  test: isUuid,
+  read: toLowerCase,
+  encode: toLowerCase,
+  toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
+  fromText: (text) => (isUuid(text) ? text : undefined),
+  comparable: toLowerCase,
+  spellings: (text) =>
+    text.toLowerCase().replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
+  rules: ['oneOf'],
+}
+
+function toLowerCase(value: unknown): string {
+  return (value as string).toLowerCase()
+}
+
+/** The key of a record: an integer that the database generates, or with `{ key: 'uuid' }` a UUID. */
+const id: Kind = {
+  ...integer,
+  graphql: { type: 'ID', filter: 'ID' },
+  label: 'an integer id',
+  rules: ['min', 'max'],
+  refine: ({ key }) => (key === 'uuid' ? uuidKey : id),
+}
+
+/** The kind of `@Field('id', { key: 'uuid' })`. */
+const uuidKey: Kind = {
+  storage: 'text',
+  compares: 'order',
+  graphql: { type: 'ID', filter: 'ID' },
+  schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  label: 'a UUID',
+  test: isUuid,
+  encode: (value) => (value as string).toLowerCase(),
+  toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
+  fromText: (text) => (isUuid(text) ? text : undefined),
+  rules: [],
+}
+
+/** True for the 8-4-4-4-12 form of RFC 9562, in any version and case. */
+export function isUuid(value: unknown): boolean {
+  return typeof value === 'string' && value.length === 36 && uuidPattern.test(value)
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/**
+ * The maximum number of nested lists and objects in a value, because deeper values would overflow the stack of
+ * `JSON.stringify`. Source: decisions, Requests.
+ */
+export const maxDepth = 64
+
+const json: Kind = {
+  storage: 'json',
+  compares: 'nothing',
+  graphql: { type: 'String', filter: 'Json' },
+  schema: { type: ['object', 'array', 'string', 'number', 'boolean'] },
+  label: `a JSON value, at most ${maxDepth} levels deep`,
+  test: isJson,
+  fromText: (text) => {
+    try {
+      const value: unknown = parseJson(text)
+      return isJson(value) ? value : undefined
+    } catch {
+      return undefined
+    }
+  },
+  rules: [],
+}
+
+/**
+ * Whether JSON can express the value: no NaN, no functions, no keys `__proto__` or `constructor.prototype`, not too deep.
+ * Strings must not contain NUL, because one such row would fail every query that reads within the column.
+ */
+function isJson(value: unknown, depth = 1): boolean {
+  if (value === null || typeof value === 'boolean') return true
+  if (typeof value === 'string') return !unstorable.test(value)
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth > maxDepth) return false
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1))
+  return Object.entries(value).every(
+    ([key, item]) =>
+      key !== '__proto__' &&
+      !unstorable.test(key) &&
+      !(key === 'constructor' && hasPrototype(item)) &&
+      (item === undefined || isJson(item, depth + 1)),
+  )
+}
+
+/** NUL and lone surrogates. */
+const unstorable = /[\0\p{Surrogate}]/u
+
+/** `constructor.prototype` leads to the prototype of every object. The parser of JSON bodies refuses it too. */
+function hasPrototype(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}
+
+export const textForms: readonly TextForm[] = ['collapse', 'trim', 'lowercase', 'uppercase']
+
+/**
+ * Short text. It excludes NUL and strings that cannot be written as UTF-8 (a lone surrogate), because no database stores
+ * them.
+ */
+const string: Kind = {
+  storage: 'text',
+  compares: 'text',
+  graphql: { type: 'String', filter: 'String' },
+  schema: { type: 'string' },
+  label: 'a string',
+  test: "typeof v === 'string' && v.isWellFormed() && !v.includes('\\0')",
+  fromText: (text) => text,
+  rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf', ...textForms],
+}
+
+/** Long text: the same values as `string`, with a larger control on pages. */
+const text: Kind = {
+  ...string,
+  rules: ['minLength', 'maxLength', 'pattern', 'format', ...textForms],
+}
+
+/** One of a few words: `{ oneOf: ['red', 'green'] }`. `enum: 'Color'` is the name of a GraphQL enum. */
+const enumeration: Kind = {
+  ...string,
+  compares: 'order',
+  graphql: { type: 'String', filter: 'Enum' },
+  label: 'one of its words',
+  rules: ['oneOf'],
+  needs: ['oneOf'],
+}
 
 /** Bytes: a Buffer in the program, base64 (RFC 4648 §4, padded) in JSON and text. */
 const blob: Kind = {

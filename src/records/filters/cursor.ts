@@ -7,7 +7,7 @@ import type { Slots } from './list-options.js'
 import { invalid } from './query-errors.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import { noRows } from '../../sql/condition.js'
-import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/derived.js'
+import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/table.js'
 import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
 

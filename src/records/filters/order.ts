@@ -2,18 +2,12 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
-import {
-  invalid,
-  isHidden,
-  suggestedFields,
-  suggestedRelations,
-  readProgramQuery,
-} from './query-errors.js'
+import { invalid, isHidden, suggestedFields, suggestedRelations, readProgramQuery } from './query-errors.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
-import { derivedColumn } from '../../sql/derived.js'
+import { derivedColumn } from '../../sql/table.js'
 import type { Relation, Table } from '../model/table.js'
 
 const maxTerms = 16

@@ -1,11 +1,10 @@
 /** Converts property values to driver values and back. Codecs are compiled once for each table and engine. */
 
 import type { Kind } from '../../fields/kinds/kind.js'
-import { toProperty, isOfKind, toFunction } from '../../fields/kinds/table.js'
+import { toProperty, isOfKind, toFunction, isUuid } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { instanceConstructorOf, type Constructor } from '../../fields/instance.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import { isUuid } from '../../fields/kinds/identifiers.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'

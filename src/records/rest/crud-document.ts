@@ -2,7 +2,7 @@
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
-import type { DeclaredParameter } from '../../openapi/parameters.js'
+import type { DeclaredParameter } from '../../openapi/requests.js'
 import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'

@@ -26,7 +26,7 @@ import {
   type RouteOptions,
 } from '../../routing/decorators.js'
 import { Doc } from '../../openapi/doc.js'
-import { declareParameters, type DeclaredParameter } from '../../openapi/parameters.js'
+import { declareParameters, type DeclaredParameter } from '../../openapi/requests.js'
 import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'

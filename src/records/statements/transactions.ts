@@ -4,18 +4,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/http-error.js'
-import type {
-  BeginOptions,
-  Results,
-  Runner,
-  Statement,
-  Values,
-  ResultKind,
-} from '../../engines/contract/engine.js'
+import type { BeginOptions, Results, Runner, Statement, Values, ResultKind, ClientWriting, PendingWrite } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { isThenable, promise, type MaybePromise } from '../../core/maybe-promise.js'
 import { clientWritesOf, requestTimeoutError } from '../../engines/client-writes.js'
-import type { ClientWriting, PendingWrite } from '../../engines/contract/request-context.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'

@@ -1,6 +1,6 @@
 /** Records the statements that the drivers of both databases receive, from any caller. */
 import { createRequire } from 'node:module'
-import { chooseDriver } from '../../../src/engines/sqlite/choose-driver.js'
+import { chooseDriver } from '../../../src/engines/sqlite/drivers.js'
 
 export interface Sent {
   readonly sql: string

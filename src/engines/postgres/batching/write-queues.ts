@@ -6,8 +6,7 @@
  */
 
 import { requestTimeoutError } from '../../client-writes.js'
-import type { ClientWriting, PendingWrite } from '../../contract/request-context.js'
-import type { Row, Runner, Statement, Engine } from '../../contract/engine.js'
+import type { ClientWriting, PendingWrite, Row, Runner, Statement, Engine } from '../../contract/engine.js'
 import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import {
   prepareBatch,

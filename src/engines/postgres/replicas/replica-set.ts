@@ -4,8 +4,7 @@
  */
 
 import type { Log } from '../../../core/log.js'
-import type { CurrentCaller, EngineCaller, OtherProcesses } from '../../contract/request-context.js'
-import type { ReplicaState } from '../../contract/engine.js'
+import type { CurrentCaller, EngineCaller, OtherProcesses, ReplicaState } from '../../contract/engine.js'
 import type { Position, Replica } from './replica.js'
 
 /** The write of a caller. */

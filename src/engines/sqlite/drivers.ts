@@ -1,10 +1,47 @@
-/** Selects the SQLite driver at startup: the one built into the runtime, otherwise the package better-sqlite3. */
+/**
+ * The interface of SQLite drivers, and the selection of one at startup: the driver of the runtime, otherwise the package
+ * better-sqlite3. Each driver is one file.
+ */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { supportedMajor, loadBetterSqlite } from './better-sqlite3.js'
 import { loadBunSqlite } from './bun-sqlite.js'
-import type { Driver, DriverName } from './driver.js'
 import { loadNodeSqlite } from './node-sqlite.js'
+import type { Row } from '../contract/engine.js'
+
+export interface Driver {
+  /** The name in `?driver=`. */
+  readonly name: DriverName
+  open(file: string, options: OpenOptions): DriverDatabase
+}
+
+export type DriverName = 'node:sqlite' | 'better-sqlite3' | 'bun:sqlite'
+
+export interface OpenOptions {
+  /** Milliseconds that a statement waits for another connection's lock. It blocks the process meanwhile. */
+  readonly timeout: number
+  readonly readonly: boolean
+}
+
+export interface DriverDatabase {
+  readonly inTransaction: boolean
+  /** @param writes the statement may write, so it must not be run again after an error */
+  prepare(sql: string, writes: boolean): DriverStatement
+  exec(sql: string): unknown
+  /** Defines a deterministic SQL function with one argument. */
+  define(name: string, run: (value: unknown) => unknown): void
+  close(): void
+}
+
+/** A prepared statement. Rows are arrays of values. Statements of better-sqlite3 have this interface already. */
+export interface DriverStatement {
+  /** Whether the statement returns rows. */
+  readonly reader: boolean
+  columns(): readonly { readonly name: string }[]
+  all(values: readonly unknown[]): Row[]
+  get(values: readonly unknown[]): Row | undefined
+  run(values: readonly unknown[]): { readonly changes: number }
+}
 
 const drivers: Readonly<Record<DriverName, () => Driver | Promise<Driver>>> = {
   'bun:sqlite': loadBunSqlite,
