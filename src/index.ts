@@ -188,7 +188,7 @@ export type { RequestContext } from './graphql/caller.js'
 export type { GraphqlLimits } from './graphql/limits.js'
 export type { GraphQLResult } from './graphql/outcome.js'
 export type { AddedFieldDefinition, RootDefinition, Schema } from './graphql/schema.js'
-export { Resolve, type ResolveOptions } from './graphql/records/resolve-decorator.js'
+export { Resolve, type ResolveOptions } from './graphql/records/model.js'
 export { fromGlobalId, toGlobalId, type GlobalId } from './graphql/records/global-ids.js'
 
 export { bootstrap } from './bootstrap/bootstrap.js'
@@ -213,7 +213,7 @@ export type { GateEvent, HandlerEvent, RequestEvent } from './http/request-obser
 export type { StatementEvent } from './records/statement-events.js'
 export type { PoolState } from './engines/contract/engine.js'
 export type { ReplicaState } from './engines/contract/engine.js'
-export type { GraphqlEvent } from './graphql/operation-events.js'
+export type { GraphqlEvent } from './graphql/outcome.js'
 export { currentRequest } from './serving/current-request.js'
 export {
   oneTime,

@@ -7,13 +7,12 @@ import {
   type GraphQLHost,
   type GraphQLOptions,
 } from '../graphql/graphql.js'
-import { isSubscription } from '../graphql/subscription-body.js'
+import { isSubscription, graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
 import type { TakeUpgrade } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import { graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
 import type { Method } from '../routing/route-table.js'

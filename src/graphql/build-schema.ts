@@ -1,43 +1,16 @@
 /**
  * Builds the schema of graphql-js from declarations, and reports declarations that contradict each other as problems.
  */
-
-import type {
-  GraphQLArgumentConfig,
-  GraphQLEnumTypeConfig,
-  GraphQLFieldConfig,
-  GraphQLFieldConfigMap,
-  GraphQLInputType,
-  GraphQLInterfaceType,
-  GraphQLNamedType,
-  GraphQLObjectType,
-  GraphQLOutputType,
-  GraphQLSchema,
-  GraphQLType,
-} from 'graphql'
-import {
-  type FieldDeclaration,
-  type TypeDeclaration,
-  type GeneratedPart,
-  type ArgumentDeclaration,
-  isGenerated,
-} from './declarations.js'
-import { readTypeNotation, toGraphqlType } from './type-notation.js'
+import type { GraphQLArgumentConfig, GraphQLEnumTypeConfig, GraphQLFieldConfig, GraphQLFieldConfigMap, GraphQLInputType, GraphQLInterfaceType, GraphQLNamedType, GraphQLObjectType, GraphQLOutputType, GraphQLSchema, GraphQLType, GraphQLDirective } from 'graphql'
+import { type FieldDeclaration, type TypeDeclaration, type GeneratedPart, type ArgumentDeclaration, isGenerated } from './declarations.js'
+import { readTypeNotation, toGraphqlType, describeInput, describeOutput, describeType, describeValue, rootDescriptions } from './type-notation.js'
 import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { attributeWriteError } from '../errors/field-errors.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { FieldCosts } from './field-costs.js'
-import {
-  describeInput,
-  describeOutput,
-  describeType,
-  describeValue,
-  rootDescriptions,
-} from './describe.js'
-import { liveDirective } from './live-directive.js'
+import type { FieldCosts } from './measure.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
 
@@ -373,4 +346,25 @@ function attributingErrors(where: string, field: FieldDeclaration): FieldDeclara
 /** The access rule that a root field was declared with. */
 export function accessOf(extensions: Readonly<Record<string, unknown>>): AccessRule | undefined {
   return extensions[accessExtension] as AccessRule | undefined
+}
+
+let directive: GraphQLDirective | undefined
+
+/** The directive `@live` of live queries. It is the same object in every schema. */
+export function liveDirective(): GraphQLDirective {
+  const { DirectiveLocation, GraphQLBoolean, GraphQLDirective, GraphQLNonNull } = graphqlLibrary()
+  directive ??= new GraphQLDirective({
+    name: 'live',
+    description:
+      'A live query: sends its result once, and then a diff whenever the result changes. Requires Accept: text/event-stream or graphql-transport-ws.',
+    locations: [DirectiveLocation.QUERY],
+    args: {
+      whole: {
+        type: new GraphQLNonNull(GraphQLBoolean),
+        defaultValue: false,
+        description: 'Send the complete result each time, for clients that cannot apply diffs.',
+      },
+    },
+  })
+  return directive
 }

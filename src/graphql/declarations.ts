@@ -7,7 +7,7 @@ import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'
 import type { Problem } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
-import type { FieldCosts } from './field-costs.js'
+import type { FieldCosts } from './measure.js'
 import type { Planner } from './planner-contract.js'
 import type { AccessRule } from '../auth/access.js'
 

@@ -15,12 +15,7 @@ import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { createPlanner } from './planner/create-planner.js'
 import { declareAggregateTest, declareAggregateTypes } from './records/declare-aggregates.js'
-import {
-  declareEnum,
-  declareOrder,
-  declareScalarFilters,
-  declareWhere,
-} from './records/declare-filters.js'
+import { declareEnum, declareOrder, declareScalarFilters, declareWhere, declareNestedTypes } from './records/declare-inputs.js'
 import {
   declareConnection,
   declareMutations,
@@ -30,7 +25,6 @@ import {
 import { changeEvent, declareChange, declareSubscription } from './records/subscriptions.js'
 import { declareNode, declareNodeQueries, nodeName } from './records/declare-node.js'
 import { declareManyMutations, declareManyTypes } from './records/declare-many.js'
-import { declareNestedTypes } from './records/declare-nested.js'
 import { declareInput, declareObject } from './records/declare-types.js'
 import { createFieldCosts } from './records/create-field-costs.js'
 import { readModels, type Models } from './records/read-models.js'

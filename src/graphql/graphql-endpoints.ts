@@ -1,16 +1,23 @@
-/** The HTTP routes of a `GraphQL` instance: the endpoint and the IDE. */
+/**
+ * The HTTP routes of a `GraphQL` instance: the endpoint, and the IDE (GraphiQL, whose source is in `client/ide`), whose files
+ * are in the package, so that no request leaves the origin.
+ */
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
 import { readMediaType } from '../http/bodies/body-types.js'
 import type { TextValues } from '../http/query.js'
-import type { Reply } from '../http/reply.js'
+import { type Reply, html } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
-import { ideFile, idePage } from './ide.js'
+import { graphqlLibrary } from './library.js'
+import { Refusal } from './operations.js'
+import { readRequestParts } from './request-parts.js'
+import { pageFolder } from '../core/page-files.js'
+import { pageFile } from '../http/page-file.js'
 
 export interface GraphqlEndpoint {
   readonly method: 'GET' | 'POST'
@@ -137,3 +144,69 @@ function readQueryParts(query: TextValues): Record<string, unknown> {
   }
   return parts
 }
+
+/** Whether a body requests a subscription or a live query. @returns false for invalid requests too */
+export function isSubscription(graphql: GraphQL, body: unknown): boolean {
+  try {
+    const { query, operationName } = readRequestParts(body, graphql.documents())
+    const operation = graphql.executor().find(query, operationName)
+    if (operation instanceof Refusal) return false
+    const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true
+    return isLive || operation.node.operation === graphqlLibrary().OperationTypeNode.SUBSCRIPTION
+  } catch {
+    return false
+  }
+}
+
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // The editor writes the styles of its themes into the page.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The page of the IDE. @param path the path of the endpoint */
+function idePage(path: string): Reply<string> {
+  const folder = encodeURI(`${path === '/' ? '' : path}/ide`).replaceAll('&', '&amp;')
+  const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>GraphQL</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${folder}/ide.css">
+</head>
+<body>
+<main id="ide"></main>
+<noscript>This page needs JavaScript. Send queries to this address by POST.</noscript>
+<script type="module" src="${folder}/ide.js"></script>
+</body>
+</html>
+`
+  return html(page)
+    .header('Content-Security-Policy', pagePolicy)
+    .header('Cache-Control', 'no-cache')
+    .header('Referrer-Policy', 'no-referrer')
+}
+
+/** @param name the path of a file of the page, below `ide/` */
+function ideFile(name: string, request: ServerRequest): Reply {
+  cachedFolder ??= pageFolder({
+    name: 'ide',
+    package: 'filigree',
+    subfolder: 'dist/server/pages/ide',
+  })
+  return pageFile(name, cachedFolder, request)
+    .header('Cache-Control', 'no-cache')
+    .header('Referrer-Policy', 'no-referrer')
+}
+
+let cachedFolder: string | undefined

@@ -4,7 +4,7 @@
  */
 
 import { graphqlLibrary } from './library.js'
-import { liveDirective } from './live-directive.js'
+import { liveDirective } from './build-schema.js'
 import type { Operation } from './operation.js'
 import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { hasGuard } from '../auth/access.js'

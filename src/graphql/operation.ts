@@ -14,8 +14,7 @@ import type {
 import { collectFields, conditionNames, type FieldGroups } from './collect-fields.js'
 import { graphqlLibrary } from './library.js'
 import { compileVariables, type VariableReader } from './variables.js'
-import type { FieldCosts } from './field-costs.js'
-import { measureOperation, type Measure } from './measure.js'
+import { type FieldCosts, measureOperation, type Measure } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
 
 /** A root field to run. */

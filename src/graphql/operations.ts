@@ -11,12 +11,10 @@ import type {
 import { graphqlLibrary } from './library.js'
 import { clip } from '../core/text.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
-import type { FieldCosts } from './field-costs.js'
-import { excessIntrospection, measureOperation, type Measure } from './measure.js'
-import type { GraphqlLimits } from './limits.js'
+import { type FieldCosts, excessIntrospection, measureOperation, type Measure } from './measure.js'
+import { type GraphqlLimits, overLimit, readDocument } from './limits.js'
 import { Operation } from './operation.js'
 import type { Planner } from './planner-contract.js'
-import { overLimit, readDocument } from './read-document.js'
 
 /**
  * The validation rules of graphql-js, except that a variable of type Int may be used for an Integer. Source: GraphQL

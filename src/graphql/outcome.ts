@@ -1,8 +1,7 @@
 /**
- * The outcome of an operation, and its conversion to results, JSON text and server-sent events. Source: decisions,
- * GraphQL.
+ * The outcome of an operation, its conversion to results, JSON text and server-sent events, and the diagnostics event about
+ * it. Source: decisions, GraphQL.
  */
-
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
 import { thrownIn, type EntryOptions, toErrorEntries, type ErrorEntry } from './errors.js'
@@ -11,6 +10,7 @@ import type { Operation } from './operation.js'
 import type { EventItem } from '../http/events.js'
 import { mapIterator } from './open-streams.js'
 import type { AccessResult } from '../records/rights/caller.js'
+import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 
 /** The code of errors of repositories if the database does not respond. */
 const unavailable = 'DATABASE_UNAVAILABLE'
@@ -114,3 +114,19 @@ export interface Outcome {
 export function notRun(errors: readonly GraphQLError[]): Outcome {
   return { data: undefined, text: undefined, errors, refused: undefined }
 }
+
+/** An operation that ran, or a subscription that was opened. */
+export interface GraphqlEvent extends WatchedWork {
+  /** The `GraphQL` instance. */
+  readonly graphql: object | undefined
+  readonly type: 'query' | 'mutation' | 'subscription'
+  /** The name in the document, if any. */
+  readonly name: string | undefined
+  /** Its cost without the values of variables. */
+  readonly cost: number
+  /** Whether the result has errors. */
+  failed: boolean
+}
+
+/** The diagnostics channel `filigree:graphql`. See docs/monitoring.md. */
+export const graphqlEvents = new WorkChannel<GraphqlEvent>('filigree:graphql')

@@ -22,7 +22,7 @@ import {
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
 import { entryOf } from '../extensions/custom-decorator.js'
-import { sliceEvents } from './subscriber-slots.js'
+import { sliceEvents } from './open-streams.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may inject providers of the application. */

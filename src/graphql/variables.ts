@@ -11,9 +11,8 @@ import type {
   GraphQLSchema,
   VariableDefinitionNode,
 } from 'graphql'
-import type { GraphqlLimits } from './limits.js'
+import { type GraphqlLimits, overLimit } from './limits.js'
 import type { Variables } from './outcome.js'
-import { overLimit } from './read-document.js'
 import { graphqlLibrary } from './library.js'
 
 /** The maximum number of reported errors. */

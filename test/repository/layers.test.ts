@@ -15,7 +15,6 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   graphql: [
     ...['.', 'records', 'planner', 'generate-records.ts', 'graphql.ts'],
     ...['live-query.ts', 'endpoint.ts', 'graphql-endpoints.ts', 'root-interceptors.ts'],
-    'subscription-body.ts',
   ],
 }
 

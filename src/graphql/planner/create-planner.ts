@@ -10,7 +10,7 @@ import { generatedOf, type GeneratedField, type RecordModel } from '../records/m
 import { allOf } from '../../sql/condition.js'
 import { readPageQuery } from '../records/pages.js'
 import { keyCondition } from '../records/read-rows.js'
-import { inGivenShard } from '../records/shard-argument.js'
+import { inGivenShard } from '../records/query-reader.js'
 import { demandShard } from '../../records/statements/shard.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import { compileArguments } from './compile-arguments.js'

@@ -10,7 +10,7 @@ import {
 import { defaultSearchLimit } from '../../records/filters/search.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
 import type { Arguments } from '../declarations.js'
-import type { FieldCosts } from '../field-costs.js'
+import type { FieldCosts } from '../measure.js'
 import { generatedOf, type RecordModel } from './model.js'
 import type { RecordServices } from './resolve-records.js'
 

@@ -24,19 +24,11 @@ import {
   generatedKey,
 } from '../declarations.js'
 import { collectFields } from '../collect-fields.js'
-import {
-  aggregateFieldsOf,
-  groupsOf,
-  readGroups,
-  readTimeGroups,
-  titled,
-  timeGroupsOf,
-  type AggregateField,
-} from './aggregate-names.js'
+import { aggregateFieldsOf, groupsOf, readGroups, readTimeGroups, timeGroupsOf, type AggregateField } from './names.js'
+import { titled } from '../type-notation.js'
 import type { FieldModel, RecordModel } from './model.js'
-import { outputOf } from './output.js'
+import { outputOf, type RecordServices } from './resolve-records.js'
 import { QueryReader } from './query-reader.js'
-import type { RecordServices } from './resolve-records.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'

@@ -14,14 +14,14 @@ import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
 import { refuseWithoutOperation } from '../../records/statements/write-tree.js'
-import { keyName, readInput } from './read-input.js'
+import { keyName, readInput } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../caller.js'
 import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { declareInput } from './declare-types.js'
 import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
-import { withShardArgument } from './shard-argument.js'
+import { withShardArgument } from './query-reader.js'
 
 /** Reads the inputs of these mutations, and writes them through the record's policy. */
 class ManyWriter {

@@ -11,15 +11,14 @@ import {
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
-import { readGroups, groupsOf } from './aggregate-names.js'
+import { readGroups, groupsOf } from './names.js'
 import { type RecordModel, hasInput, type GeneratedField } from './model.js'
-import { defaultLimit, QueryReader } from './query-reader.js'
+import { defaultLimit, QueryReader, withShardArgument } from './query-reader.js'
 import type { Instance } from './read-rows.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
 import { listArguments } from './declare-types.js'
 import { edgesOf, endCursor, resolvePage, startCursor, type Edge, type Page } from './pages.js'
-import { withShardArgument } from './shard-argument.js'
 import { RecordWriter } from './write-records.js'
 
 /**

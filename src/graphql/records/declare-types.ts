@@ -6,7 +6,7 @@ import type { ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
-import { titled, describeOutput } from '../describe.js'
+import { titled, describeOutput } from '../type-notation.js'
 import { withDemands } from '../../auth/access.js'
 import {
   type ArgumentDeclaration,
@@ -24,10 +24,9 @@ import {
   type RecordModel,
   type RelationModel,
 } from './model.js'
-import { outputOf } from './output.js'
-import { operationsOn } from './read-input.js'
+import { outputOf, countResolver, relationResolver, type RecordServices } from './resolve-records.js'
+import { operationsOn } from './write-records.js'
 import { defaultLimit } from './query-reader.js'
-import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
 
 /** The description of a record: `@Doc`, otherwise a default. */
 function describeRecord({ type }: Pick<Table, 'type'>): string {

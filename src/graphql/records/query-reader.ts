@@ -15,10 +15,10 @@ import type { Order } from '../../sql/order.js'
 import type { Limit } from '../../sql/tree.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import type { Arguments } from '../declarations.js'
-
+import type { Arguments, ArgumentDeclaration, FieldDeclaration } from '../declarations.js'
 import { plainIds, type IdForm } from './global-ids.js'
 import type { FieldModel, RecordModel } from './model.js'
+import { inShard } from '../../records/statements/shard.js'
 
 /** A list's default length. */
 export const defaultLimit = 10
@@ -216,4 +216,44 @@ export function toKeyValue(column: Column, ids: IdForm, id: string, path: string
   const key = ids.read(id)
   if (typeof key !== 'string') throw invalid(path, 'type', `must be the id of a ${ids.type ?? ''}`)
   return column.field.entry.fromText(key) ?? key
+}
+
+/** The field that the record is sharded by; `undefined` if the record is not sharded, or if the field is hidden. */
+function shardField({ table, fields }: RecordModel): FieldModel | undefined {
+  if (table.shard === undefined) return undefined
+  return [...fields.values()].find(({ column }) => column === table.shard)
+}
+
+/**
+ * Adds an argument with the shard to an operation on one row of a sharded record. Clients need it if the caller's row filter
+ * does not determine the shard.
+ *
+ * @returns the declaration unchanged if the record needs no such argument
+ */
+export function withShardArgument(model: RecordModel, field: FieldDeclaration): FieldDeclaration {
+  const shard = shardField(model)
+  if (shard === undefined) return field
+  const argument: ArgumentDeclaration = {
+    type: shard.type,
+    description: `The shard of the ${model.name}. Required if neither the caller's rights nor the input determine it.`,
+  }
+  return {
+    ...field,
+    args: { ...field.args, [shard.name]: argument },
+    resolve: (root, args, context, info) =>
+      inGivenShard(model, args, () => field.resolve?.(root, args, context, info)),
+  }
+}
+
+/** Runs `work` in the shard of the argument. */
+export function inGivenShard<R>(model: RecordModel, args: Arguments, work: () => R): R {
+  const shard = shardField(model)
+  const argument = shard && args[shard.name]
+  if (shard === undefined || argument === undefined || argument === null) return work()
+  const { column, ids, name } = shard
+  const value =
+    ids !== undefined && typeof argument === 'string'
+      ? toKeyValue(column, ids, argument, name)
+      : argument
+  return inShard(model.table, value, work)
 }

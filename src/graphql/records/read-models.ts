@@ -2,7 +2,7 @@
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { ShapeField } from '../../fields/shape.js'
-import type { EnumModel, FieldModel, MethodModel, RecordModel, RelationModel } from './model.js'
+import { type EnumModel, type FieldModel, type MethodModel, type RecordModel, type RelationModel, readResolveMetadata, type ResolveMetadata } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
@@ -17,7 +17,6 @@ import { memberAccess, policyOf, reportPolicy } from '../../records/rights/recor
 import { globalIds, keyColumns, plainIds } from './global-ids.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
-import { readResolveMetadata, type ResolveMetadata } from './resolve-decorator.js'
 
 /** Creates GraphQL enums from fields with `oneOf` and `enum`. */
 class EnumReader {
@@ -379,7 +378,7 @@ const textForms: Readonly<Partial<Record<StorageClass, FieldForm>>> = {
   json: 'json',
 }
 
-/** The name of the input type of a filter. `declare-filters.ts` declares these types. */
+/** The name of the input type of a filter. `declare-inputs.ts` declares these types. */
 function filterOf(column: Column, enumeration: EnumModel | undefined): string {
   if (column.compares === 'json') return 'JsonFilter'
   const name = enumeration?.name ?? column.field.entry.graphql.filter

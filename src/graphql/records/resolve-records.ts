@@ -1,8 +1,8 @@
 /**
  * Resolvers of generated fields, for operations that the planner cannot compile, such as operations with hand-written
- * resolvers, and for results with errors. Relations are read in batches, one statement for each level.
+ * resolvers, and for results with errors. Relations are read in batches, one statement for each level. `outputOf` converts
+ * properties of records to values of GraphQL fields.
  */
-
 import type { GraphQLResolveInfo } from 'graphql'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
@@ -15,18 +15,13 @@ import { admitted, type Caller, withGuards } from '../../records/rights/caller.j
 import { allOf } from '../../sql/condition.js'
 import { callerOf } from '../caller.js'
 import { isShared, readBelow } from './shared-reads.js'
-import type { RecordModel, RelationModel } from './model.js'
+import type { RecordModel, RelationModel, FieldModel } from './model.js'
 import { QueryReader } from './query-reader.js'
-import {
-  keyCondition,
-  readByKey,
-  readCount,
-  readFirst,
-  readList,
-  readRelated,
-  readRelationCounts,
-  type Instance,
-} from './read-rows.js'
+import { keyCondition, readByKey, readCount, readFirst, readList, readRelated, readRelationCounts, type Instance } from './read-rows.js'
+import { toSafeNumber } from '../../fields/kinds/numbers.js'
+import { compileOutput } from '../../fields/compile-output.js'
+import { readShape } from '../../fields/shape.js'
+import { IntOverflow } from '../errors.js'
 
 /** A resolver that waits for the value of a key. */
 interface Waiting<K, V> {
@@ -293,4 +288,50 @@ export function openReading(
   const reading = database()
   const source = reading.forClient(caller.request)
   return { source, reader: new QueryReader({ database: reading, caller, listMax }) }
+}
+
+/**
+ * @param suffix appended to the error message if an `Int` cannot hold the value
+ *
+ * @returns the resolver of a column; it returns null for a missing value
+ */
+export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => unknown {
+  const { property } = field.column
+  const { form, itemForm } = field
+  const write =
+    form === 'int' || itemForm === 'int'
+      ? (value: unknown) => asInts(field, value, suffix)
+      : writerOf(field)
+  if (write === undefined) return (record) => (record as Values)[property] ?? null
+  return (record) => {
+    const value = (record as Values)[property]
+    return value === undefined || value === null ? null : write(value)
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+function asInts(field: FieldModel, input: unknown, suffix: string): unknown {
+  const value: unknown = Array.isArray(input) ? input.map(toSafeNumber) : toSafeNumber(input)
+  for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
+    if (typeof one === 'bigint' || (one !== null && one !== (one as number) >> 0))
+      throw new IntOverflow(field, one, suffix)
+  return value
+}
+
+function writerOf({
+  form,
+  itemForm,
+  column,
+  ids,
+}: FieldModel): ((value: unknown) => unknown) | undefined {
+  if (ids?.type !== undefined) return (value) => ids.write(value)
+  const { field } = column
+  const write = field.entry.toOutput ?? field.entry.write
+  if (form === 'list' && itemForm !== 'json')
+    return write && ((value) => (Array.isArray(value) ? value.map(write) : value))
+  if (form !== 'json') return write
+  if (field.nested === undefined) return (value) => JSON.stringify(value)
+  const map = compileOutput(readShape(field.nested()))
+  return (value) => JSON.stringify(map(value))
 }

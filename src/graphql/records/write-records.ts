@@ -1,16 +1,21 @@
 /**
- * Creates, updates and deletes records for clients, with nested records and links. Reads the input, and writes through
- * the record's policy. Source: decisions, GraphQL.
+ * Creates, updates and deletes records for clients. Reads an `XInput` (the record's own values, nested records and links),
+ * and writes through the record's policy. Source: decisions, GraphQL.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
-import { refuseWithoutOperation, type WriteTree } from '../../records/statements/write-tree.js'
-import type { RecordModel } from './model.js'
+import { type WriteTree, type LinkSet, type ToMany, type ToOne, refuseWithoutOperation } from '../../records/statements/write-tree.js'
+import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
 import type { Instance } from './read-rows.js'
-import { readInput } from './read-input.js'
+import { HttpError } from '../../errors/http-error.js'
+import { isPlainObject, parseJson } from '../../core/json.js'
+import { invalid } from '../../records/filters/query-errors.js'
+import type { Id } from '../../records/filters/list-options.js'
+import { newRowsToMany, nestedOperations, readToMany, readToOne, type NestedOperation, type NestedReader } from '../../records/statements/nested-input.js'
+import { toKeyValue } from './query-reader.js'
 
 /** Writes of one mutation. */
 export class RecordWriter {
@@ -89,4 +94,183 @@ function readChange(
 /** Null means no expected version, like a missing argument. */
 function toExpected(version: unknown): readonly number[] | undefined {
   return typeof version === 'number' ? [version] : undefined
+}
+
+/**
+ * Reads an input with its nested inputs. Does not check whether the caller may write them.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
+  const toOne: ToOne[] = []
+  const toMany: ToMany[] = []
+  const links: LinkSet[] = []
+  let withoutOperation: string | undefined
+  const values: Record<string, unknown> = {}
+  const fields = isPlainObject(input) ? input : {}
+  for (const name of Object.keys(fields)) {
+    const at = `${path}.${name}`
+    const value = fields[name]
+    const field = model.fields.get(name)
+    if (field !== undefined) {
+      values[field.column.property] = toProperty(field, value, at)
+      continue
+    }
+    const found = relationNamed(model, name)
+    if (found === undefined) throw invalid(at, 'unknown', 'is unknown')
+    if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
+    if (found.idsName === name) links.push(readLinks(found, value, at))
+    else {
+      const nested = found.isList ? readMany(found, value, at) : readOne(found, value, at)
+      if (nested.isBare) withoutOperation ??= at
+      if ('many' in nested) toMany.push(nested.many)
+      else if (nested.one !== undefined) toOne.push(nested.one)
+    }
+  }
+  const mapError = (error: unknown): unknown => withArgumentPath(error, model, path)
+  return {
+    table: model.table,
+    path,
+    values,
+    derivedFields: new Set(),
+    toOne,
+    toMany,
+    links,
+    withoutOperation,
+    toClientError: mapError,
+  }
+}
+
+function readLinks({ relation, target }: RelationModel, value: unknown, at: string): LinkSet {
+  const mapError = (error: unknown): unknown => withClientPath(error, relation.name, at)
+  const ids = (value as Id[]).map((id, index) => toLinkedKey(target, id, `${at}.${index}`))
+  return { relation, ids, toClientError: mapError }
+}
+
+/** Reads a list of rows to create with their parent, or one object of operations. */
+function readMany(
+  { relation, target }: RelationModel,
+  value: unknown,
+  at: string,
+): { many: ToMany; isBare: boolean } {
+  const items = value as unknown[]
+  const [first] = items
+  if (items.length === 1 && isOperationObject(target, first))
+    return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
+  const trees = items.map((one, index) => {
+    if (isOperationObject(target, one))
+      throw invalid(
+        `${at}.${index}`,
+        'type',
+        'must be the only element, because it contains operations',
+      )
+    return readInput(target, one, `${at}.${index}`)
+  })
+  return { many: newRowsToMany(relation, at, trees), isBare: true }
+}
+
+function readOne(
+  { relation, target }: RelationModel,
+  value: unknown,
+  at: string,
+): { one: ToOne | undefined; isBare: boolean } {
+  if (isOperationObject(target, value))
+    return { one: readToOne(relation, value, at, readerOf(target)), isBare: false }
+  const tree = readInput(target, value, at)
+  return { one: { relation, path: at, operation: 'create', tree }, isBare: true }
+}
+
+function readerOf(model: RecordModel): NestedReader {
+  const { ids } = model
+  return {
+    keyName: keyName(model),
+    read: (value, path) => readInput(model, value, path),
+    // An id of another type matches no row.
+    key: (id) => (ids.type === undefined ? (id as Id) : ((ids.read(id) as Id | undefined) ?? '')),
+  }
+}
+
+/** The name of the key in GraphQL. */
+export function keyName({ fields }: RecordModel): string {
+  return [...fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
+}
+
+/**
+ * The operations of an input for nested rows: operations that the policy permits, and whose names are not names of
+ * fields.
+ *
+ * @param holdsKey whether the nested rows contain the foreign key, so that `connect` and `disconnect` update them
+ */
+export function operationsOn(model: RecordModel, holdsKey = false): readonly NestedOperation[] {
+  return nestedOperations.filter((name) => {
+    if (model.fields.has(name) || relationNamed(model, name) !== undefined) return false
+    const { create, update, delete: remove } = model.writes
+    if (name === 'create') return create !== false && hasInput(model)
+    if (name === 'update') return update !== false && hasInput(model)
+    if (name === 'delete') return remove !== false
+    return !holdsKey || update !== false
+  })
+}
+
+function isOperationObject(model: RecordModel, value: unknown): boolean {
+  if (!isPlainObject(value)) return false
+  return operationsOn(model).some((name) => name in value)
+}
+
+function relationNamed(model: RecordModel, name: string): RelationModel | undefined {
+  const relation = model.relations.get(name)
+  if (relation !== undefined) return relation
+  for (const relation of model.relations.values()) if (relation.idsName === name) return relation
+  return undefined
+}
+
+/** Converts the id of a linked row. An invalid key is reported when the row is looked up. */
+function toLinkedKey({ ids, table }: RecordModel, id: Id, path: string): Id {
+  return ids.type === undefined ? id : (toKeyValue(table.key, ids, String(id), path) as Id)
+}
+
+/** Converts JSON text to values, and ids of other records to keys. */
+function toProperty({ form, ids, column }: FieldModel, value: unknown, path: string): unknown {
+  const isId = ids !== undefined && (ids.type !== undefined || !column.isUuid)
+  if (isId && typeof value === 'string') return toKeyValue(column, ids, value, path)
+  if (form !== 'json' || typeof value !== 'string') return value
+  try {
+    return parseJson(value)
+  } catch {
+    throw invalid(path, 'type', 'must be JSON text')
+  }
+}
+
+/** Replaces the paths of validation errors by the paths of the arguments, with the names that clients use. */
+function withArgumentPath(error: unknown, model: RecordModel, path: string): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: toClientPath(fieldError.path, model, path),
+  }))
+  return new HttpError(error.status, error.message, {
+    code: error.code,
+    errors,
+    headers: error.headers,
+    cause: error,
+  })
+}
+
+function toClientPath(recordPath: string, model: RecordModel, path: string): string {
+  if (recordPath === '') return path
+  const [first = '', ...rest] = recordPath.split('.')
+  const field = [...model.fields.values()].find(({ column }) => column.property === first)
+  return [path, field?.name ?? first, ...rest].join('.')
+}
+
+/** Replaces the relation's name in the paths of validation errors by the path of its ids. */
+function withClientPath(error: unknown, relation: string, path: string): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: fieldError.path.startsWith(relation)
+      ? path + fieldError.path.slice(relation.length)
+      : path,
+  }))
+  return new HttpError(error.status, error.message, { code: error.code, errors, cause: error })
 }

@@ -10,7 +10,6 @@ import { checkRanked } from '../filters/search.js'
 import { readOrder } from '../filters/order.js'
 import type { Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursor.js'
-import { countOf } from '../filters/relation-counts.js'
 import { derivedColumnsOf } from '../../sql/table.js'
 import { selectOrdered } from './select-rows.js'
 
