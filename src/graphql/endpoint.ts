@@ -20,8 +20,7 @@ import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
 import { readLive, LiveQueryRefused, openLive, type LiveOperation } from './live-query.js'
-import type { Operation } from './operation.js'
-import { Refusal } from './operations.js'
+import { type Operation, Refusal } from './operations.js'
 import { fieldsOf, isDebugged } from '../core/log.js'
 
 /** The state of one request. graphql-http passes it on as its context. */

@@ -5,7 +5,7 @@
 
 import { graphqlLibrary } from './library.js'
 import { liveDirective } from './build-schema.js'
-import type { Operation } from './operation.js'
+import type { Operation } from './operations.js'
 import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'

@@ -36,12 +36,7 @@ import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { isLockTimeout, convertPostgresError } from './errors.js'
 import { BatchingEngine } from './batching/batching-engine.js'
-import {
-  unreachableError,
-  type PostgresOptions,
-  withTransactionLimits,
-  refusesLimits,
-} from './options.js'
+import { unreachableError, type PostgresOptions, withTransactionLimits, refusesLimits, readServerTraits, type ServerTraits } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
@@ -50,7 +45,6 @@ import { startPostgresHeartbeat } from './session.js'
 import { ReadSlots } from './read-slots.js'
 import { QuickReads, SharedReads } from './shared-reads.js'
 import { changePostgresSchema } from './schema-change.js'
-import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { PreparedStatements } from './prepared-statements.js'
 import { SlowReadDetector } from './slow-read-detector.js'
 import { readPostgresSizes } from './planner.js'

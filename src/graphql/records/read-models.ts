@@ -2,7 +2,7 @@
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { ShapeField } from '../../fields/shape.js'
-import { type EnumModel, type FieldModel, type MethodModel, type RecordModel, type RelationModel, readResolveMetadata, type ResolveMetadata } from './model.js'
+import { type EnumModel, type FieldModel, type MethodModel, type RecordModel, type RelationModel, readResolveMetadata, type ResolveMetadata, globalIds, keyColumns, plainIds } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
@@ -14,7 +14,6 @@ import type { Class } from '../../metadata/class-metadata.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesOfRelation } from '../../records/policy/client-view.js'
 import { memberAccess, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
-import { globalIds, keyColumns, plainIds } from './global-ids.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
 
