@@ -95,5 +95,5 @@ function writeReturnedValue(value: AggregateValue, alias: string, { dialect }: W
   const written = writeValue(value, alias)
   const { column, isText } = value
   if (column === undefined || isText === false) return written
-  return isText === true ? sql`cast(${written} as text)` : wrap(dialect.answered(column), written)
+  return isText === true ? sql`cast(${written} as text)` : wrap(dialect.returned(column), written)
 }

@@ -37,7 +37,7 @@ export function writeRows(
 /** A derived value in the form in which the driver returns its column. */
 function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql {
   const { column } = derived
-  const around = column && writer.context.dialect.answered(column)
+  const around = column && writer.context.dialect.returned(column)
   return wrap(around, writer.conditions.derived(alias, derived))
 }
 

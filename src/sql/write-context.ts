@@ -39,7 +39,7 @@ export class WriteContext {
 
   /** A column as the statement returns it. Some engines must return a number as text, or it loses digits. */
   returned(alias: string, column: Column): Sql {
-    return wrap(this.dialect.answered(column), ref(alias, column))
+    return wrap(this.dialect.returned(column), ref(alias, column))
   }
 
   /** Writes ` limit …`. */

@@ -225,7 +225,7 @@ export interface Dialect {
    */
   decoder(column: Column): Code<unknown> | undefined
   /** SQL around a selected column; undefined if the driver returns its values unchanged. */
-  answered(column: Column): SqlWrapper | undefined
+  returned(column: Column): SqlWrapper | undefined
   /** SQL that converts a UUID column to text with the same order; undefined if UUIDs are stored as text. */
   readonly uuidText?: SqlWrapper
   /** SQL that converts a column to text; undefined if it is text. */

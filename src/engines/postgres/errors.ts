@@ -92,7 +92,7 @@ export function affectsAllCalls(error: unknown): boolean {
 
 /** The error of a statement whose request no longer needs it. */
 export function requestEndedError(): EngineError {
-  return new EngineError('other', 'The request was answered, or its client has left.')
+  return new EngineError('other', 'The request has ended, or its client has disconnected.')
 }
 
 /** Whether the connection is unusable afterwards: it is lost, or the server closes it. */

@@ -93,7 +93,7 @@ export const sqliteDialect: Dialect = {
     // Some drivers return Uint8Arrays.
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
   },
-  answered: ({ storage, field: { entry } }) => {
+  returned: ({ storage, field: { entry } }) => {
     const isLong = entry.digits !== undefined && exceedsNumberPrecision(entry.digits)
     return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
   },
@@ -154,7 +154,7 @@ export const sqliteDialect: Dialect = {
     list: 'json_array',
     all: ['json_group_array(', ')'],
     value: (column) =>
-      column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.answered(column),
+      column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.returned(column),
   },
   // From SQLite 3.54 on, the outer query sees the JSON of a subquery as text. `json` converts it on every version.
   jsonOfSubquery: ['json(', ')'],

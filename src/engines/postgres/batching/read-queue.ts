@@ -4,10 +4,9 @@
  */
 
 import type { Row, Runner, Engine, Statement } from '../../contract/engine.js'
-import { EngineError } from '../../contract/engine-error.js'
 import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import { boundOf, mayShare } from '../../contract/statement.js'
-import { affectsAllCalls } from '../errors.js'
+import { affectsAllCalls, requestEndedError } from '../errors.js'
 import { prepareBatch, writeBatchedRead, type BatchedStatement } from './batched-statement.js'
 
 /** A text that identifies a list of values. */
@@ -109,16 +108,12 @@ export class WaitingCall {
   /** Ends the wait if the client has disconnected. The statement continues for other callers. */
   checkCaller(): void {
     if (this.isOver || !this.caller.isDisconnected) return
-    this.reject(callerLeftError())
+    this.reject(requestEndedError())
     const { group } = this
     if (group === undefined) return
     group.waitingCount--
     if (group.waitingCount === 0) group.end?.()
   }
-}
-
-function callerLeftError(): EngineError {
-  return new EngineError('other', 'The request was answered, or its client has gone.')
 }
 
 /** The maximum number of values in a batch (lists count by their length), and of rows in its result. */
@@ -319,8 +314,8 @@ export class ReadQueue {
       return
     }
     for (const call of waiting) call.group = undefined
-    const answered = await Promise.all(waiting.map((call) => this.#runAlone(call)))
-    if (!answered.every(Boolean)) return
+    const successes = await Promise.all(waiting.map((call) => this.#runAlone(call)))
+    if (!successes.every(Boolean)) return
     this.#failures++
     if (this.#failures >= maxGroupFailures) this.#batched = 'never'
   }
