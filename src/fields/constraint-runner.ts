@@ -158,7 +158,7 @@ export function addRuleViolation(
  *
  * @returns a promise if the constraint returned one
  */
-export function passesRule(
+function passesRule(
   rule: ConstraintRule,
   value: unknown,
   object: unknown,

@@ -117,7 +117,7 @@ function oneOrMany(item: Schema): Schema {
  * @param args the arguments of its decorator
  * @returns `undefined` for rules of the application itself, whose meaning is unknown
  */
-export function constraintSchema(name: string, args: readonly unknown[]): SchemaObject | undefined {
+function constraintSchema(name: string, args: readonly unknown[]): SchemaObject | undefined {
   const entry = Object.hasOwn(schemas, name) ? schemas[name] : undefined
   if (entry !== undefined) return typeof entry === 'function' ? entry(...args) : entry
   return texts.has(name) ? text : undefined

@@ -240,7 +240,7 @@ export class ObjectWriter {
 }
 
 /** The columns that an object needs. */
-export function neededColumns(form: ObjectForm): Set<Column> {
+function neededColumns(form: ObjectForm): Set<Column> {
   const columns = new Set<Column>()
   for (const entry of form) {
     if (entry.kind === 'name') continue

@@ -287,7 +287,7 @@ describe('odd input', () => {
     expect(check(Everything, proxy)).toEqual(['type'])
   })
 
-  it('an error thrown by a class of the application is not blamed on the client', () => {
+  it('an error thrown by a class of the application is a server error', () => {
     class Broken {
       @Field('string', {
         default: () => {

@@ -160,7 +160,7 @@ describe('the problems of a declaration', () => {
     [
       'e',
       'FIELD_TYPE_MISSING',
-      '@Field() cannot tell whole numbers',
+      '@Field() cannot distinguish integers',
       "@Field('integer') or @Field('numeric')",
     ],
     ['f', 'FIELD_TYPE_MISSING', 'cannot be a Date', "@Field('datetime')"],

@@ -272,14 +272,14 @@ describe('errors', () => {
       { code: 'OWN', more: 1 },
     ],
     [new GraphQLError('own'), 'own', { code: 'EXECUTION_FAILED' }],
-  ])('for clients are sent though others are masked (%#)', async (failure, message, extensions) => {
+  ])('for clients are sent, although errors are masked (%#)', async (failure, message, extensions) => {
     const { errors } = await failing(failure, { maskErrors: true })
     expect(errors).toEqual([
       { message, extensions, path: ['fails'], locations: [{ line: 1, column: 3 }] },
     ])
   })
 
-  it('make the whole data null where a field is non-null', async () => {
+  it('make data null if a required field is null', async () => {
     const instance = new GraphQL({ maskErrors: false })
     instance.schema
       .addQuery('a', { type: 'Int!', resolve: () => null })

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the IDE', () => {
-  it('is what GET answers, whatever is accepted', async () => {
+  it('is the response to GET, for every Accept header', async () => {
     for (const accept of ['text/html', '*/*', 'application/json']) {
       const response = await app.inject({ url: '/graphql', headers: { accept } })
       expect([response.status, response.headers['content-type']]).toEqual([
@@ -98,7 +98,7 @@ describe('the IDE', () => {
   })
 })
 
-/** Opens the IDE. No script may fail, break the policy or reach for another origin. */
+/** Opens the IDE. No script may fail, violate the policy or send requests to another origin. */
 async function visit(
   path: string,
   use: (page: Page) => Promise<void>,

@@ -119,7 +119,7 @@ describe('limits', () => {
       'by types under aliases',
       '{ __schema { types { ...FullType } more: types { ...FullType } } }',
     ],
-  ])('refuse the whole schema twice, %s', async (_what, twice) => {
+  ])('refuse the complete introspection twice, %s', async (_what, twice) => {
     const { getIntrospectionQuery } = await import('graphql')
     const text = getIntrospectionQuery()
     const fragments = text.slice(text.indexOf('fragment FullType'))

@@ -196,7 +196,7 @@ describe('the protocol, message by message', () => {
     raw.close()
   })
 
-  it('closes for an id in use, however it is written', async () => {
+  it('closes for an id in use, of any characters', async () => {
     for (const letter of ['a', 'ÿ', '€', '\ud800', '😀']) {
       const raw = await Raw.ready()
       const id = letter.repeat(100)
@@ -633,7 +633,7 @@ describe('upgrade requests for another protocol', () => {
     expect(await exchanged).toMatch(/^HTTP\/1\.1 200 [^]*\{"data":\{"slow":\d+\}\}HTTP\/1\.1 101 /)
   })
 
-  it('from other origins are harmless when they break off', async () => {
+  it('from other origins do no harm when they are aborted', async () => {
     const handshake = `GET /graphql HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
     const port = Number(new URL(app.url).port)
     for (let count = 0; count < 20; count++) {

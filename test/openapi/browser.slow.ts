@@ -128,10 +128,10 @@ describe('/swagger in a browser', () => {
         await open(page, 'hostile-hostileShow')
         await page.waitForLoadState('networkidle')
         const ran = await page.evaluate('Object.keys(window).filter((name) => /^ran_/.test(name))')
-        const shown = await page.locator('.opblock-summary-description').first().textContent()
-        return { ran, shown, strangers }
+        const summary = await page.locator('.opblock-summary-description').first().textContent()
+        return { ran, summary, strangers }
       })
-      expect(seen).toEqual({ ran: [], shown: evil('summary'), strangers: [] })
+      expect(seen).toEqual({ ran: [], summary: evil('summary'), strangers: [] })
     },
     time,
   )
@@ -228,7 +228,7 @@ describe('/swagger of 60 records', () => {
   )
 })
 
-/** What both storages of the browser contain. */
+/** The contents of both storages of the browser. */
 const storedText =
   '[sessionStorage, localStorage].map((storage) => JSON.stringify(Object.fromEntries(Object.entries(storage))))'
 
@@ -260,19 +260,19 @@ async function tryOut(
   for (const [name, value] of Object.entries(parameters)) {
     await block.locator(`tr[data-param-name="${name}"] input`).fill(value)
   }
-  const answer = await execute(page, block)
-  const shown = block.locator('.live-responses-table .response-col_status').last()
-  await shown.filter({ hasText: String(answer.status()) }).waitFor()
-  return String(answer.status())
+  const response = await execute(page, block)
+  const status = block.locator('.live-responses-table .response-col_status').last()
+  await status.filter({ hasText: String(response.status()) }).waitFor()
+  return String(response.status())
 }
 
-/** A click on a page that is still being drawn is lost, so the button is pressed until the form is there. */
+/** Clicks until the form appears, because clicks are lost while the page is rendered. */
 async function beginTrying(block: Locator): Promise<void> {
   const start = block.locator('.try-out__btn:not(.cancel)')
   const form = block.locator('.execute')
   await start.or(form).first().waitFor()
   while (!(await form.isVisible())) {
-    // It may be gone by now, since the form has come.
+    // The button disappears when the form appears.
     await start
       .first()
       .click({ timeout: 3000 })
@@ -281,19 +281,19 @@ async function beginTrying(block: Locator): Promise<void> {
   }
 }
 
-/** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
+/** Clicks until a request is sent, because clicks are lost while the page still stores a parameter. */
 async function execute(page: Page, block: Locator): Promise<Response> {
   for (;;) {
-    const asked = page
+    const responded = page
       .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
       .catch(() => undefined)
     await block.locator('.execute').click()
-    const answer = await asked
-    if (answer !== undefined) return answer
+    const response = await responded
+    if (response !== undefined) return response
   }
 }
 
-/** The browser reports a refused request as an error, which here is meant. */
+/** Without the errors that the browser reports for refused requests, which the tests expect. */
 function notOf401(errors: readonly string[]): string[] {
   return errors.filter((text) => !text.includes('401 (Unauthorized)'))
 }

@@ -8,7 +8,7 @@ export const root = normalize(join(dirname(fileURLToPath(import.meta.url)), '..'
 
 export interface Outcome {
   readonly code: number
-  /** What it wrote to standard output, then to standard error. */
+  /** Standard output, followed by standard error. */
   readonly output: string
 }
 

@@ -55,7 +55,7 @@ async function openRecordsOf(
   return open
 }
 
-it('names what GraphQL or a controller shows to every caller, and separately what shows no rows', async () => {
+it('lists the records that GraphQL or a controller shows to every caller, and separately records without visible rows', async () => {
   const all = [Article, Account, Country, Order, Invoice, Ticket]
   expect(await openRecordsOf(all)).toEqual({
     readable: ['Account', 'Article', 'Country', 'Ticket'],

@@ -42,7 +42,7 @@ export function writeAddCheck(table: string, check: CheckSchema): string {
   return `alter table ${quote(table)} add ${writeCheck(check)}`
 }
 
-export function writeCreateIndex(table: string, index: IndexSchema): string {
+function writeCreateIndex(table: string, index: IndexSchema): string {
   const { name, columns, unique, using } = index
   const parts = index.parts ?? columns.map(quote)
   const rows = indexCondition(index)

@@ -54,7 +54,7 @@ export type StatementKind =
 /** A statement. Reuse the object, because engines cache prepared statements by it. */
 export interface Statement {
   readonly sql: string
-  /** What it does. All kinds except `select` are queued in a database with one writer, and never run twice. */
+  /** The command. All kinds except `select` are queued in a database with one writer, and never run twice. */
   readonly kind: StatementKind
   /**
    * The names of the tables that it reads or writes, starting with the table of the requested record; `anyTable` if

@@ -89,7 +89,7 @@ export async function openSession(
 }
 
 /** Without the limits of the pool's statements. */
-export function addressOfSession({ url, direct }: PostgresOptions): string {
+function addressOfSession({ url, direct }: PostgresOptions): string {
   const address = new URL(direct ?? url)
   for (const name of limits) address.searchParams.delete(name)
   return address.href

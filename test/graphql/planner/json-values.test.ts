@@ -29,10 +29,10 @@ class Box {
 class Value {
   @Field('id') id!: number
   @Field('text', options) text?: string | null
-  @Field('integer', options) whole?: number | null
+  @Field('integer', options) amount?: number | null
   @Field('numeric', options) number?: number | null
   @Field('boolean', options) truth?: boolean | null
-  @Field('datetime', options) moment?: string | null
+  @Field('datetime', options) createdAt?: string | null
   @Field('blob', options) bytes?: Buffer | null
   @Field('json', options) json?: unknown
   @Field('string', { ...options, oneOf: ['red', 'green'], enum: 'Plain', check: false }) plain?:
@@ -47,7 +47,7 @@ class Value {
   @Field('integer', { ...options, oneOf: [1, 2, 30], enum: 'Size', check: false }) size?:
     number | null
   @Field('string', { ...options, list: true }) texts?: string[] | null
-  @Field('integer', { ...options, list: true }) wholes?: number[] | null
+  @Field('integer', { ...options, list: true }) amounts?: number[] | null
   @Field('numeric', { ...options, list: true }) numbers?: number[] | null
   @Field('boolean', { ...options, list: true }) truths?: boolean[] | null
   @Field('string', options) boxId?: string | null
@@ -64,10 +64,10 @@ class Tin {
 const controls = Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('')
 const examples: Readonly<Record<string, readonly unknown[]>> = {
   text: [...odd, `${controls}\u007f\u0080`, '\u2028\u2029\ufeff\uffff', 'é😀ä', 'null', '","x":"'],
-  whole: [0, -1, 2147483647, -2147483648],
+  amount: [0, -1, 2147483647, -2147483648],
   number: [0, -0, 1, -1.5, 1e21, 1e-7, 0.1 + 0.2, 5e-324, 123456789.12345679, 1e15, 1e16],
   truth: [true, false],
-  moment: ['2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'],
+  createdAt: ['2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'],
   bytes: [
     Buffer.alloc(0),
     Buffer.from([0, 255, 34, 92]),
@@ -78,7 +78,7 @@ const examples: Readonly<Record<string, readonly unknown[]>> = {
   named: ['red', "o'clock", 'light-blue'],
   size: [1, 2, 30],
   texts: [[], odd, [controls]],
-  wholes: [[], [0, -1, 2147483647]],
+  amounts: [[], [0, -1, 2147483647]],
   numbers: [[], [1e21, 1e-7, 0.5]],
   truths: [[], [true, false]],
 }
@@ -139,9 +139,9 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
   })
 
   it('keeps texts and numbers exactly', async () => {
-    const { data } = await run('{ values(limit: 1000) { text number whole } }')
+    const { data } = await run('{ values(limit: 1000) { text number amount } }')
     const rows = (data as { values: Record<string, unknown>[] }).values
-    for (const name of ['text', 'number', 'whole'])
+    for (const name of ['text', 'number', 'amount'])
       expect(new Set(rows.map((row) => row[name]))).toEqual(
         new Set([null, ...(examples[name] ?? []).map((value) => (value === -0 ? 0 : value))]),
       )
@@ -255,7 +255,7 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
     expect(String(Object.values(third)[0])).toHaveLength(100_000)
   })
 
-  it.each(['text', 'whole', 'number', 'truth', 'moment', 'named', 'plain'])(
+  it.each(['text', 'amount', 'number', 'truth', 'createdAt', 'named', 'plain'])(
     'reads pages by %s, with nulls and unusual values in cursors',
     async (name) => {
       const found: string[] = []
@@ -290,8 +290,8 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
     ['a value that its enum has not', 'named', "'blue'", 'cannot represent value'],
     ['a value that a plain enum has not', 'plain', `'"'`, 'cannot represent value'],
     ['a number that its enum has not', 'size', '31', 'cannot represent value'],
-    ['an Int beyond 32 bits', 'whole', '2147483648', 'non 32-bit signed integer'],
-    ['an Int beyond 32 bits in a list', 'wholes', `'[1, 2147483648]'`, 'non 32-bit signed integer'],
+    ['an Int beyond 32 bits', 'amount', '2147483648', 'non 32-bit signed integer'],
+    ['an Int beyond 32 bits in a list', 'amounts', `'[1, 2147483648]'`, 'non 32-bit signed integer'],
   ])('leaves %s to graphql-js, with its message and path', async (_what, name, sql, message) => {
     const literal = sql === '9e999' && engine === 'PostgreSQL' ? `'Infinity'` : sql
     const { id } = await database.records(Value).create({})
@@ -310,7 +310,7 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
 })
 
 function filterOf(name: string): string {
-  return /^(texts|wholes|numbers|truths|json|bytes)$/.test(name) ? '' : `${name}: { isNull: false }`
+  return /^(texts|amounts|numbers|truths|json|bytes)$/.test(name) ? '' : `${name}: { isNull: false }`
 }
 
 interface Failure {

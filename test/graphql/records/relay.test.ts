@@ -164,7 +164,7 @@ describe.each(await startBothEngines())('Relay on %s', (_name, open) => {
     expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
   })
 
-  it('requires the rights of the record, whichever way it is read', async () => {
+  it('requires the rights of the record for every way of reading it', async () => {
     expect(await bothWays(node, { id: book(6) }, visitor)).toEqual({ node: null })
     const secret = await graphql.execute(
       'query ($id: ID!) { node(id: $id) { id ... on Note { text } } }',

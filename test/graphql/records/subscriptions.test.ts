@@ -356,7 +356,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     ).toHaveLength(1)
   })
 
-  it('leave nothing behind when clients disconnect, also during the access check', async () => {
+  it('release everything when clients disconnect, also during the access check', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
     expect(database.feed.size).toBe(3)
