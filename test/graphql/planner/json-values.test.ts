@@ -32,7 +32,7 @@ class Value {
   @Field('integer', options) amount?: number | null
   @Field('numeric', options) number?: number | null
   @Field('boolean', options) truth?: boolean | null
-  @Field('datetime', options) createdAt?: string | null
+  @Field('datetime', options) sentAt?: string | null
   @Field('blob', options) bytes?: Buffer | null
   @Field('json', options) json?: unknown
   @Field('string', { ...options, oneOf: ['red', 'green'], enum: 'Plain', check: false }) plain?:
@@ -67,7 +67,7 @@ const examples: Readonly<Record<string, readonly unknown[]>> = {
   amount: [0, -1, 2147483647, -2147483648],
   number: [0, -0, 1, -1.5, 1e21, 1e-7, 0.1 + 0.2, 5e-324, 123456789.12345679, 1e15, 1e16],
   truth: [true, false],
-  createdAt: ['2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'],
+  sentAt: ['2026-01-01T00:00:00.000Z', '1999-12-31T23:59:59.999Z'],
   bytes: [
     Buffer.alloc(0),
     Buffer.from([0, 255, 34, 92]),
@@ -255,7 +255,7 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
     expect(String(Object.values(third)[0])).toHaveLength(100_000)
   })
 
-  it.each(['text', 'amount', 'number', 'truth', 'createdAt', 'named', 'plain'])(
+  it.each(['text', 'amount', 'number', 'truth', 'sentAt', 'named', 'plain'])(
     'reads pages by %s, with nulls and unusual values in cursors',
     async (name) => {
       const found: string[] = []
