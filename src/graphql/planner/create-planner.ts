@@ -22,8 +22,7 @@ import {
   type ObjectSelection,
   type SelectedPage,
 } from './selection.js'
-import { PlannedMutation } from './planned-mutation.js'
-import { PlannedQuery, Preparation, type ReadRoot } from './planned-query.js'
+import { PlannedMutation, PlannedQuery, Preparation, type ReadRoot } from './root-plans.js'
 
 export function createPlanner(services: RecordServices, schema: GraphQLSchema): Planner {
   return {

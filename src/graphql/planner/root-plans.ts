@@ -1,0 +1,333 @@
+/** The plans of root fields: of queries and of generated mutations. */
+import type { Query } from '../../sql/tree.js'
+import { arrangeValues, writeStatement, type Plan } from '../../sql/write-statement.js'
+import { settle, type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
+import type { Row } from '../../engines/contract/engine.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
+import { toReadError, toUnavailable } from '../../records/statements/client-errors.js'
+import { BoundedCache } from '../../core/bounded-cache.js'
+import type { Database } from '../../records/database.js'
+import type { RecordsContext } from '../../records/statements/source.js'
+import { admitsImmediately, type Caller } from '../../records/rights/caller.js'
+import { callerOf, writingOf } from '../caller.js'
+import type { Arguments } from '../declarations.js'
+import type { RootPlan, BatchablePlan, MutationBatch } from '../planner-contract.js'
+import { QueryReader } from '../records/query-reader.js'
+import { type RecordServices, outputOf } from '../records/resolve-records.js'
+import type { Variables } from '../outcome.js'
+import type { ArgumentSource } from './compile-arguments.js'
+import { type SelectionCompiler, type RelationQueries, formOf, type Entry, type ObjectSelection } from './selection.js'
+import { textOfRow } from '../../engines/contract/json-sql.js'
+import { equals } from '../../sql/condition.js'
+import { HttpError } from '../../errors/http-error.js'
+import type { RecordModel } from '../records/model.js'
+import type { Instance } from '../records/read-rows.js'
+import { RecordWriter } from '../records/write-records.js'
+import { graphqlLibrary } from '../library.js'
+
+/** Builds the query tree of a root field. Called once for each form of its arguments. */
+export type RootQuery = (relationQueries: RelationQueries) => Query
+
+/** Reads the arguments of the root field. @returns `undefined` if no row can match */
+export type ReadRoot = (
+  args: Arguments,
+  reader: QueryReader,
+  context: RecordsContext,
+) => RootQuery | undefined
+
+/** A statement with the values of a run. */
+interface Prepared {
+  readonly plan: Plan
+  readonly values: readonly unknown[]
+}
+
+/** The maximum number of cached statements for one root field: one for each form of filters and orders in variables. */
+const maxStatements = 20
+
+/** The steps before a statement runs, for queries and for the results of mutations. */
+export class Preparation {
+  readonly #compiler: SelectionCompiler
+  readonly #services: RecordServices
+  readonly #plans = new WeakMap<RecordsContext, BoundedCache<Plan>>()
+
+  constructor(compiler: SelectionCompiler, services: RecordServices) {
+    this.#compiler = compiler
+    this.#services = services
+  }
+
+  /** Whether the arguments of all relations are constant. */
+  get isConstant(): boolean {
+    return this.#compiler.relations.every(
+      (entry) => entry.kind !== 'list' || entry.args.constant !== undefined,
+    )
+  }
+
+  /** Whether the caller may read everything selected. False also if that cannot be decided synchronously. */
+  admits(caller: Caller): boolean {
+    for (const rule of this.#compiler.rules) if (!admitsImmediately(rule, caller)) return false
+    return true
+  }
+
+  /** The JSON text of a result row; `undefined` if it contains an infinite number, which JSON cannot represent. */
+  textOf(row: Row | undefined): string | undefined {
+    const text = textOfRow(row)
+    if (!this.#compiler.hasFloats) return text
+    const { infinity } = this.#services.database().context.dialect
+    return infinity !== undefined && mayContain(text, infinity) ? undefined : text
+  }
+
+  reader(database: Database, caller: Caller): QueryReader {
+    return new QueryReader({ database, caller, listMax: this.#services.listMax })
+  }
+
+  /** Reads the arguments of all selected relations. */
+  relationQueries(variables: Variables, reader: QueryReader): RelationQueries {
+    const { relations } = this.#compiler
+    const lists: RelationQueries['lists'][number][] = []
+    const rows: RelationQueries['rows'][number][] = []
+    for (const entry of relations) {
+      const { target } = entry.relation
+      lists.push(
+        entry.kind === 'list'
+          ? reader.list(target, entry.args.read(variables), entry.args.constant !== undefined)
+          : undefined,
+      )
+      rows.push(entry.kind === 'list' ? undefined : reader.rows(target.table))
+    }
+    return { lists, rows }
+  }
+
+  statement(context: RecordsContext, key: string, make: () => Query): Plan {
+    let plans = this.#plans.get(context)
+    if (plans === undefined)
+      this.#plans.set(context, (plans = new BoundedCache<Plan>(maxStatements)))
+    return plans.get(key, () => writeStatement(make(), context.dialect))
+  }
+}
+
+/** Reads the arguments of a run, gets or writes the statement for them, and runs it. */
+export class PlannedQuery implements RootPlan {
+  readonly #args: ArgumentSource
+  readonly #read: ReadRoot
+  readonly #preparation: Preparation
+  readonly #services: RecordServices
+  readonly #isConstant: boolean
+  readonly #ready = new WeakMap<RecordsContext, Prepared>()
+  readonly #toText = (row: Row | undefined): string | undefined => this.#preparation.textOf(row)
+
+  constructor(parts: {
+    readonly args: ArgumentSource
+    readonly read: ReadRoot
+    readonly preparation: Preparation
+    readonly services: RecordServices
+  }) {
+    this.#args = parts.args
+    this.#read = parts.read
+    this.#preparation = parts.preparation
+    this.#services = parts.services
+    this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
+  }
+
+  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
+    const caller = callerOf(context)
+    if (!this.#preparation.admits(caller)) return undefined
+    const database = this.#services.database()
+    const source = database.forClient(caller.request)
+    let prepared: Prepared | undefined
+    try {
+      prepared = this.#prepare(database, caller, variables)
+    } catch {
+      return runByResolvers()
+    }
+    if (prepared === undefined) return 'null'
+    const { plan, values } = prepared
+    return settle(
+      () => source.runner().run(plan.statement, values, 'first'),
+      this.#toText,
+      rethrowUnlessInexpressible,
+    )
+  }
+
+  #prepare(database: Database, caller: Caller, variables: Variables): Prepared | undefined {
+    const { context } = database
+    const ready = this.#ready.get(context)
+    if (ready !== undefined) return ready
+    const reader = this.#preparation.reader(database, caller)
+    const root = this.#read(this.#args.read(variables), reader, context)
+    if (root === undefined) return undefined
+    const relationQueries = this.#preparation.relationQueries(variables, reader)
+    const plan = this.#preparation.statement(context, reader.key, () => root(relationQueries))
+    const prepared = { plan, values: arrangeValues(plan, reader.values) }
+    // Results that depend on the caller are never cached, because another caller would get the same rows.
+    if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
+    return prepared
+  }
+}
+
+/** Nothing has run yet, so graphql-js and the resolvers run the field and report its errors. */
+function runByResolvers(): string | undefined {
+  return undefined
+}
+
+/** Lets graphql-js run the field again if a value cannot be represented, because it reports the path of the value. */
+function rethrowUnlessInexpressible(error: unknown): undefined {
+  if (error instanceof EngineError && error.kind === 'inexpressible') return undefined
+  throw toReadError(error)
+}
+
+/** Searches without the first character first, which is many times faster, because few texts contain the rest. */
+function mayContain(text: string, infinity: string): boolean {
+  return text.includes(infinity.slice(1)) && text.includes(infinity)
+}
+
+interface MutationParts {
+  readonly kind: 'create' | 'update' | 'delete'
+  readonly model: RecordModel
+  readonly args: ArgumentSource
+  /** The selection of the written record; undefined for deletions. */
+  readonly object: ObjectSelection | undefined
+  readonly preparation: Preparation
+  readonly services: RecordServices
+}
+
+/** The plan of a generated mutation. It prepares the statement for its result before it writes anything. */
+export class PlannedMutation implements BatchablePlan {
+  readonly #parts: MutationParts
+  /** Writes the result from the record in memory, if the selection has only its own columns. */
+  readonly #fromRecord: ((record: Instance) => string) | undefined
+
+  constructor(parts: MutationParts) {
+    this.#parts = parts
+    this.#fromRecord = parts.object && compileWriter(parts.object.entries)
+  }
+
+  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
+    const { model, args, kind, preparation, services } = this.#parts
+    const caller = callerOf(context)
+    if (!preparation.admits(caller)) return undefined
+    const values = args.read(variables)
+    const writer = new RecordWriter(services.database(), caller)
+    if (kind === 'delete')
+      return after(writer.delete(model, values.id as string, values.expectedVersion), String)
+    const toResult = this.#prepareResult(context, variables)
+    if (toResult === undefined) return undefined
+    const written =
+      kind === 'create'
+        ? writer.create(model, values.input)
+        : writer.update(model, values.id as string, values.input, values.expectedVersion)
+    return after(written, toResult)
+  }
+
+  openBatch(context: unknown): MaybePromise<MutationBatch | undefined> {
+    const { kind, preparation, services } = this.#parts
+    if (kind === 'delete' || this.#fromRecord === undefined) return undefined
+    if (!preparation.admits(callerOf(context))) return undefined
+    return services.database().pipelinedWrites.open(writingOf(callerOf(context)))
+  }
+
+  prepare(
+    context: unknown,
+    variables: Variables,
+  ): (() => MaybePromise<string | undefined>) | undefined {
+    const { model, args, kind, preparation, services } = this.#parts
+    const toText = this.#fromRecord
+    const caller = callerOf(context)
+    if (kind === 'delete' || toText === undefined || !preparation.admits(caller)) return undefined
+    const { id, input, expectedVersion = null } = args.read(variables)
+    if (expectedVersion !== null) return undefined
+    const writer = new RecordWriter(services.database(), caller)
+    const write =
+      kind === 'create'
+        ? writer.prepareCreate(model, input)
+        : writer.prepareUpdate(model, id as string, input)
+    return write && (() => after(write(), toText))
+  }
+
+  /** @returns `undefined` if the result will have errors, which graphql-js must report */
+  #prepareResult(
+    context: unknown,
+    variables: Variables,
+  ): ((record: Instance) => MaybePromise<string>) | undefined {
+    if (this.#fromRecord !== undefined) return this.#fromRecord
+    const { model, object, preparation, services } = this.#parts
+    if (object === undefined) return undefined
+    const source = services.database()
+    const { table } = model
+    const codec = source.context.codecOf(table).key
+    const reader = preparation.reader(source, callerOf(context))
+    const slot = reader.values.push(undefined) - 1
+    const rows = { table, where: equals(table.key, slot) }
+    try {
+      const relationQueries = preparation.relationQueries(variables, reader)
+      const plan = preparation.statement(source.context, reader.key, () => ({
+        query: 'object',
+        rows,
+        form: formOf(object, relationQueries),
+      }))
+      return (record) => {
+        const values = [...reader.values]
+        values[slot] = codec.encode(record[table.key.property])
+        const row = attempt(
+          () => source.runner().run(plan.statement, arrangeValues(plan, values), 'first'),
+          failUnread,
+        )
+        return after(row, (read) => preparation.textOf(read) ?? failInfinite())
+      }
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** @returns `undefined` if the selection has more than the record's own columns */
+function compileWriter(entries: readonly Entry[]): ((record: Instance) => string) | undefined {
+  const writers: ((record: Instance) => string)[] = []
+  for (const entry of entries) {
+    const write = entryWriter(entry)
+    if (write === undefined) return undefined
+    writers.push(write)
+  }
+  return (record) => {
+    let text = ''
+    for (const write of writers) text += `${text === '' ? '' : ','}${write(record)}`
+    return `{${text}}`
+  }
+}
+
+function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
+  const key = JSON.stringify(entry.key)
+  if (entry.kind === 'name') {
+    const text = `${key}:${JSON.stringify(entry.name)}`
+    return () => text
+  }
+  if (entry.kind !== 'column') return undefined
+  const { form, itemForm, enumeration } = entry.field
+  // An unknown value of an enum is an error with a path, which graphql-js must report.
+  if (form === 'enum' || itemForm === 'enum' || enumeration !== undefined) return undefined
+  const output = outputOf(entry.field, '. The record was written.')
+  if (form === 'id') {
+    return (record) => {
+      const id = output(record) as string | number | null
+      return id === null ? `${key}:null` : `${key}:"${String(id)}"`
+    }
+  }
+  return (record) => `${key}:${JSON.stringify(output(record))}`
+}
+
+/** Reports to the client that the record was written, although reading the result failed. */
+function failUnread(error: unknown): never {
+  const unavailable = toUnavailable(error)
+  if (!(unavailable instanceof HttpError)) throw unavailable
+  throw new HttpError(503, `The record was written. ${unavailable.message}`, {
+    code: 'DATABASE_UNAVAILABLE',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  })
+}
+
+function failInfinite(): never {
+  const { GraphQLError } = graphqlLibrary()
+  throw new GraphQLError(
+    'Float cannot represent non numeric value: Infinity. The record was written.',
+  )
+}
