@@ -7,7 +7,11 @@ import {
   type GraphQLHost,
   type GraphQLOptions,
 } from '../graphql/graphql.js'
-import { isSubscription, graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
+import {
+  isSubscription,
+  graphqlEndpoints,
+  type GraphqlEndpoint,
+} from '../graphql/graphql-endpoints.js'
 import type { TakeUpgrade } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'

@@ -3,7 +3,16 @@
  * request times out is never sent. A write that was sent is awaited.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
-import type { ClientWriting, PendingWrite, Results, Engine, Runner, Statement, Values, ResultKind } from './contract/engine.js'
+import type {
+  ClientWriting,
+  PendingWrite,
+  Results,
+  Engine,
+  Runner,
+  Statement,
+  Values,
+  ResultKind,
+} from './contract/engine.js'
 import { EngineError } from './contract/engine-error.js'
 import { isWrite } from './contract/statement.js'
 

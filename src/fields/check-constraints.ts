@@ -1,7 +1,14 @@
 /** Writes class-validator's rules of a field: simple rules as code, all others as deferred checks of the complete object. */
 import { quote, type FunctionSet } from './function-set.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { checkNested, addRuleViolation, itemsOf, toRules, type ConstraintRule, type DeferredProperty } from './constraint-runner.js'
+import {
+  checkNested,
+  addRuleViolation,
+  itemsOf,
+  toRules,
+  type ConstraintRule,
+  type DeferredProperty,
+} from './constraint-runner.js'
 import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
 import { addViolation, prefixPaths } from './violations.js'

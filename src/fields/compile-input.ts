@@ -8,7 +8,13 @@ import { CheckWriter } from './check-code.js'
 import type { RuleScope } from './check-constraints.js'
 import { type CheckFunction, runDeferred, type DeferredCheck } from './constraint-runner.js'
 import { FunctionSet } from './function-set.js'
-import { addViolation, maxViolations, prefixPaths, toHttpError, type Violation } from './violations.js'
+import {
+  addViolation,
+  maxViolations,
+  prefixPaths,
+  toHttpError,
+  type Violation,
+} from './violations.js'
 import { type Shape, readShape } from './shape.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 

@@ -11,7 +11,14 @@ import {
   type PathEntry,
 } from './violations.js'
 import { isThenable } from '../core/maybe-promise.js'
-import { constraintsOf, enumValues, type Constraint, type ValidatorArguments, type ValidatorConstraint, type ValidatorMetadata } from './class-validator.js'
+import {
+  constraintsOf,
+  enumValues,
+  type Constraint,
+  type ValidatorArguments,
+  type ValidatorConstraint,
+  type ValidatorMetadata,
+} from './class-validator.js'
 import { clip } from '../core/text.js'
 import { isMap } from '../core/json.js'
 import { maxDepth } from './kinds/table.js'

@@ -1,8 +1,20 @@
 /** Derives classes from other classes: `pick`, `omit`, `partial` and `Page.of`. Source: public API, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { addConstraint, isSent, readConstraints, type ValidatorMetadata } from './class-validator.js'
-import { fieldMetadata, generatedKey, derivedFrom, skipsObjectRules, securedField, type FieldMetadata } from './field.js'
+import {
+  addConstraint,
+  isSent,
+  readConstraints,
+  type ValidatorMetadata,
+} from './class-validator.js'
+import {
+  fieldMetadata,
+  generatedKey,
+  derivedFrom,
+  skipsObjectRules,
+  securedField,
+  type FieldMetadata,
+} from './field.js'
 import { initialValues } from './instance.js'
 
 // Each signature contains the complete result type, because declaration files of `class Login extends pick(…)` need it.

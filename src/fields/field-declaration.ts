@@ -173,7 +173,10 @@ const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: str
   ],
   [
     Number,
-    ['cannot distinguish integers from other numbers', "Write @Field('integer') or @Field('numeric')."],
+    [
+      'cannot distinguish integers from other numbers',
+      "Write @Field('integer') or @Field('numeric').",
+    ],
   ],
   [
     Date,
@@ -247,11 +250,7 @@ function findRuleProblem(
   if (rule === 'default' && kind !== undefined && !isDefault(value, kind, rules)) {
     const { label } = kindOf(kind, rules)
     const expected = rules.list === true ? `a list, each ${label}` : label
-    return toProblem(
-      'FIELD_DEFAULT',
-      `default ${toText(value)} is not ${expected}.`,
-      'Correct it.',
-    )
+    return toProblem('FIELD_DEFAULT', `default ${toText(value)} is not ${expected}.`, 'Correct it.')
   }
   if (kind !== undefined && !appliesTo(rule, kind, rules)) {
     const allowed = kindOf(kind, rules).rules

@@ -1,8 +1,18 @@
 /**
  * `@Field`: declares a property once, for checks, documentation, GraphQL and the table. Source: public API, Records.
  */
-import { type Class, createClassMetadata, createMemberMetadata } from '../metadata/class-metadata.js'
-import { decorate, isClass, toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
+import {
+  type Class,
+  createClassMetadata,
+  createMemberMetadata,
+} from '../metadata/class-metadata.js'
+import {
+  decorate,
+  isClass,
+  toDecorator,
+  type AnyDecorator,
+  type DecoratorTarget,
+} from '../metadata/dialect.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 

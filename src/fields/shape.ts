@@ -7,7 +7,15 @@ import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint, describeConstraints } from './class-validator.js'
-import { fieldMetadata, generatedKey, derivedFrom, type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
+import {
+  fieldMetadata,
+  generatedKey,
+  derivedFrom,
+  type FieldMetadata,
+  type FieldClass,
+  isApplicationClass,
+  resolveType,
+} from './field.js'
 import { checkDeclaration } from './field-declaration.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'

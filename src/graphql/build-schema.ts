@@ -1,9 +1,36 @@
 /**
  * Builds the schema of graphql-js from declarations, and reports declarations that contradict each other as problems.
  */
-import type { GraphQLArgumentConfig, GraphQLEnumTypeConfig, GraphQLFieldConfig, GraphQLFieldConfigMap, GraphQLInputType, GraphQLInterfaceType, GraphQLNamedType, GraphQLObjectType, GraphQLOutputType, GraphQLSchema, GraphQLType, GraphQLDirective } from 'graphql'
-import { type FieldDeclaration, type TypeDeclaration, type GeneratedPart, type ArgumentDeclaration, isGenerated } from './declarations.js'
-import { readTypeNotation, toGraphqlType, describeInput, describeOutput, describeType, describeValue, rootDescriptions } from './type-notation.js'
+import type {
+  GraphQLArgumentConfig,
+  GraphQLEnumTypeConfig,
+  GraphQLFieldConfig,
+  GraphQLFieldConfigMap,
+  GraphQLInputType,
+  GraphQLInterfaceType,
+  GraphQLNamedType,
+  GraphQLObjectType,
+  GraphQLOutputType,
+  GraphQLSchema,
+  GraphQLType,
+  GraphQLDirective,
+} from 'graphql'
+import {
+  type FieldDeclaration,
+  type TypeDeclaration,
+  type GeneratedPart,
+  type ArgumentDeclaration,
+  isGenerated,
+} from './declarations.js'
+import {
+  readTypeNotation,
+  toGraphqlType,
+  describeInput,
+  describeOutput,
+  describeType,
+  describeValue,
+  rootDescriptions,
+} from './type-notation.js'
 import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'

@@ -23,7 +23,13 @@ import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, excessCost, Operations, Refusal } from './operations.js'
-import { graphqlEvents, type GraphqlEvent, notRun, type Outcome, type Variables } from './outcome.js'
+import {
+  graphqlEvents,
+  type GraphqlEvent,
+  notRun,
+  type Outcome,
+  type Variables,
+} from './outcome.js'
 import { resolveKey, runRoots } from './run-roots.js'
 
 /** The access rules of root fields that have no rule of their own. */

@@ -15,7 +15,13 @@ import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { createPlanner } from './planner/create-planner.js'
 import { declareAggregateTest, declareAggregateTypes } from './records/declare-aggregates.js'
-import { declareEnum, declareOrder, declareScalarFilters, declareWhere, declareNestedTypes } from './records/declare-inputs.js'
+import {
+  declareEnum,
+  declareOrder,
+  declareScalarFilters,
+  declareWhere,
+  declareNestedTypes,
+} from './records/declare-inputs.js'
 import {
   declareConnection,
   declareMutations,

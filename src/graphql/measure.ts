@@ -2,7 +2,17 @@
  * Measures depth, aliases, root fields and cost of an operation with its fragments. Each fragment is measured only
  * once, so that fragments that spread each other many times do not take exponential time. Source: decisions, GraphQL.
  */
-import type { GraphQLError, GraphQLSchema, FieldNode, FragmentDefinitionNode, GraphQLField, GraphQLNamedType, OperationDefinitionNode, SelectionSetNode, ValueNode } from 'graphql'
+import type {
+  GraphQLError,
+  GraphQLSchema,
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLField,
+  GraphQLNamedType,
+  OperationDefinitionNode,
+  SelectionSetNode,
+  ValueNode,
+} from 'graphql'
 import { graphqlLibrary } from './library.js'
 import { overLimit } from './limits.js'
 import { unknownValue } from '../records/budget/query-cost.js'

@@ -2,7 +2,18 @@
  * Parses, measures and validates documents, and caches the most recently used ones by their text. An operation of a cached
  * document has its root fields with their plans, its cost, and the compiled reader of its variables.
  */
-import type { ASTVisitor, GraphQLError, ValidationContext, ValidationRule, FragmentDefinitionNode, GraphQLSchema, FieldNode, OperationDefinitionNode, DocumentNode, GraphQLField } from 'graphql'
+import type {
+  ASTVisitor,
+  GraphQLError,
+  ValidationContext,
+  ValidationRule,
+  FragmentDefinitionNode,
+  GraphQLSchema,
+  FieldNode,
+  OperationDefinitionNode,
+  DocumentNode,
+  GraphQLField,
+} from 'graphql'
 import { graphqlLibrary } from './library.js'
 import { clip } from '../core/text.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'

@@ -18,7 +18,14 @@ import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
 import type { TokenSource } from '../auth/token-source.js'
 import { docMetadata, type DocMetadata } from './doc.js'
 import { reachable } from '../routing/route.js'
-import { assignPaths, controllerLabel, operationIds, dependsOnCaller, isOperational, type DocumentedRoute } from './documented-route.js'
+import {
+  assignPaths,
+  controllerLabel,
+  operationIds,
+  dependsOnCaller,
+  isOperational,
+  type DocumentedRoute,
+} from './documented-route.js'
 import {
   bearerAuth,
   cookieAuth,
@@ -31,7 +38,13 @@ import {
 } from './error-components.js'
 import type { FormOfErrors } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
-import { readDeclaredParameters, headerParameters, pathParameters, queryParameters, requestBody } from './requests.js'
+import {
+  readDeclaredParameters,
+  headerParameters,
+  pathParameters,
+  queryParameters,
+  requestBody,
+} from './requests.js'
 import { routeResponses } from './responses.js'
 import { createSchemas, type Schemas } from './schemas.js'
 

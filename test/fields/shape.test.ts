@@ -165,7 +165,12 @@ describe('the problems of a declaration', () => {
     ],
     ['f', 'FIELD_TYPE_MISSING', 'cannot be a Date', "@Field('datetime')"],
     ['g', 'FIELD_TYPE_MISSING', 'the type of the list items', '{ list: true }'],
-    ['h', 'FIELD_TYPE_MISSING', 'has no kind, and its type does not determine one', "@Field('json')"],
+    [
+      'h',
+      'FIELD_TYPE_MISSING',
+      'has no kind, and its type does not determine one',
+      "@Field('json')",
+    ],
     ['i', 'FIELD_RULE_VALUE', 'rule "format" needs a format.', 'Did you mean "email"?'],
     ['j', 'FIELD_RULE_UNFIT', 'rule "minItems" means nothing', ''],
     ['k', 'FIELD_RULE_VALUE', 'rule "pattern" needs a regular expression.', ''],

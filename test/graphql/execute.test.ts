@@ -272,12 +272,15 @@ describe('errors', () => {
       { code: 'OWN', more: 1 },
     ],
     [new GraphQLError('own'), 'own', { code: 'EXECUTION_FAILED' }],
-  ])('for clients are sent, although errors are masked (%#)', async (failure, message, extensions) => {
-    const { errors } = await failing(failure, { maskErrors: true })
-    expect(errors).toEqual([
-      { message, extensions, path: ['fails'], locations: [{ line: 1, column: 3 }] },
-    ])
-  })
+  ])(
+    'for clients are sent, although errors are masked (%#)',
+    async (failure, message, extensions) => {
+      const { errors } = await failing(failure, { maskErrors: true })
+      expect(errors).toEqual([
+        { message, extensions, path: ['fails'], locations: [{ line: 1, column: 3 }] },
+      ])
+    },
+  )
 
   it('make data null if a required field is null', async () => {
     const instance = new GraphQL({ maskErrors: false })

@@ -5,7 +5,20 @@
 
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { resolve, dirname } from 'node:path'
-import type { BeginOptions, Results, Engine, EngineSource, Row, Runner, SchemaChangeOptions, Statement, TransactionRunner, Values, ResultKind, ClientWriting } from '../contract/engine.js'
+import type {
+  BeginOptions,
+  Results,
+  Engine,
+  EngineSource,
+  Row,
+  Runner,
+  SchemaChangeOptions,
+  Statement,
+  TransactionRunner,
+  Values,
+  ResultKind,
+  ClientWriting,
+} from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'

@@ -36,7 +36,14 @@ import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
 import { isLockTimeout, convertPostgresError } from './errors.js'
 import { BatchingEngine } from './batching/batching-engine.js'
-import { unreachableError, type PostgresOptions, withTransactionLimits, refusesLimits, readServerTraits, type ServerTraits } from './options.js'
+import {
+  unreachableError,
+  type PostgresOptions,
+  withTransactionLimits,
+  refusesLimits,
+  readServerTraits,
+  type ServerTraits,
+} from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'

@@ -129,7 +129,13 @@ async function runOutsideTransaction<T>(
       new SessionRunner(client, async ({ sql, ignoresLockTimeout }) => {
         if (isLost) throw new EngineError('unavailable', 'The lock of the schema was lost.')
         if (isPooled) await scriptOn(client, sql)
-        else await scriptWithRetries(client, sql, ignoresLockTimeout ? 0 : lockWait.lockTimeout, lockWait)
+        else
+          await scriptWithRetries(
+            client,
+            sql,
+            ignoresLockTimeout ? 0 : lockWait.lockTimeout,
+            lockWait,
+          )
       }),
     )
   } finally {

@@ -1,6 +1,15 @@
 /** A transaction on its own connection. */
 import { requestTimeoutError } from '../client-writes.js'
-import type { BeginOptions, Results, Statement, TransactionRunner, Values, ResultKind, ClientWriting, PendingWrite } from '../contract/engine.js'
+import type {
+  BeginOptions,
+  Results,
+  Statement,
+  TransactionRunner,
+  Values,
+  ResultKind,
+  ClientWriting,
+  PendingWrite,
+} from '../contract/engine.js'
 import { isolations } from '../../core/transaction.js'
 import { EngineError } from '../contract/engine-error.js'
 import { frameworkScript } from '../contract/statement.js'

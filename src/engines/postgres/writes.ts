@@ -5,7 +5,16 @@
  */
 
 import { requestTimeoutError } from '../client-writes.js'
-import type { Results, Statement, Values, ResultKind, OrderedRunner, Runner, ClientWriting, PendingWrite } from '../contract/engine.js'
+import type {
+  Results,
+  Statement,
+  Values,
+  ResultKind,
+  OrderedRunner,
+  Runner,
+  ClientWriting,
+  PendingWrite,
+} from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
 import { Call, type CallOwner } from './call.js'
 import { convertPostgresError } from './errors.js'

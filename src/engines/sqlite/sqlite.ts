@@ -27,7 +27,12 @@ import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver, type Driver } from './drivers.js'
 import { returnsRows, SqliteClientReads, ReadCostEstimator } from './client-reads.js'
-import { Connection, unreadableDatabase, type SqliteOptions, startSqliteHeartbeat } from './connection.js'
+import {
+  Connection,
+  unreadableDatabase,
+  type SqliteOptions,
+  startSqliteHeartbeat,
+} from './connection.js'
 import { createSqliteDialect } from './dialect.js'
 import { writesExactDoubles } from './json.js'
 import { isBusy } from './errors.js'

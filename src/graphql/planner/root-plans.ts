@@ -16,7 +16,13 @@ import { QueryReader } from '../records/query-reader.js'
 import { type RecordServices, outputOf } from '../records/resolve-records.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
-import { type SelectionCompiler, type RelationQueries, formOf, type Entry, type ObjectSelection } from './selection.js'
+import {
+  type SelectionCompiler,
+  type RelationQueries,
+  formOf,
+  type Entry,
+  type ObjectSelection,
+} from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
 import { equals } from '../../sql/condition.js'
 import { HttpError } from '../../errors/http-error.js'

@@ -24,7 +24,14 @@ import {
   generatedKey,
 } from '../declarations.js'
 import { collectFields } from '../collect-fields.js'
-import { aggregateFieldsOf, groupsOf, readGroups, readTimeGroups, timeGroupsOf, type AggregateField } from './names.js'
+import {
+  aggregateFieldsOf,
+  groupsOf,
+  readGroups,
+  readTimeGroups,
+  timeGroupsOf,
+  type AggregateField,
+} from './names.js'
 import { titled } from '../type-notation.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { outputOf, type RecordServices } from './resolve-records.js'

@@ -24,7 +24,12 @@ import {
   type RecordModel,
   type RelationModel,
 } from './model.js'
-import { outputOf, countResolver, relationResolver, type RecordServices } from './resolve-records.js'
+import {
+  outputOf,
+  countResolver,
+  relationResolver,
+  type RecordServices,
+} from './resolve-records.js'
 import { operationsOn } from './write-records.js'
 import { defaultLimit } from './query-reader.js'
 

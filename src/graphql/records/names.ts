@@ -2,7 +2,11 @@
 import { titled } from '../type-notation.js'
 import { toPlural } from '../../records/model/generated-names.js'
 import type { TimeUnit } from '../../engines/contract/dialect.js'
-import { aggregateFunctions, type AggregateFunction, type TimeGrouping } from '../../records/aggregates/aggregate-types.js'
+import {
+  aggregateFunctions,
+  type AggregateFunction,
+  type TimeGrouping,
+} from '../../records/aggregates/aggregate-types.js'
 import { hasAggregate, hasTime } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/query-errors.js'

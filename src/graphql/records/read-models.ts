@@ -2,7 +2,18 @@
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { ShapeField } from '../../fields/shape.js'
-import { type EnumModel, type FieldModel, type MethodModel, type RecordModel, type RelationModel, readResolveMetadata, type ResolveMetadata, globalIds, keyColumns, plainIds } from './model.js'
+import {
+  type EnumModel,
+  type FieldModel,
+  type MethodModel,
+  type RecordModel,
+  type RelationModel,
+  readResolveMetadata,
+  type ResolveMetadata,
+  globalIds,
+  keyColumns,
+  plainIds,
+} from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'

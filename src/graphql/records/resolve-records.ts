@@ -17,7 +17,16 @@ import { callerOf } from '../caller.js'
 import { isShared, readBelow } from './shared-reads.js'
 import type { RecordModel, RelationModel, FieldModel } from './model.js'
 import { QueryReader } from './query-reader.js'
-import { keyCondition, readByKey, readCount, readFirst, readList, readRelated, readRelationCounts, type Instance } from './read-rows.js'
+import {
+  keyCondition,
+  readByKey,
+  readCount,
+  readFirst,
+  readList,
+  readRelated,
+  readRelationCounts,
+  type Instance,
+} from './read-rows.js'
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'

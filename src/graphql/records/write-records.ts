@@ -7,14 +7,14 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
-import { type WriteTree, type LinkSet, type ToMany, type ToOne, refuseWithoutOperation } from '../../records/statements/write-tree.js'
+import { refuseBare, type WriteTree, type LinkSet, type ToMany, type ToOne, refuseWithoutOperation } from '../../records/statements/write-tree.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
-import { newRowsToMany, nestedOperations, readToMany, readToOne, type NestedOperation, type NestedReader } from '../../records/statements/nested-input.js'
+import { bareToMany, nestedOperations, readToMany, readToOne, type NestedOperation, type NestedReader, newRowsToMany } from '../../records/statements/nested-input.js'
 import { toKeyValue } from './query-reader.js'
 
 /** Writes of one mutation. */
@@ -201,7 +201,10 @@ export function keyName({ fields }: RecordModel): string {
  *
  * @param hasForeignKey whether the nested rows contain the foreign key, so that `connect` and `disconnect` update them
  */
-export function operationsOn(model: RecordModel, hasForeignKey = false): readonly NestedOperation[] {
+export function operationsOn(
+  model: RecordModel,
+  hasForeignKey = false,
+): readonly NestedOperation[] {
   return nestedOperations.filter((name) => {
     if (model.fields.has(name) || relationNamed(model, name) !== undefined) return false
     const { create, update, delete: remove } = model.writes

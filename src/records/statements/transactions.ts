@@ -4,7 +4,16 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/http-error.js'
-import type { BeginOptions, Results, Runner, Statement, Values, ResultKind, ClientWriting, PendingWrite } from '../../engines/contract/engine.js'
+import type {
+  BeginOptions,
+  Results,
+  Runner,
+  Statement,
+  Values,
+  ResultKind,
+  ClientWriting,
+  PendingWrite,
+} from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { isThenable, promise, type MaybePromise } from '../../core/maybe-promise.js'
 import { clientWritesOf, requestTimeoutError } from '../../engines/client-writes.js'

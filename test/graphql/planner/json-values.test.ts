@@ -291,7 +291,12 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
     ['a value that a plain enum has not', 'plain', `'"'`, 'cannot represent value'],
     ['a number that its enum has not', 'size', '31', 'cannot represent value'],
     ['an Int beyond 32 bits', 'amount', '2147483648', 'non 32-bit signed integer'],
-    ['an Int beyond 32 bits in a list', 'amounts', `'[1, 2147483648]'`, 'non 32-bit signed integer'],
+    [
+      'an Int beyond 32 bits in a list',
+      'amounts',
+      `'[1, 2147483648]'`,
+      'non 32-bit signed integer',
+    ],
   ])('leaves %s to graphql-js, with its message and path', async (_what, name, sql, message) => {
     const literal = sql === '9e999' && engine === 'PostgreSQL' ? `'Infinity'` : sql
     const { id } = await database.records(Value).create({})
@@ -310,7 +315,9 @@ describe.each(await startBothEngines())('JSON written by %s', (engine, open) => 
 })
 
 function filterOf(name: string): string {
-  return /^(texts|amounts|numbers|truths|json|bytes)$/.test(name) ? '' : `${name}: { isNull: false }`
+  return /^(texts|amounts|numbers|truths|json|bytes)$/.test(name)
+    ? ''
+    : `${name}: { isNull: false }`
 }
 
 interface Failure {

@@ -6,7 +6,14 @@
  */
 
 import { requestTimeoutError } from '../../client-writes.js'
-import type { ClientWriting, PendingWrite, Row, Runner, Statement, Engine } from '../../contract/engine.js'
+import type {
+  ClientWriting,
+  PendingWrite,
+  Row,
+  Runner,
+  Statement,
+  Engine,
+} from '../../contract/engine.js'
 import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import {
   prepareBatch,

@@ -4,7 +4,12 @@
  */
 
 import type { Log } from '../../../core/log.js'
-import type { CurrentCaller, EngineCaller, OtherProcesses, ReplicaState } from '../../contract/engine.js'
+import type {
+  CurrentCaller,
+  EngineCaller,
+  OtherProcesses,
+  ReplicaState,
+} from '../../contract/engine.js'
 import type { Position, Replica } from './replica.js'
 
 /** The write of a caller. */
