@@ -172,7 +172,7 @@ describe('the problems of a declaration', () => {
       "@Field('json')",
     ],
     ['i', 'FIELD_RULE_VALUE', 'rule "format" needs a format.', 'Did you mean "email"?'],
-    ['j', 'FIELD_RULE_UNFIT', 'rule "minItems" means nothing', ''],
+    ['j', 'FIELD_RULE_UNFIT', 'rule "minItems" does not apply to kind "integer"', ''],
     ['k', 'FIELD_RULE_VALUE', 'rule "pattern" needs a regular expression.', ''],
     [
       'l',
