@@ -12,7 +12,14 @@ import { events, ownEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
-import { acceptedMedia, resultTypes, type AcceptedMedia, readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
+import {
+  acceptedMedia,
+  resultTypes,
+  type AcceptedMedia,
+  readRequestParts,
+  toRequestParams,
+  type RequestParts,
+} from './request-parts.js'
 import { liveEvents, resultEvents } from '../live/live-format.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
 import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'

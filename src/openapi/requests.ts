@@ -16,7 +16,15 @@ import { type Pattern, restType } from '../routing/pattern.js'
 import type { DocHeader, DocMetadata } from './doc.js'
 import { fieldSchema, inText, inForm } from './field-schema.js'
 import { mustBeSent, visibleFields, type Schemas, classSchema, inputView } from './schemas.js'
-import { otherMedia, uploadMedia, jsonMedia, textMedia, anyMedia, bodyTypes, bodyTypeOf } from '../http/bodies/body-types.js'
+import {
+  otherMedia,
+  uploadMedia,
+  jsonMedia,
+  textMedia,
+  anyMedia,
+  bodyTypes,
+  bodyTypeOf,
+} from '../http/bodies/body-types.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { isMap } from '../core/json.js'
 import { type Schema, inferSchema, toPlainJson } from './json-schema.js'
