@@ -7,14 +7,27 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
 import { noSuchRow } from '../../records/statements/write-many.js'
-import { refuseBare, type WriteTree, type LinkSet, type ToMany, type ToOne, refuseWithoutOperation } from '../../records/statements/write-tree.js'
+import {
+  type WriteTree,
+  type LinkSet,
+  type ToMany,
+  type ToOne,
+  refuseWithoutOperation,
+} from '../../records/statements/write-tree.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
-import { bareToMany, nestedOperations, readToMany, readToOne, type NestedOperation, type NestedReader, newRowsToMany } from '../../records/statements/nested-input.js'
+import {
+  newRowsToMany,
+  nestedOperations,
+  readToMany,
+  readToOne,
+  type NestedOperation,
+  type NestedReader,
+} from '../../records/statements/nested-input.js'
 import { toKeyValue } from './query-reader.js'
 
 /** Writes of one mutation. */

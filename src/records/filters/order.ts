@@ -2,7 +2,13 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
-import { invalid, isHidden, suggestedFields, suggestedRelations, readProgramQuery } from './query-errors.js'
+import {
+  invalid,
+  isHidden,
+  suggestedFields,
+  suggestedRelations,
+  readProgramQuery,
+} from './query-errors.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'

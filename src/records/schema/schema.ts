@@ -7,7 +7,12 @@ import type { Column, IndexForm, TableIndex } from '../../engines/contract/table
 import type { Table, Relation } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
-import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/generated-names.js'
+import {
+  toCheckName,
+  toConstraintName,
+  toIndexName,
+  toSnakeCase,
+} from '../model/generated-names.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
 import type { JoinTable } from '../../sql/table.js'
 import { toProperty } from '../../fields/kinds/table.js'

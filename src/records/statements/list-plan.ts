@@ -4,7 +4,18 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { RelatedParts, DerivedParts } from './plans.js'
-import { type RelatedQuery, type RelatedRows, type RowsView, checkListOptions, readCount, type ListOptions, readDistinct, toRelationCount, readCounts, type RelationCount } from '../filters/list-options.js'
+import {
+  type RelatedQuery,
+  type RelatedRows,
+  type RowsView,
+  checkListOptions,
+  readCount,
+  type ListOptions,
+  readDistinct,
+  toRelationCount,
+  readCounts,
+  type RelationCount,
+} from '../filters/list-options.js'
 import type { RecordsContext } from './source.js'
 import { checkRanked } from '../filters/search.js'
 import { readOrder } from '../filters/order.js'
