@@ -3,7 +3,7 @@ import { joinPaths, parsePattern, restType } from '../routing/pattern.js'
 import {
   frameworkRoute,
   type FrameworkRoute,
-  surround,
+  addOuterEntries,
   type ServedRoute,
 } from '../serving/served-route.js'
 import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-connection.js'
@@ -91,16 +91,16 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
       find,
       problems,
     )
-    return surround(served, [...gate, ...body])
+    return addOuterEntries(served, [...gate, ...body])
   })
   const { pattern, served } = liveQueriesRoute(plan.settings, context, serve)
   const { gate, body } = createInterceptors(plan.frameworkInterceptors, served.info, find, problems)
-  table.add('POST', pattern, surround(served, [...gate, ...body]))
+  table.add('POST', pattern, addOuterEntries(served, [...gate, ...body]))
   const interceptors = createInterceptors(plan.frameworkInterceptors, undefined, find, problems)
   const outside = [...interceptors.gate, ...interceptors.body]
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
-    surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
+    addOuterEntries(unmatchedRoute(refuse, plan.settings.times.handler), outside)
   return {
     table,
     findFile: files,
@@ -163,7 +163,7 @@ function unmatchedRoute(refuse: Invoker, timeout: number): ServedRoute {
     pathNames: [],
     info: undefined,
     before: [],
-    surrounded: undefined,
+    pipeline: undefined,
     invoke: refuse,
     shape: undefined,
     after: [],

@@ -14,7 +14,7 @@ import { readNamedOperation, interceptedRoots } from '../graphql/root-intercepto
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
-import type { Line } from '../serving/served-route.js'
+import type { PipelineEntry } from '../serving/served-route.js'
 import {
   createInterceptors,
   type FindInstance,
@@ -110,7 +110,7 @@ export function aroundOperations(
   }
 }
 
-function toIntercept(line: Line): Intercept {
+function toIntercept(line: PipelineEntry): Intercept {
   if ('intercept' in line) return line.intercept
   return async (request, next) => {
     if (request instanceof ServerRequest) await line.step(request)

@@ -12,7 +12,7 @@ import {
   graphqlEndpoints,
   type GraphqlEndpoint,
 } from '../graphql/graphql-endpoints.js'
-import type { TakeUpgrade } from '../http/upgrade.js'
+import type { UpgradeHandler } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
 import { hasWebSockets } from '../serving/sockets/web-socket.js'
@@ -43,7 +43,7 @@ export function createGraphqlUpgrades(
   instances: readonly GraphQL[],
   basePath: string,
   options: Omit<UpgradesOptions, 'routes'>,
-): TakeUpgrade | undefined {
+): UpgradeHandler | undefined {
   const routes = instances
     .filter(({ sockets }) => sockets !== false)
     .flatMap((instance) =>

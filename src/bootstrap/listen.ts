@@ -4,7 +4,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
 import type { Bounds } from '../http/limits.js'
 import { type PortKeeper, createNodeServer, type Times } from '../http/server.js'
-import type { TakeUpgrade } from '../http/upgrade.js'
+import type { UpgradeHandler } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './development-host.js'
 import type { Settings } from './options.js'
@@ -22,7 +22,7 @@ export interface ListenOptions {
   readonly errorHeaders: readonly string[]
   readonly log: Log
   /** Takes connections that ask for another protocol. */
-  readonly upgrade?: TakeUpgrade | undefined
+  readonly upgrade?: UpgradeHandler | undefined
   /** Answers requests that are not for the application. */
   readonly take?: TakeRequest | undefined
   /** Holds the port while the next process starts. */

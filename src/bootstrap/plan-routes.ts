@@ -34,13 +34,13 @@ export interface PlannedController {
 export function planRoutes(
   controllers: readonly PlannedController[],
   settings: Settings & { readonly closed: boolean; readonly clock: Clock },
-  ownArguments: ArgumentResolvers,
+  customArguments: ArgumentResolvers,
   problems: Problem[],
 ): PlannedRoute[] {
   const { basePath, versions } = settings
   const versionInPath = versions.by === 'path'
   const now = (): number => settings.clock.now()
-  const context = { basePath, versionInPath, ownArguments: [...ownArguments.keys()] }
+  const context = { basePath, versionInPath, customArguments: [...customArguments.keys()] }
   const table = new VersionedTable<Route>(versionReader(versions))
   const reported = new Set<string>()
   const planned: PlannedRoute[] = []
@@ -83,7 +83,7 @@ export function planRoutes(
           classes,
           checks,
           media: bodyMedia({ route, classes }, docMetadata(route.controller, route.member)),
-          ownArguments,
+          customArguments,
           ...around,
           documents: [
             ...documentVersion(versions, route.version),

@@ -185,7 +185,7 @@ function partsOf(value: unknown): readonly unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : []
 }
 
-/** @returns `undefined` if there is no value at the path */
+/** @returns the value at the path, if any */
 function valueAt(value: unknown, steps: readonly string[]): unknown {
   let found = value
   for (const step of steps) {

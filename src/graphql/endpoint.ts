@@ -8,7 +8,7 @@ import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { withoutTracking } from '../http/caller-access.js'
 import { entityTag, matchesEntityTag } from '../http/entity-tags.js'
-import { events, ownEvents } from '../http/events.js'
+import { events, selfEndingEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
@@ -215,7 +215,7 @@ async function openLiveQuery(
   const wire = { request, abandon, lastId: typeof lastId === 'string' ? lastId : undefined }
   try {
     const listener = await openLive(graphql, graphql.live, liveOperation, wire)
-    return ownEvents(liveEvents(listener, resultEvents))
+    return selfEndingEvents(liveEvents(listener, resultEvents))
   } catch (error) {
     if (!(error instanceof LiveQueryRefused)) throw error
     return writeRun(graphql, exchange, error.outcome, liveOperation.operation)

@@ -25,7 +25,7 @@ export function toChunkReader(body: object): ChunkReader | undefined {
 }
 
 /** Whether a body is a stream; nothing of it is read. */
-export function canFlow(body: object): boolean {
+export function isStream(body: object): boolean {
   return body instanceof Readable || isWebStream(body) || isAsyncIterable(body) || isIterator(body)
 }
 
@@ -69,7 +69,7 @@ function fromIterator(iterator: AnyIterator): ChunkReader {
       try {
         Promise.resolve(iterator.return?.()).catch(() => undefined)
       } catch {
-        // There is no reader any more to report it to.
+        // The reader has stopped, so an error cannot be reported to it.
       }
     },
   }

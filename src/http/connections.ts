@@ -8,7 +8,7 @@ import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import { connectionRefusal } from './refusals.js'
 import { queuedBytes, type UnreadResponses } from './unread-responses.js'
-import type { Upgraded } from './upgrade.js'
+import type { UpgradedConnection } from './upgrade.js'
 
 interface ConnectionBounds {
   readonly connections: number
@@ -33,12 +33,12 @@ const maxCheckInterval = 5_000
 
 export class Connections implements Iterable<Socket> {
   readonly #bounds: ConnectionBounds
-  readonly #answers: UnreadResponses
+  readonly #unreadResponses: UnreadResponses
   readonly #open = new Set<Socket>()
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
-  readonly #upgraded = new WeakMap<Socket, Upgraded>()
+  readonly #upgraded = new WeakMap<Socket, UpgradedConnection>()
   /** Counted here, because Node starts its count again with each parser that reads from a connection. */
   readonly #requests = new WeakMap<Socket, { count: number }>()
   #refuses = false
@@ -46,9 +46,9 @@ export class Connections implements Iterable<Socket> {
   arrived = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(bounds: ConnectionBounds, answers: UnreadResponses) {
+  constructor(bounds: ConnectionBounds, unreadResponses: UnreadResponses) {
     this.#bounds = bounds
-    this.#answers = answers
+    this.#unreadResponses = unreadResponses
   }
 
   get size(): number {
@@ -74,7 +74,7 @@ export class Connections implements Iterable<Socket> {
     this.#open.add(socket)
     this.#requests.set(socket, { count: 0 })
     this.#byAddress.add(key)
-    this.#answers.follow(socket)
+    this.#unreadResponses.follow(socket)
     this.#timer ??= this.#watch()
     socket.once('close', () => {
       this.#open.delete(socket)
@@ -83,7 +83,7 @@ export class Connections implements Iterable<Socket> {
   }
 
   /** Registers that the connection uses another protocol from now on. */
-  upgraded(socket: Socket, upgraded: Upgraded): void {
+  upgraded(socket: Socket, upgraded: UpgradedConnection): void {
     this.#upgraded.set(socket, upgraded)
   }
 
@@ -146,7 +146,7 @@ export class Connections implements Iterable<Socket> {
       this.#progress.set(socket, { passed, queued, at: now })
     } else if (now - before.at >= this.#bounds.stall) {
       socket.destroy()
-      this.#answers.stalled()
+      this.#unreadResponses.stalled()
     }
   }
 }

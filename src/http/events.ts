@@ -86,7 +86,7 @@ export function events(
 }
 
 /** As `events`, for streams that end themselves when a token is revoked. */
-export function ownEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream> {
+export function selfEndingEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream> {
   return new Reply(new EventStream(items, true))
     .type('text/event-stream')
     .header('Cache-Control', 'no-cache')

@@ -15,7 +15,7 @@ import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 
-interface ErrorAnswer {
+interface ErrorResponse {
   readonly status: number
   /** Names and values in turn, `Content-Type` first. */
   readonly headers: readonly string[]
@@ -31,7 +31,7 @@ const problemJson = 'application/problem+json'
  * @param accept the request's `Accept`; if it contains `application/problem+json`, the body follows RFC 9457
  * @throws {TypeError} if the error has a header that cannot be sent
  */
-export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
+export function toErrorResponse(error: unknown, accept: string | undefined): ErrorResponse {
   const httpError = toHttpError(error)
   const asProblem = accept !== undefined && prefersProblem(accept)
   const headers = ['Content-Type', asProblem ? problemJson : json]
@@ -160,7 +160,7 @@ export class FailureWriter {
    * Logs the error if the client does not see it, then responds. Aborts a response that has already begun. Never
    * throws.
    */
-  answer(request: ServerRequest, thrown: unknown): void {
+  send(request: ServerRequest, thrown: unknown): void {
     const { outgoing } = request
     const error = attributedError(request, thrown)
     this.#logSafely(request, error)
@@ -172,22 +172,22 @@ export class FailureWriter {
       return
     }
     try {
-      this.#sendError(request, this.#toAnswer(request, error))
+      this.#sendError(request, this.#toResponse(request, error))
     } catch (cause) {
       this.#sendLastResort(request, cause)
     }
   }
 
   /** Returns the error response for code that reads it before it is sent. Logs the error immediately. Never throws. */
-  describe(request: ServerRequest, thrown: unknown): ErrorAnswer {
+  describe(request: ServerRequest, thrown: unknown): ErrorResponse {
     const error = attributedError(request, thrown)
     this.#logSafely(request, error)
     try {
-      return this.#toAnswer(request, error)
+      return this.#toResponse(request, error)
     } catch (cause) {
       this.#logSafely(request, cause)
       request.responseHeaders = ['X-Request-Id', request.id]
-      return toErrorAnswer(cause, undefined)
+      return toErrorResponse(cause, undefined)
     }
   }
 
@@ -208,12 +208,12 @@ export class FailureWriter {
   }
 
   /** Internal requests expect the standard error format. */
-  #toAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
+  #toResponse(request: ServerRequest, error: unknown): ErrorResponse {
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
-    if (isInner) return toErrorAnswer(error, request.incoming.headers.accept)
-    const answer = this.#toJsonAnswer(request, error)
-    if (this.#pages === undefined || !acceptsPage(request)) return answer
-    const { status, headers } = answer
+    if (isInner) return toErrorResponse(error, request.incoming.headers.accept)
+    const send = this.#toJsonResponse(request, error)
+    if (this.#pages === undefined || !acceptsPage(request)) return send
+    const { status, headers } = send
     const clientError = { ...toClientError(toHttpError(error)), status }
     const page = this.#pages.create(request, error, clientError)
     const pageHeaders = ['Content-Type', 'text/html; charset=utf-8', ...headers.slice(2)]
@@ -221,21 +221,21 @@ export class FailureWriter {
     return { status, headers: pageHeaders, body: page.html }
   }
 
-  #toJsonAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
+  #toJsonResponse(request: ServerRequest, error: unknown): ErrorResponse {
     const errors = this.#errors
     if (errors === undefined || !errors.applies(request.route))
-      return toErrorAnswer(error, request.incoming.headers.accept)
+      return toErrorResponse(error, request.incoming.headers.accept)
     const clientError = toHttpError(error)
     const formed = applyForm(errors.form, clientError, request)
-    const { headers } = toErrorAnswer(clientError, undefined)
+    const { headers } = toErrorResponse(clientError, undefined)
     // The error's status decides whether the connection closes, whatever status the error format uses.
     const ends = closing.includes(clientError.status) ? ['Connection', 'close'] : []
     return { ...formed, headers: [...headers, ...ends] }
   }
 
-  #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {
+  #sendError(request: ServerRequest, { status, headers, body }: ErrorResponse): void {
     const length = Buffer.byteLength(body)
-    const parts = { status, own: headers, type: undefined, length }
+    const parts = { status, replyHeaders: headers, type: undefined, length }
     this.write(request, status, toHead(this.#cors, request, parts), body)
   }
 
@@ -247,7 +247,7 @@ export class FailureWriter {
     // Node stores the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
     try {
-      this.#sendError(request, toErrorAnswer(cause, undefined))
+      this.#sendError(request, toErrorResponse(cause, undefined))
     } catch {
       outgoing.destroy()
     }

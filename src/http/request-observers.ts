@@ -56,7 +56,7 @@ export class RequestObservers {
     const outgoing = request.outgoing as TrackedOutgoing
     outgoing[watched] = request
     // This event occurs once, and the listener is the same for all.
-    outgoing.on('close', over)
+    outgoing.on('close', reportEnd)
     for (const observer of this.#all) observer.begins?.(request)
   }
 
@@ -99,7 +99,7 @@ function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): n
 const watched = Symbol('request')
 type TrackedOutgoing = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
 
-function over(this: TrackedOutgoing): void {
+function reportEnd(this: TrackedOutgoing): void {
   const request = this[watched]
   request?.observers?.end(request)
 }

@@ -22,7 +22,7 @@ export function requestValue<T>(name: string): RequestValue<T> {
       const holder = request as ValueHolder
       const existing = find(holder, key)
       const reads = holder.callerReads ?? 0
-      if (existing === undefined) holder.values = { key, value, reads, other: holder.values }
+      if (existing === undefined) holder.values = { key, value, reads, next: holder.values }
       else Object.assign(existing, { value, reads })
     },
     get: (request: HttpRequest): T | undefined => {
@@ -42,7 +42,7 @@ export interface StoredValue {
   value: unknown
   /** The caller access when it was set. */
   reads: number
-  readonly other: StoredValue | undefined
+  readonly next: StoredValue | undefined
 }
 
 interface ValueHolder {
@@ -52,6 +52,6 @@ interface ValueHolder {
 
 function find({ values }: ValueHolder, key: object): StoredValue | undefined {
   let stored = values
-  while (stored !== undefined && stored.key !== key) stored = stored.other
+  while (stored !== undefined && stored.key !== key) stored = stored.next
   return stored
 }

@@ -5,7 +5,7 @@
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import { isPlainData, toJson, writeFor, endWith, isLongList } from './response-body.js'
-import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'
+import { PreparedResponse, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
 import { discard, toReader, toContent, type Content, type ResultRule } from './result.js'
 import type { FormOfErrors } from './error-form.js'
@@ -21,9 +21,9 @@ import {
   isBodyless,
   noSniff,
   prefixLocation,
-  toAnswerHead,
+  toPreparedHead,
   toHead,
-  toOwnHead,
+  toInterceptedHead,
 } from './response-head.js'
 import { requestIdHeader, type ServerRequest } from './server-request.js'
 import type { StreamKind, StreamRegister } from './stream-register.js'
@@ -86,7 +86,7 @@ class NodeResponder implements Responder {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
       else if (isPlainData(result) && !isBodyless(rule.status) && !isLongList(result)) {
         this.#sendJson(request, result, rule)
-      } else if (isAnswer(result)) this.#sendAnswer(request, result)
+      } else if (result instanceof PreparedResponse) this.#sendPrepared(request, result)
       else {
         const content = toContent(request, result, rule)
         if (isThenable(content)) this.#sendDeferred(request, content, rule)
@@ -98,7 +98,7 @@ class NodeResponder implements Responder {
   }
 
   fail(request: ServerRequest, error: unknown): void {
-    this.#failures.answer(request, error)
+    this.#failures.send(request, error)
   }
 
   discard(result: unknown): void {
@@ -107,14 +107,14 @@ class NodeResponder implements Responder {
 
   prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse> {
     try {
-      if (isAnswer(result)) return result
+      if (result instanceof PreparedResponse) return result
       const content = toContent(request, result, rule)
       if (!isThenable(content)) {
-        return this.#toAnswer(request, rule.etag === true ? withTag(request, content) : content)
+        return this.#toPrepared(request, rule.etag === true ? withTag(request, content) : content)
       }
       return content.then(
         (resolved) =>
-          this.#toAnswer(request, rule.etag === true ? withTag(request, resolved) : resolved),
+          this.#toPrepared(request, rule.etag === true ? withTag(request, resolved) : resolved),
         (error: unknown) => this.prepareFailure(request, error),
       )
     } catch (error) {
@@ -124,22 +124,22 @@ class NodeResponder implements Responder {
 
   prepareFailure(request: ServerRequest, error: unknown): RouteResponse {
     const { status, headers, body } = this.#failures.describe(request, error)
-    return this.#toAnswer(request, {
+    return this.#toPrepared(request, {
       status,
-      own: headers,
+      replyHeaders: headers,
       type: undefined,
       length: undefined,
       body,
     })
   }
 
-  #toAnswer(request: ServerRequest, content: Content): RouteResponse {
+  #toPrepared(request: ServerRequest, content: Content): RouteResponse {
     const { status, body, length } = content
     const isText = typeof body === 'string' || body instanceof Uint8Array
-    return new PreparedAnswer({
+    return new PreparedResponse({
       request,
       status,
-      list: toOwnHead(request, content),
+      list: toInterceptedHead(request, content),
       body: body === '' ? null : body,
       length: isText ? undefined : length,
       collected: { from: request.responseHeaders, count: request.responseHeaders?.length ?? 0 },
@@ -150,32 +150,37 @@ class NodeResponder implements Responder {
   #sendJson(request: ServerRequest, data: unknown, { status, etag }: ResultRule): void {
     const body = writeFor(request, toJson, data)
     const tag = etag === true && status === 200 ? tagOf(request, body) : undefined
-    if (tag !== undefined && isKnown(request, tag)) {
+    if (tag !== undefined && hasCurrentVersion(request, tag)) {
       this.#sendContent(request, toNotModified(['ETag', tag]))
       return
     }
     const length = Buffer.byteLength(body)
-    const own = tag === undefined ? undefined : ['ETag', tag]
-    const head = this.#headOf(request, { status, own, type: jsonType, length })
+    const replyHeaders = tag === undefined ? undefined : ['ETag', tag]
+    const head = this.#headOf(request, {
+      status,
+      replyHeaders,
+      type: jsonType,
+      length,
+    })
     request.outgoing.writeHead(status, head)
     if (request.method === 'HEAD') request.outgoing.end()
     else endWith(request, body, length)
   }
 
   #isPlain(content: Content): content is Content & TextHead {
-    const { status, own, type, length } = content
+    const { status, replyHeaders, type, length } = content
     const isComplete = type !== undefined && length !== undefined && !isBodyless(status)
-    return isComplete && (own === undefined || own.length === 0)
+    return isComplete && (replyHeaders === undefined || replyHeaders.length === 0)
   }
 
   /** The head of a text, usually a copy of the prepared head. */
   #headOf(request: ServerRequest, parts: TextHead): string[] {
-    const { own, type, length } = parts
+    const { replyHeaders, type, length } = parts
     if (this.#jsonHead === undefined) return toHead(this.#cors, request, parts)
     const head = this.#jsonHead.slice()
     head[typeIndex] = type
     head[lengthIndex] = String(length)
-    if (own !== undefined) head.push(...own)
+    if (replyHeaders !== undefined) head.push(...replyHeaders)
     const collected = request.responseHeaders
     if (collected === undefined) pushPrivacy(head, request)
     else if (collected.length === 2 && collected[0] === requestIdHeader) {
@@ -187,7 +192,7 @@ class NodeResponder implements Responder {
       prefixLocation(head, request.basePath)
       setPrivacy(head, request)
     }
-    if (own !== undefined || collected !== undefined) this.#cors.expose(head)
+    if (replyHeaders !== undefined || collected !== undefined) this.#cors.expose(head)
     return head
   }
 
@@ -218,20 +223,20 @@ class NodeResponder implements Responder {
   }
 
   /** Sends the response that interceptors returned. As with errors, the request's body may not have been read. */
-  #sendAnswer(request: ServerRequest, { status, body, parts }: PreparedAnswer): void {
+  #sendPrepared(request: ServerRequest, { status, body, parts }: PreparedResponse): void {
     const content = body ?? ''
     if (typeof content === 'string' || content instanceof Uint8Array) {
       const length = Buffer.byteLength(content)
       this.#failures.write(
         request,
         status,
-        toAnswerHead(this.#cors, request, parts, length),
+        toPreparedHead(this.#cors, request, parts, length),
         content,
       )
       return
     }
     const { length } = parts
-    const head = (): string[] => toAnswerHead(this.#cors, request, parts, length)
+    const head = (): string[] => toPreparedHead(this.#cors, request, parts, length)
     this.#stream(request, content, { status, length, head })
   }
 
@@ -266,12 +271,14 @@ class NodeResponder implements Responder {
 
 /** JSON with its ETag, or 304. A reply with its own ETag is sent unchanged. */
 function withTag(request: ServerRequest, content: Content): Content {
-  const { status, own = [], type, body } = content
+  const { status, replyHeaders = [], type, body } = content
   if (status !== 200 || type !== jsonType || typeof body !== 'string') return content
-  const tag = hasHeader(own, 'ETag') ? undefined : tagOf(request, body)
+  const tag = hasHeader(replyHeaders, 'ETag') ? undefined : tagOf(request, body)
   if (tag === undefined) return content
-  const tagged = [...own, 'ETag', tag]
-  return isKnown(request, tag) ? toNotModified(tagged) : { ...content, own: tagged }
+  const tagged = [...replyHeaders, 'ETag', tag]
+  return hasCurrentVersion(request, tag)
+    ? toNotModified(tagged)
+    : { ...content, replyHeaders: tagged }
 }
 
 /** Only responses to reads have an ETag. */
@@ -279,12 +286,12 @@ function tagOf({ method }: ServerRequest, body: string): string | undefined {
   return method === 'GET' || method === 'HEAD' ? entityTag(body) : undefined
 }
 
-function isKnown({ incoming }: ServerRequest, tag: string): boolean {
+function hasCurrentVersion({ incoming }: ServerRequest, tag: string): boolean {
   return matchesEntityTag(incoming.headers['if-none-match'], tag)
 }
 
-function toNotModified(own: string[]): Content {
-  return { status: 304, own, type: undefined, length: undefined, body: '' }
+function toNotModified(replyHeaders: string[]): Content {
+  return { status: 304, replyHeaders, type: undefined, length: undefined, body: '' }
 }
 
 function toStreamKind(body: object): StreamKind {
@@ -295,7 +302,7 @@ function toStreamKind(body: object): StreamKind {
 interface TextHead {
   readonly status: number
   /** Headers of the reply, none of which affects caches or redirects. */
-  readonly own: readonly string[] | undefined
+  readonly replyHeaders: readonly string[] | undefined
   readonly type: string
   readonly length: number
 }

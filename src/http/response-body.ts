@@ -53,17 +53,17 @@ let current: ServerRequest | undefined
 let dependsOnCaller = false
 
 /** The request whose response is being written as JSON; undefined outside of responses. */
-export function answeredRequest(): ServerRequest | undefined {
+export function currentJsonRequest(): ServerRequest | undefined {
   return current
 }
 
 /** Call this if the JSON of a class depends on the caller. Only then does `answeredRequest` return the request. */
-export function heedCallers(): void {
+export function trackJsonRequest(): void {
   dependsOnCaller = true
 }
 
 /** Whether the JSON of any class depends on the caller. */
-export function areCallersHeeded(): boolean {
+export function isJsonRequestTracked(): boolean {
   return dependsOnCaller
 }
 

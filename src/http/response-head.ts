@@ -4,15 +4,15 @@
  * 9110 §6.4.1 and §8.6.
  */
 
-import type { AnswerParts } from './route-response.js'
+import type { ResponseParts } from './route-response.js'
 import type { Cors } from './cors.js'
 import type { ServerRequest } from './server-request.js'
 import { toTokenCookie } from './cookies.js'
 
-export interface Head {
+export interface ResponseHead {
   readonly status: number
   /** Headers of the reply itself, names and values in turn. */
-  readonly own: readonly string[] | undefined
+  readonly replyHeaders: readonly string[] | undefined
   readonly type: string | undefined
   /** Bytes; undefined if unknown before the end. */
   readonly length: number | undefined
@@ -25,14 +25,14 @@ export const noSniff = Object.freeze(['X-Content-Type-Options', 'nosniff'] as co
  * @returns a new list of names and values in turn: the headers of the reply, type and length, CORS, and headers
  * collected on the request, which the reply's headers override
  */
-export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[] {
-  const { status, own, type, length } = parts
-  const head = own === undefined ? [] : [...own]
+export function toHead(cors: Cors, request: ServerRequest, parts: ResponseHead): string[] {
+  const { status, replyHeaders, type, length } = parts
+  const head = replyHeaders === undefined ? [] : [...replyHeaders]
   if (!isBodyless(status)) {
     if (type !== undefined) head.push('Content-Type', type)
     if (length !== undefined) head.push('Content-Length', String(length))
   }
-  if (own === undefined || !hasHeader(own, noSniff[0])) head.push(...noSniff)
+  if (replyHeaders === undefined || !hasHeader(replyHeaders, noSniff[0])) head.push(...noSniff)
   head.push(...cors.headersFor(request))
   addTokenCookie(head, request)
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
@@ -43,8 +43,11 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
 }
 
 /** As `toHead`, without length and CORS, for responses that interceptors may change. */
-export function toOwnHead(request: ServerRequest, { status, own, type }: Head): string[] {
-  const head = own === undefined ? [] : [...own]
+export function toInterceptedHead(
+  request: ServerRequest,
+  { status, replyHeaders, type }: ResponseHead,
+): string[] {
+  const head = replyHeaders === undefined ? [] : [...replyHeaders]
   if (type !== undefined && !isBodyless(status)) head.push('Content-Type', type)
   if (!hasHeader(head, noSniff[0])) head.push(...noSniff)
   addTokenCookie(head, request)
@@ -55,10 +58,10 @@ export function toOwnHead(request: ServerRequest, { status, own, type }: Head): 
 }
 
 /** Completes the head of a response that interceptors have seen: length, CORS, and headers collected since. */
-export function toAnswerHead(
+export function toPreparedHead(
   cors: Cors,
   request: ServerRequest,
-  { status, list, collected }: AnswerParts,
+  { status, list, collected }: ResponseParts,
   length: number | undefined,
 ): string[] {
   const head = [...list]
@@ -100,7 +103,7 @@ export function isBodyless(status: number): boolean {
   return status === 204 || status === 304
 }
 
-const noToken = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/
+const nonTokenCharacter = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/
 // A value may contain the control character Tab. Node cannot write characters above U+00FF.
 const unsendable = /[\0-\x08\n-\x1f\x7f]|[^\0-\xff]/
 const framing = /^(?:transfer-encoding|trailer|content-length)$/i
@@ -115,7 +118,7 @@ const repeatable = /^(?:set-cookie|vary|link|www-authenticate)$/i
  * above U+00FF, and a header that Filigree writes itself
  */
 export function assertHeader(name: string, value: string): void {
-  if (!soundNames.has(name)) assertName(name)
+  if (!checkedNames.has(name)) assertName(name)
   assertValue(name, value)
 }
 
@@ -123,17 +126,17 @@ export function assertHeader(name: string, value: string): void {
  * As `assertHeader`, for headers that an interceptor sets on a response. `Access-Control-Expose-Headers` is allowed,
  * because it can only add to the configured headers.
  */
-export function assertAnswerHeader(name: string, value: string): void {
+export function assertInterceptedHeader(name: string, value: string): void {
   if (/^access-control-expose-headers$/i.test(name)) assertValue(name, value)
   else assertHeader(name, value)
 }
 
 /** Names that were checked already, because a program sends the same few names with every response. */
-const soundNames = new Set<string>()
-const maxSoundNames = 200
+const checkedNames = new Set<string>()
+const maxCheckedNames = 200
 
 function assertName(name: string): void {
-  if (name === '' || noToken.test(name)) {
+  if (name === '' || nonTokenCharacter.test(name)) {
     throw new TypeError(
       `Header ${JSON.stringify(name)}: this is not a header name. Use letters, digits and "-".`,
     )
@@ -146,7 +149,7 @@ function assertName(name: string): void {
       `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
     )
   }
-  if (soundNames.size < maxSoundNames) soundNames.add(name)
+  if (checkedNames.size < maxCheckedNames) checkedNames.add(name)
 }
 
 function assertValue(name: string, value: string): void {
@@ -232,7 +235,7 @@ const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (request.dependsOn === 0) return
   head.push('Vary', varied[request.dependsOn & 7] ?? '')
-  if (isForOne(request)) head.push('Cache-Control', noStore)
+  if (isPersonal(request)) head.push('Cache-Control', noStore)
 }
 
 /** The lengths of the names that `setPrivacy` searches. Most headers have another length. */
@@ -240,7 +243,7 @@ const lengths = ['vary', 'set-cookie', 'cache-control'].map((name) => name.lengt
 
 /** Adds `Vary`, and `Cache-Control` if the response is for one caller, to a complete head. */
 export function setPrivacy(head: string[], request: ServerRequest): void {
-  let personal = isForOne(request)
+  let personal = isPersonal(request)
   let rule = -1
   let missing = request.dependsOn
   for (let index = 0; index + 1 < head.length; index += 2) {
@@ -255,7 +258,7 @@ export function setPrivacy(head: string[], request: ServerRequest): void {
         rule = index
         break
       case 'vary':
-        if (missing !== 0) missing &= ~namedIn(head[index + 1] ?? '')
+        if (missing !== 0) missing &= ~varyBits(head[index + 1] ?? '')
     }
   }
   if (missing !== 0) head.push('Vary', varied[missing & 7] ?? '')
@@ -271,7 +274,7 @@ function removeCdnRules(head: string[]): void {
   }
 }
 
-function isForOne(request: ServerRequest): boolean {
+function isPersonal(request: ServerRequest): boolean {
   return request.admitted !== undefined || request.hasVisitor
 }
 
@@ -285,7 +288,7 @@ function isPrivate(rule: string): boolean {
 /** The last value of `Vary` and its bits, because most responses of an application have the same value. */
 let [lastVary, lastBits] = ['', 0]
 
-function namedIn(vary: string): number {
+function varyBits(vary: string): number {
   if (vary !== lastVary) [lastVary, lastBits] = [vary, readVary(vary)]
   return lastBits
 }

@@ -6,14 +6,14 @@
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import { rememberData, toJson, writeFor, isLongList, writeLongList } from './response-body.js'
-import { canFlow, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
+import { isStream, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
-import { addMissing, hasHeader, type Head } from './response-head.js'
+import { addMissing, hasHeader, type ResponseHead } from './response-head.js'
 import { Reply } from './reply.js'
 import { isCrossSite } from './request-head.js'
 import type { ServerRequest } from './server-request.js'
-import { isAnswer } from './route-response.js'
+import { PreparedResponse } from './route-response.js'
 
 /** The route's rules for responses. */
 export interface ResultRule {
@@ -26,7 +26,7 @@ export interface ResultRule {
 }
 
 /** The content of a response. */
-export interface Content extends Head {
+export interface Content extends ResponseHead {
   /** Text, bytes, a blob or a stream; `''` if there is none. */
   readonly body: string | Uint8Array | object
 }
@@ -51,21 +51,33 @@ export function toContent(
   if (body === undefined || body === null) return toEmpty(reply, rule)
   if (reply === undefined && result instanceof Error) throw result
   const status = reply?.status ?? rule.status
-  const own = reply?.headers
+  const replyHeaders = reply?.headers
   const type = reply?.mediaType
   // Written out, because objects made with a spread have different hidden classes, which costs more than everything
   // else here.
   if (typeof body === 'string') {
-    return { status, own, type: type ?? textType, length: Buffer.byteLength(body), body }
+    return {
+      status,
+      replyHeaders,
+      type: type ?? textType,
+      length: Buffer.byteLength(body),
+      body,
+    }
   }
   const bytes = toBytes(body)
   if (bytes !== undefined) {
-    return { status, own, type: type ?? binaryType, length: bytes.length, body: bytes }
+    return {
+      status,
+      replyHeaders,
+      type: type ?? binaryType,
+      length: bytes.length,
+      body: bytes,
+    }
   }
   if (body instanceof FileBody) return toFile(request, body, reply, status)
   if (typeof body === 'object') {
-    const flowing = toFlow(body, reply, status)
-    if (flowing !== undefined) return flowing
+    const streamContent = toStreamContent(body, reply, status)
+    if (streamContent !== undefined) return streamContent
   }
   rememberData(body)
   if (isLongList(body)) {
@@ -86,7 +98,7 @@ function refuseCrossSiteSignIn(request: ServerRequest, reply: Reply): void {
 
 function toText(body: string, reply: Reply | undefined, status: number): Content {
   const type = reply?.mediaType ?? jsonType
-  return { status, own: reply?.headers, type, length: Buffer.byteLength(body), body }
+  return { status, replyHeaders: reply?.headers, type, length: Buffer.byteLength(body), body }
 }
 
 function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
@@ -95,19 +107,30 @@ function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {
       reason: 'the handler returned null: the row does not exist, or `rows` hides it',
     })
   const status = reply?.status ?? (rule.status === 200 ? 204 : rule.status)
-  return { status, own: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
+  return { status, replyHeaders: reply?.headers, type: reply?.mediaType, length: 0, body: '' }
 }
 
-function toFlow(body: object, reply: Reply | undefined, status: number): Content | undefined {
-  const own = reply?.headers
+function toStreamContent(
+  body: object,
+  reply: Reply | undefined,
+  status: number,
+): Content | undefined {
+  const replyHeaders = reply?.headers
   const type = reply?.mediaType
-  if (body instanceof EventStream) return { status, own, type, length: reply?.length, body }
+  if (body instanceof EventStream)
+    return { status, replyHeaders, type, length: reply?.length, body }
   if (body instanceof Blob) {
     const blobType = body.type === '' ? binaryType : body.type
-    return { status, own, type: type ?? blobType, length: body.size, body }
+    return { status, replyHeaders, type: type ?? blobType, length: body.size, body }
   }
-  if (!canFlow(body)) return undefined
-  return { status, own, type: type ?? binaryType, length: reply?.length, body }
+  if (!isStream(body)) return undefined
+  return {
+    status,
+    replyHeaders,
+    type: type ?? binaryType,
+    length: reply?.length,
+    body,
+  }
 }
 
 function toFile(
@@ -117,12 +140,12 @@ function toFile(
   ruled: number,
 ): Promise<Content> {
   return openFile(request, body).then((opened) => {
-    const own = [...(reply?.headers ?? [])]
-    addMissing(own, opened.headers)
+    const replyHeaders = [...(reply?.headers ?? [])]
+    addMissing(replyHeaders, opened.headers)
     const status = opened.status === 200 ? ruled : opened.status
     const type = reply?.mediaType ?? opened.type
-    addMissing(own, headersAgainstExecution(body, type))
-    return { status, own, type, length: opened.length, body: opened.stream }
+    addMissing(replyHeaders, headersAgainstExecution(body, type))
+    return { status, replyHeaders, type, length: opened.length, body: opened.stream }
   })
 }
 
@@ -139,7 +162,7 @@ export function discard(result: unknown): void {
 
 /** The body of a reply or response, otherwise the value itself. */
 function bodyOf(value: unknown): unknown {
-  return value instanceof Reply || isAnswer(value) ? (value as { body: unknown }).body : value
+  return value instanceof Reply || value instanceof PreparedResponse ? value.body : value
 }
 
 /** @returns undefined if the body is not a stream */
@@ -149,33 +172,33 @@ export function toReader(body: object): ChunkReader | undefined {
 }
 
 /** Remembers a stream in a result, because an interceptor may replace it. Does nothing if there is none. */
-export function keepFlow(request: ServerRequest, value: unknown): void {
+export function rememberStream(request: ServerRequest, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const body = bodyOf(value)
   if (typeof body !== 'object' || body === null) return
-  if (!(body instanceof EventStream) && !canFlow(body)) return
+  if (!(body instanceof EventStream) && !isStream(body)) return
   if (request.answered) {
     discard(body)
     return
   }
-  request.flows ??= []
-  if (!request.flows.includes(body)) request.flows.push(body)
+  request.replacedStreams ??= []
+  if (!request.replacedStreams.includes(body)) request.replacedStreams.push(body)
 }
 
 /**
  * Closes the remembered streams, except the one that was sent. Call it after the response was sent, because the
  * response may read from them, for example to compress one.
  */
-export function letGo(request: ServerRequest, sent: unknown): void {
+export function releaseReplacedStreams(request: ServerRequest, sent: unknown): void {
   const current = bodyOf(sent)
-  for (const flow of request.flows ?? []) {
-    if (flow === current) continue
-    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(flow)
+  for (const stream of request.replacedStreams ?? []) {
+    if (stream === current) continue
+    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(stream)
     else {
       request.onFinished(() => {
-        discard(flow)
+        discard(stream)
       })
     }
   }
-  request.flows = undefined
+  request.replacedStreams = undefined
 }

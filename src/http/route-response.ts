@@ -1,6 +1,6 @@
 /** A response that is ready but not sent yet, for interceptors before the gate and before the body. */
 import { isPlainData, toJson, writeFor } from './response-body.js'
-import { assertAnswerHeader, removeHeader, valuesOf } from './response-head.js'
+import { assertInterceptedHeader, removeHeader, valuesOf } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of a response. Names in any case. */
@@ -37,7 +37,7 @@ export interface RouteResponse {
 }
 
 /** The parts of a response. */
-export interface AnswerParts {
+export interface ResponseParts {
   /** The request of the response. */
   readonly request?: ServerRequest | undefined
   readonly status: number
@@ -50,33 +50,29 @@ export interface AnswerParts {
   readonly collected: { readonly from: readonly string[] | undefined; readonly count: number }
 }
 
-/** @returns true for results of `next()` and `withBody` */
-export function isAnswer(value: unknown): value is PreparedAnswer {
-  return value instanceof PreparedAnswer
-}
-
-export class PreparedAnswer implements RouteResponse {
+/** The result of `next()` and `withBody`. */
+export class PreparedResponse implements RouteResponse {
   readonly status: number
   readonly headers: RouteResponseHeaders
   readonly body: unknown
-  readonly parts: AnswerParts
+  readonly parts: ResponseParts
 
-  constructor(parts: AnswerParts) {
+  constructor(parts: ResponseParts) {
     this.status = parts.status
     this.headers = new ListedHeaders(parts.list, lengthOf(parts))
     this.body = parts.body
     this.parts = parts
   }
 
-  withBody(body: unknown, status = this.status): PreparedAnswer {
+  withBody(body: unknown, status = this.status): PreparedResponse {
     const list = [...this.parts.list]
     const content = isPlainData(body) ? writeFor(this.parts.request, toJson, body) : (body ?? null)
-    return new PreparedAnswer({ ...this.parts, status, list, body: content, length: undefined })
+    return new PreparedResponse({ ...this.parts, status, list, body: content, length: undefined })
   }
 }
 
 /** Bytes of the body; undefined for a stream of unknown length. */
-function lengthOf({ body, length }: AnswerParts): number | undefined {
+function lengthOf({ body, length }: ResponseParts): number | undefined {
   if (body === null) return 0
   return typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : length
 }
@@ -99,14 +95,14 @@ class ListedHeaders implements RouteResponseHeaders {
 
   set(name: string, value: string | number): void {
     const text = String(value)
-    assertAnswerHeader(name, text)
+    assertInterceptedHeader(name, text)
     removeHeader(this.#list, name)
     this.#list.push(name, text)
   }
 
   append(name: string, value: string | number): void {
     const text = String(value)
-    assertAnswerHeader(name, text)
+    assertInterceptedHeader(name, text)
     this.#list.push(name, text)
   }
 

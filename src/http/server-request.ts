@@ -93,7 +93,7 @@ const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
 
 /** A write to the database that waits or runs. */
-export interface UnderWay {
+export interface PendingWrite {
   stop(): void
 }
 
@@ -178,8 +178,8 @@ export class ServerRequest implements HttpRequest {
   failure: unknown = undefined
   /** True once the steps after the handler have begun: they run only once. */
   finishing = false
-  /** Streams in results of interceptors. Those that are not sent are released. */
-  flows: object[] | undefined = undefined
+  /** Streams in results of interceptors. Streams that are not sent are released. */
+  replacedStreams: object[] | undefined = undefined
   /** Functions that run after the response was sent or the client has disconnected. */
   cleanups: (() => void)[] | undefined = undefined
   /** Values of `requestValue`. */
@@ -206,10 +206,10 @@ export class ServerRequest implements HttpRequest {
   startTime = 0
   observers: RequestObservers | undefined = undefined
   #isKnownVisitor = false
-  #hasLooked = false
+  #isSessionRead = false
   #abort: AbortController | undefined
   /** Writes that wait or run. */
-  #writes: Set<UnderWay> | undefined
+  #writes: Set<PendingWrite> | undefined
   #onWritten: ((isDone: boolean) => void) | undefined
   #isWritten = false
 
@@ -354,7 +354,7 @@ export class ServerRequest implements HttpRequest {
     if (this.#session === undefined) throw new Error(noSession)
     this.dependsOn |= onCookie
     this.callerReads |= readsSent
-    this.#hasLooked = true
+    this.#isSessionRead = true
     return this.#session
   }
 
@@ -371,7 +371,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Whether an existing session was read. */
   get hasVisitor(): boolean {
-    return this.#isKnownVisitor && this.#hasLooked
+    return this.#isKnownVisitor && this.#isSessionRead
   }
 
   /** Milliseconds since 1970. */
@@ -430,12 +430,12 @@ export class ServerRequest implements HttpRequest {
     this.cleanups.push(cleanup)
   }
 
-  writeStarted(write: UnderWay): void {
+  writeStarted(write: PendingWrite): void {
     this.#writes ??= new Set()
     this.#writes.add(write)
   }
 
-  writeEnded(write: UnderWay, isDone: boolean): void {
+  writeEnded(write: PendingWrite, isDone: boolean): void {
     if (this.#writes?.delete(write) !== true || this.#onWritten === undefined) return
     this.#isWritten ||= isDone
     if (this.#writes.size === 0) this.#onWritten(this.#isWritten)

@@ -14,7 +14,7 @@ import type { Incoming, Outgoing } from './node-messages.js'
 import { currentResponse, Pipelining } from './pipelining.js'
 import { noSniff } from './response-head.js'
 import { overloadRefusal } from './refusals.js'
-import { readAgain, type TakeUpgrade } from './upgrade.js'
+import { parseWithoutUpgrade, type UpgradeHandler } from './upgrade.js'
 
 /** Keeps the listening socket of a process while the next one starts: `filigree dev`. */
 export interface PortKeeper {
@@ -105,7 +105,7 @@ export interface NodeServerOptions {
   /** Responds with an error before routing. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
   /** Takes connections that request another protocol. Default: they are served like other requests. */
-  readonly upgrade?: TakeUpgrade | undefined
+  readonly upgrade?: UpgradeHandler | undefined
   /**
    * True if new connections are still served while the server closes. Set to false if other processes accept them.
    * Default: true.
@@ -183,7 +183,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket instanceof Socket)
-      answerProtocolError(error, socket, pipelining, options.errorHeaders)
+      respondToProtocolError(error, socket, pipelining, options.errorHeaders)
     else socket.destroy()
   })
   server.on('connection', (socket) => {
@@ -196,14 +196,19 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
     const upgraded = isRefused ? undefined : upgrade?.(incoming, socket, head)
     if (upgraded === undefined) {
-      readAgain(server, incoming, socket, head)
+      parseWithoutUpgrade(server, incoming, socket, head)
     } else connections.upgraded(socket, upgraded)
   }
   const takeHead = (incoming: IncomingMessage, head: Buffer): void => {
     const { socket } = incoming
     if (incoming.rawHeaders.length >= 2 * maxHeaders) {
       // Node has dropped headers, possibly the one with the body's length.
-      answerProtocolError({ code: 'HPE_HEADER_OVERFLOW' }, socket, pipelining, options.errorHeaders)
+      respondToProtocolError(
+        { code: 'HPE_HEADER_OVERFLOW' },
+        socket,
+        pipelining,
+        options.errorHeaders,
+      )
     } else if (pipelining.isStopped(incoming)) pipelining.hold(incoming, socket, head)
     else if (incoming.method === 'CONNECT') socket.destroy()
     else handOver(incoming, head)
@@ -265,13 +270,13 @@ function toUrl({ address, family, port }: AddressInfo): string {
 }
 
 /** Connections that have sent bytes which are not an HTTP request. */
-const faulty = new WeakSet<Socket>()
+const malformedConnections = new WeakSet<Socket>()
 
 /**
  * Responds to bytes that are not an HTTP request: a head that is too large, a client that is too slow, or garbage.
  * Earlier requests get their responses first.
  */
-function answerProtocolError(
+function respondToProtocolError(
   error: Pick<NodeJS.ErrnoException, 'code'>,
   socket: Socket,
   pipelining: Pipelining,
@@ -283,14 +288,14 @@ function answerProtocolError(
     socket.destroy()
     return
   }
-  if (faulty.has(socket)) return
+  if (malformedConnections.has(socket)) return
   const response = currentResponse(socket)
   // The response to a request with a broken body may have begun.
   if (response?.req.complete === false && response.headersSent) {
     socket.destroy()
     return
   }
-  faulty.add(socket)
+  malformedConnections.add(socket)
   dropUnread(socket)
   const answer = (): void => {
     socket.write(toProtocolError(code, headers))

@@ -7,22 +7,22 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A connection that speaks another protocol. */
-export interface Upgraded {
+export interface UpgradedConnection {
   /** Whether it is busy, so that it is not aborted while the server closes. */
   readonly isBusy: boolean
 }
 
 /** @returns undefined if the request is an ordinary one */
-export type TakeUpgrade = (
+export type UpgradeHandler = (
   incoming: IncomingMessage,
   socket: Socket,
   head: Buffer,
-) => Upgraded | undefined
+) => UpgradedConnection | undefined
 
 const upgradeHeaders: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
 /** Returns the connection to the server, with the request without the `Upgrade` header. */
-export function readAgain(
+export function parseWithoutUpgrade(
   server: Server,
   incoming: IncomingMessage,
   socket: Socket,
@@ -58,7 +58,7 @@ function withoutUpgrade(key: string, value: string): string | undefined {
 }
 
 /** Destroys a connection on an error and at its end. Node does not do so for a connection that it has handed over. */
-export function letGo(socket: Socket): void {
+export function destroyAtEnd(socket: Socket): void {
   const destroy = (): void => {
     socket.destroy()
   }

@@ -53,11 +53,11 @@ const transportHeaders: ReadonlySet<string> = new Set([
 /** Returns the part of the caller that a result depends on, as JSON data. */
 export function rightsKey({ claims, byKey, request }: CallerIdentity, depth: RightsDepth): unknown {
   if (depth === 'nothing') return null
-  const who = byKey ? 'key' : sorted(claims ?? {}, noNames)
+  const identity = byKey ? 'key' : sorted(claims ?? {}, noNames)
   const isIdentified = byKey || (claims !== undefined && claims !== null)
-  if (depth !== 'all' || request === undefined) return [isIdentified, who]
+  if (depth !== 'all' || request === undefined) return [isIdentified, identity]
   const { headers, ip, secure } = request
-  return [isIdentified, who, ip, secure, sorted(headers, transportHeaders)]
+  return [isIdentified, identity, ip, secure, sorted(headers, transportHeaders)]
 }
 
 const noNames: ReadonlySet<string> = new Set()
@@ -170,7 +170,7 @@ export class LiveQueries {
   readonly tables: WatchedTables
   readonly runs: RunQueue
   readonly counts = { listeners: 0, runs: 0, messages: 0 }
-  readonly #answers = new Map<string, LiveQuery>()
+  readonly #queries = new Map<string, LiveQuery>()
   /**
    * Owners whose code reads the current request although their declarations do not say so. Their results are not
    * shared.
@@ -213,7 +213,7 @@ export class LiveQueries {
     })
     this.#add(listener, name, key)
     try {
-      const query = this.#answers.get(key) ?? this.#make({ ...definition, depth }, key)
+      const query = this.#queries.get(key) ?? this.#make({ ...definition, depth }, key)
       await this.outside(() => query.add(listener))
       return listener
     } catch (error) {
@@ -235,12 +235,12 @@ export class LiveQueries {
 
   /** Removes a live query that has no listeners left. */
   forget(query: LiveQuery): void {
-    if (this.#answers.get(query.key) === query) this.#answers.delete(query.key)
+    if (this.#queries.get(query.key) === query) this.#queries.delete(query.key)
     this.tables.unfollow(query)
   }
 
   get counted(): LiveCounts {
-    return { ...this.counts, answers: this.#answers.size }
+    return { ...this.counts, answers: this.#queries.size }
   }
 
   /** Ends all listeners normally. */
@@ -254,7 +254,7 @@ export class LiveQueries {
 
   #make(definition: LiveQueryDefinition, key: string): LiveQuery {
     const query = new LiveQuery(definition, key, this)
-    this.#answers.set(key, query)
+    this.#queries.set(key, query)
     return query
   }
 
@@ -263,7 +263,7 @@ export class LiveQueries {
     const { answers, byCaller } = this.parts.options
     const keys = this.#byCaller.get(name)
     const isOver = keys !== undefined && keys.size >= byCaller && !keys.has(key)
-    if (!isOver && (this.#answers.has(key) || this.#answers.size < answers)) return
+    if (!isOver && (this.#queries.has(key) || this.#queries.size < answers)) return
     const reached = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
     throw new HttpError(429, 'Too many live queries are open.', {
       headers: { 'Retry-After': '5' },
@@ -299,7 +299,7 @@ export class LiveQueries {
     if (remaining > 0) keys?.set(key, remaining)
     else keys?.delete(key)
     if (keys?.size === 0) this.#byCaller.delete(name)
-    this.#answers.get(key)?.remove(listener)
+    this.#queries.get(key)?.remove(listener)
     if (this.#listeners.size > 0) return
     clearInterval(this.#expiry)
     this.#expiry = undefined

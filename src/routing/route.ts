@@ -100,7 +100,7 @@ interface RouteContext {
   /** Whether versions are part of the path: `/v2`. */
   readonly versionInPath: boolean
   /** Names of custom arguments. */
-  readonly ownArguments: readonly string[]
+  readonly customArguments: readonly string[]
 }
 
 /**
@@ -266,7 +266,7 @@ function checkArguments(
   { pattern, name, context }: Naming,
   problems: Problem[],
 ): void {
-  const knownNames = [...pattern.names, ...requestArguments, ...context.ownArguments]
+  const knownNames = [...pattern.names, ...requestArguments, ...context.customArguments]
   for (const argument of names) {
     if (knownNames.includes(argument)) continue
     const near = didYouMean(argument, knownNames)

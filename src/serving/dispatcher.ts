@@ -19,7 +19,7 @@ import { isThenable } from '../core/maybe-promise.js'
 import { methods, pathError, type RouteLookup } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
-import { letGo } from '../http/result.js'
+import { releaseReplacedStreams } from '../http/result.js'
 import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
 import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
@@ -175,7 +175,7 @@ export class Dispatcher {
     request.pathNames = route.pathNames
     if (route.headers !== undefined) request.responseHeaders = [...route.headers]
     request.route = route.info
-    const runner = route.surrounded === undefined ? this.#run : this.#runIntercepted
+    const runner = route.pipeline === undefined ? this.#run : this.#runIntercepted
     runInRequest(request, runner, route, 0)
   }
 
@@ -305,7 +305,7 @@ export class Dispatcher {
     }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    if (request.flows !== undefined) letGo(request, result)
+    if (request.replacedStreams !== undefined) releaseReplacedStreams(request, result)
     this.#responder.send(request, result, route.rule)
   }
 
@@ -313,7 +313,7 @@ export class Dispatcher {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    if (request.flows !== undefined) letGo(request, undefined)
+    if (request.replacedStreams !== undefined) releaseReplacedStreams(request, undefined)
     this.#responder.fail(request, error)
   }
 

@@ -7,11 +7,11 @@
  *        ◀────── RouteResponse ──────────◀────── RouteResponse ──────────┘
  * ```
  *
- * Only the dispatcher calls this, for routes whose `surrounded` is set.
+ * Only the dispatcher calls this, for routes that have a `pipeline`.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
-import { isAnswer, PreparedAnswer, type RouteResponse } from '../http/route-response.js'
-import { discard, keepFlow } from '../http/result.js'
+import { PreparedResponse, type RouteResponse } from '../http/route-response.js'
+import { discard, rememberStream } from '../http/result.js'
 import type { Responder } from '../http/responder.js'
 import type { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -19,7 +19,7 @@ import type { Intercept, Next } from '../extensions/interceptor.js'
 import { callInRequest } from './current-request.js'
 import { grace, stopInTime, timeoutError, type Deadlines, type Waiting } from './deadlines.js'
 import { invokeScheduled } from '../http/response-body.js'
-import type { Line, ServedRoute } from './served-route.js'
+import type { PipelineEntry, ServedRoute } from './served-route.js'
 
 export interface PipelineContext {
   readonly responder: Responder
@@ -40,14 +40,14 @@ export function runInterceptedPipeline(
 }
 
 /** An interceptor that waits for the steps inside it. */
-interface Inside {
+interface WaitingInterceptor {
   readonly resolve: (answer: RouteResponse) => void
   /** False after it has received the time-out error. */
   open: boolean
 }
 
 /** A placeholder for requests that no longer wait for a response. It is never sent. */
-const unsentResponse: RouteResponse = new PreparedAnswer({
+const unsentResponse: RouteResponse = new PreparedResponse({
   status: 503,
   list: [],
   body: null,
@@ -58,16 +58,16 @@ const unsentResponse: RouteResponse = new PreparedAnswer({
 class InterceptedPipeline {
   readonly #request: ServerRequest
   readonly #route: ServedRoute
-  readonly #lines: readonly Line[]
+  readonly #entries: readonly PipelineEntry[]
   readonly #context: PipelineContext
   /** The waiting interceptors, from outside to inside. */
-  readonly #insides: Inside[] = []
+  readonly #waitingInterceptors: WaitingInterceptor[] = []
   #waiting: Waiting
 
   constructor(request: ServerRequest, route: ServedRoute, context: PipelineContext) {
     this.#request = request
     this.#route = route
-    this.#lines = route.surrounded ?? []
+    this.#entries = route.pipeline ?? []
     this.#context = context
     this.#waiting = this.#watch(route.timeout)
   }
@@ -80,22 +80,22 @@ class InterceptedPipeline {
   }
 
   /** Runs the steps from an index to the response. Never rejects. */
-  async #run(from: number, inside: Inside | undefined): Promise<RouteResponse> {
+  async #run(from: number, inside: WaitingInterceptor | undefined): Promise<RouteResponse> {
     const request = this.#request
     const isOver = (): boolean => inside?.open === false || request.answered
     try {
-      for (let index = from; index < this.#lines.length; index++) {
-        const line = this.#lines[index]
-        if (line === undefined) break
-        if ('intercept' in line) return await this.#intercept(line.intercept, index + 1)
-        const pending = callInRequest(request, line.step)
+      for (let index = from; index < this.#entries.length; index++) {
+        const entry = this.#entries[index]
+        if (entry === undefined) break
+        if ('intercept' in entry) return await this.#intercept(entry.intercept, index + 1)
+        const pending = callInRequest(request, entry.step)
         if (pending !== undefined) await this.#waitFor(pending)
         // A handler that has not started does not start for a client that has left.
         if (isOver() || request.outgoing.destroyed) return unsentResponse
       }
       const running = callInRequest(request, (outcome) => invokeScheduled(this.#route, outcome))
       const result = isThenable(running) ? await running : running
-      keepFlow(request, result)
+      rememberStream(request, result)
       if (isOver()) return unsentResponse
       const shaped = this.#route.shape === undefined ? result : this.#route.shape(result)
       const finishing = this.#finish()
@@ -114,7 +114,7 @@ class InterceptedPipeline {
     const next = (): Promise<RouteResponse> => (running ??= this.#goInside(inside))
     const outcome = callInRequest(this.#request, (request) => intercept(request, next as Next))
     const result = isThenable(outcome) ? await outcome : outcome
-    if (isAnswer(result)) return result
+    if (result instanceof PreparedResponse) return result
     if (running === undefined) await this.#finish()
     return await this.#prepare(result)
   }
@@ -123,15 +123,15 @@ class InterceptedPipeline {
     const request = this.#request
     if (request.isTimedOut || request.answered) return Promise.resolve(unsentResponse)
     return new Promise((resolve) => {
-      const inside: Inside = { resolve, open: true }
-      this.#insides.push(inside)
+      const inside: WaitingInterceptor = { resolve, open: true }
+      this.#waitingInterceptors.push(inside)
       void this.#run(from, inside).then((answer) => {
-        keepFlow(request, answer)
+        rememberStream(request, answer)
         if (!inside.open) {
           discard(answer)
           return
         }
-        this.#insides.splice(this.#insides.indexOf(inside), 1)
+        this.#waitingInterceptors.splice(this.#waitingInterceptors.indexOf(inside), 1)
         resolve(answer)
       })
     })
@@ -198,7 +198,7 @@ class InterceptedPipeline {
   #expire(error: HttpError): void {
     const request = this.#request
     request.bodyTime = undefined
-    const inside = this.#insides.pop()
+    const inside = this.#waitingInterceptors.pop()
     if (inside === undefined) {
       this.#context.fail(request, error)
       return

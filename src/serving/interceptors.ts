@@ -29,8 +29,8 @@ import type {
 import type { DecoratorSpecification } from '../extensions/custom-decorator.js'
 import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
-import { keepFlow } from '../http/result.js'
-import type { Line, Step } from './served-route.js'
+import { rememberStream } from '../http/result.js'
+import type { PipelineEntry, Step } from './served-route.js'
 
 /** An interceptor (by its class) or a custom decorator of a route, with its position. */
 export type PlannedInterceptor =
@@ -49,7 +49,7 @@ export type PlannedInterceptor =
     }
 
 /** The interceptors of a route by position, the outermost first. */
-export type RouteInterceptors = Readonly<Record<InterceptorPosition, readonly Line[]>>
+export type RouteInterceptors = Readonly<Record<InterceptorPosition, readonly PipelineEntry[]>>
 
 /** For routes without interceptors. */
 export const noInterceptors: RouteInterceptors = Object.freeze({ gate: [], body: [], handler: [] })
@@ -69,7 +69,11 @@ export function createInterceptors(
   problems: Problem[],
 ): RouteInterceptors {
   if (planned.length === 0) return noInterceptors
-  const interceptors: Record<InterceptorPosition, Line[]> = { gate: [], body: [], handler: [] }
+  const interceptors: Record<InterceptorPosition, PipelineEntry[]> = {
+    gate: [],
+    body: [],
+    handler: [],
+  }
   const appliesByInstance = new Map<Interceptor | EntryInterceptor, boolean>()
   for (const entry of planned) {
     const steps =
@@ -79,7 +83,7 @@ export function createInterceptors(
             appliesByInstance,
             problems,
           })
-        : buildLines(entry, { info, find, problems })
+        : buildEntries(entry, { info, find, problems })
     interceptors[entry.position].push(...steps)
   }
   return interceptors
@@ -96,7 +100,7 @@ function bindInterceptor(
   instance: Interceptor | EntryInterceptor,
   type: Class,
   { info, appliesByInstance, problems }: BindContext,
-): Line[] {
+): PipelineEntry[] {
   const candidate = (instance as typeof instance | undefined) ?? {}
   const enters = typeof (candidate as Partial<EntryInterceptor>).enter === 'function'
   const intercepts = typeof (candidate as Partial<Interceptor>).intercept === 'function'
@@ -117,7 +121,7 @@ function bindInterceptor(
   const entry = instance as EntryInterceptor
   const around = instance as Interceptor
   return [
-    ...(enters ? [toLine((request) => entry.enter(request))] : []),
+    ...(enters ? [toEntry((request) => entry.enter(request))] : []),
     ...(intercepts
       ? [{ intercept: ((request, next) => around.intercept(request, next)) as Intercept }]
       : []),
@@ -125,7 +129,7 @@ function bindInterceptor(
 }
 
 /** `enter` may return a promise of any library. */
-function toLine(enter: OnEnter): Line {
+function toEntry(enter: OnEnter): PipelineEntry {
   return {
     step: (request) => {
       const pending: unknown = enter(request)
@@ -158,10 +162,10 @@ interface Building {
   readonly problems: Problem[]
 }
 
-function buildLines(
+function buildEntries(
   { where, inject, ...entry }: Exclude<PlannedInterceptor, { interceptor: unknown }>,
   { info, find, problems }: Building,
-): Line[] {
+): PipelineEntry[] {
   if (info === undefined) return []
   const injected = inject.map((token) => find(token)) as never[]
   const build = (name: 'enter' | 'intercept', form: string): unknown => {
@@ -177,7 +181,7 @@ function buildLines(
   const enter = build('enter', '(route) => (request) => { … }') as OnEnter | undefined
   const intercept = build('intercept', '(route) => (request, next) => next()')
   return [
-    ...(enter === undefined ? [] : [toLine(enter)]),
+    ...(enter === undefined ? [] : [toEntry(enter)]),
     ...(intercept === undefined ? [] : [{ intercept: intercept as Intercept }]),
   ]
 }
@@ -199,7 +203,7 @@ class Failure {
 }
 
 /** Puts the interceptors before a handler around its call. */
-export function aroundHandler(lines: readonly Line[], invoke: Invoker): Invoker {
+export function aroundHandler(lines: readonly PipelineEntry[], invoke: Invoker): Invoker {
   return lines.reduceRight<Invoker>(
     (inner, line) => ('step' in line ? entering(line.step, inner) : passing(line.intercept, inner)),
     invoke,
@@ -231,12 +235,12 @@ function passing(intercept: Intercept, inner: Invoker): Invoker {
 /** The result of the inner steps, as a promise. If nothing awaits it, its rejection must not end the process. */
 function promised(value: unknown, request: ServerRequest): Promise<unknown> {
   if (!isThenable(value)) {
-    keepFlow(request, value)
+    rememberStream(request, value)
     return Promise.resolve(value)
   }
   const running = Promise.resolve(value)
   running.then((value) => {
-    keepFlow(request, value)
+    rememberStream(request, value)
   }, ignore)
   return running
 }

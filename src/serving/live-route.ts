@@ -6,8 +6,8 @@
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
-import { areCallersHeeded } from '../http/response-body.js'
-import { ownEvents } from '../http/events.js'
+import { isJsonRequestTracked } from '../http/response-body.js'
+import { selfEndingEvents } from '../http/events.js'
 import { acceptsEventStream } from '../http/request-head.js'
 import type { Reply } from '../http/reply.js'
 import { toContent, type Content, type ResultRule } from '../http/result.js'
@@ -34,7 +34,7 @@ export interface LiveRoute {
 let routes = 0
 
 /** @returns `invoke` unchanged if the route has no live queries */
-export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
+export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   const { plan, handler, invoke } = route
   const { method, name, pattern } = plan.route
   const generated = responseRights(handler)
@@ -48,7 +48,7 @@ export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
   async function open(request: ServerRequest): Promise<Reply> {
     request.isLive = true
     const { admitted: auth } = request
-    const depth = areCallersHeeded() && generated === undefined ? 'all' : rights
+    const depth = isJsonRequestTracked() && generated === undefined ? 'all' : rights
     const claims = auth?.claims
     const byKey = auth?.by === 'key'
     const { 'last-event-id': lastId } = request.incoming.headers
@@ -73,7 +73,7 @@ export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
         },
       },
     )
-    return ownEvents(liveEvents(listener, rowEvents))
+    return selfEndingEvents(liveEvents(listener, rowEvents))
   }
 }
 
@@ -82,14 +82,14 @@ function rightsOf(
   { plan, interceptors }: LiveRoute,
   generated: RightsDepth | undefined,
 ): RightsDepth {
-  const { route, access, checks, ownArguments } = plan
+  const { route, access, checks, customArguments } = plan
   if (hasGuard(access) || interceptors.handler.length > 0 || checks.returnsForCaller !== undefined)
     return 'all'
   if (generated !== undefined) return generated
   const names = route.argumentNames.filter(
     (name) => !route.pattern.names.includes(name) && name !== 'query',
   )
-  if (names.some((name) => ownArguments.has(name))) return 'all'
+  if (names.some((name) => customArguments.has(name))) return 'all'
   if (names.length === 0) return 'nothing'
   return names.every((name) => name === 'user') ? 'claims' : 'all'
 }

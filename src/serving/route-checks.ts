@@ -11,9 +11,10 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import { type MaybePromise, after } from '../core/maybe-promise.js'
-import { canFlow } from '../http/chunk-reader.js'
+import { isStream } from '../http/chunk-reader.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
+import { isPlainData } from '../http/response-body.js'
 import type { TextValues } from '../http/query.js'
 import { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -280,9 +281,9 @@ function compileMap(type: Class, problems: Problem[]): (value: unknown) => unkno
 /** True for lists and objects; false for bytes, files and streams, which are sent unchanged, and for errors. */
 function isData(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || value instanceof Error) return false
-  if (Array.isArray(value)) return true
+  if (isPlainData(value) && !('getReader' in value)) return true
   const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
   return (
-    !isBytes && !(value instanceof FileBody) && !(value instanceof EventStream) && !canFlow(value)
+    !isBytes && !(value instanceof FileBody) && !(value instanceof EventStream) && !isStream(value)
   )
 }

@@ -90,7 +90,7 @@ export class Routes {
   }
 
   /** Whether a guard decides about access, so that the result for one request does not apply to another. */
-  asksGuard(route: RouteInfo): boolean {
+  usesGuard(route: RouteInfo): boolean {
     return hasGuard(this.#find(route).access)
   }
 

@@ -21,12 +21,12 @@ import type { SessionKeeper } from '../sessions/keeper.js'
 import {
   type PlannedRoute,
   toSteps,
-  type Line,
+  type PipelineEntry,
   type ServedRoute,
   type Step,
 } from './served-route.js'
 import { watchPromises, type PromiseWatch } from './floating-promises.js'
-import { answeringLive } from './live-route.js'
+import { withLiveQueries } from './live-route.js'
 import { aroundHandler, noInterceptors, type RouteInterceptors } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 
@@ -57,17 +57,17 @@ export function serveRoute(
   context: ServeContext,
   interceptors: RouteInterceptors = noInterceptors,
 ): ServedRoute {
-  const { route, access, checks, ownArguments } = plan
+  const { route, access, checks, customArguments } = plan
   const secured = !access.open
   const argumentNames = new Set(route.argumentNames)
   const hasSession = usesSession(plan, argumentNames)
-  const hasBody = route.method !== 'GET' && (wantsBody(argumentNames) || checks.body !== undefined)
+  const hasBody = route.method !== 'GET' && (usesBody(argumentNames) || checks.body !== undefined)
   const handler = (controller as Readonly<Record<string, unknown>>)[route.member]
   const isGenerated = isConcealed(handler)
   if (isGenerated) writesClientValuesOnly(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
-    endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
-  const compiled = compileInvoker({ route, controller, customArguments: ownArguments, inside })
+    withWriteDeadline(inTransaction(invoke, route, context), { route, isGenerated }, context)
+  const compiled = compileInvoker({ route, controller, customArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
   const rule: ServedRoute['rule'] = {
     status: route.options.status ?? 200,
@@ -76,7 +76,7 @@ export function serveRoute(
   }
   const invoke =
     context.promises === undefined ? compiled : watchPromises(compiled, where, context.promises)
-  const outermost = filteringForCaller(
+  const outermost = filterForCaller(
     aroundHandler(interceptors.handler, invoke),
     checks.returnsForCaller,
   )
@@ -87,19 +87,19 @@ export function serveRoute(
     ...toSteps([
       ...interceptors.gate,
       // A guard may read the session. Otherwise the store is only read after the gate.
-      ...toLines([
+      ...toEntries([
         hasGuard(access) && openSession(context.sessions),
         ...accessSteps(plan, context),
       ]),
       ...interceptors.body,
-      ...toLines([
+      ...toEntries([
         hasBody && readWithin(bodyPlan(plan), context.times),
         hasSession && !hasGuard(access) && openSession(context.sessions),
         checks.query,
         hasBody && checks.body,
       ]),
     ]),
-    invoke: answeringLive({ plan, handler, interceptors, invoke: outermost, rule }, context.live),
+    invoke: withLiveQueries({ plan, handler, interceptors, invoke: outermost, rule }, context.live),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
@@ -111,7 +111,7 @@ export function serveRoute(
 }
 
 /** If records have secured fields, all callers get what they may read. */
-function filteringForCaller(
+function filterForCaller(
   invoke: Invoker,
   returnsForCaller: PlannedRoute['checks']['returnsForCaller'],
 ): Invoker {
@@ -124,11 +124,11 @@ function filteringForCaller(
  * own arguments.
  */
 function usesSession(
-  { route, access, ownArguments }: PlannedRoute,
+  { route, access, customArguments }: PlannedRoute,
   argumentNames: ReadonlySet<string>,
 ): boolean {
   if (argumentNames.has('session') || argumentNames.has('request') || hasGuard(access)) return true
-  return route.argumentNames.some((name) => ownArguments.has(name))
+  return route.argumentNames.some((name) => customArguments.has(name))
 }
 
 /**
@@ -149,7 +149,7 @@ function inTransaction(
       const result = await invoke(request, customValues)
       // The client already got a 503, so late changes must not be stored. A live query runs again while it streams.
       if ((request.answered && !request.streams) || request.isTimedOut) throw new HttpError(503)
-      if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
+      if (result instanceof Reply && (result.status ?? 200) >= 500) throw new RolledBack(result)
       return result
     }
     return database.transaction(work, transactionOptions, request).catch(replyOf)
@@ -157,7 +157,7 @@ function inTransaction(
 }
 
 /** Rolls back the transaction of a handler that responds with an error. */
-class Failed extends Error {
+class RolledBack extends Error {
   readonly reply: Reply
 
   constructor(reply: Reply) {
@@ -167,11 +167,11 @@ class Failed extends Error {
 }
 
 function replyOf(error: unknown): Reply {
-  if (error instanceof Failed) return error.reply
+  if (error instanceof RolledBack) return error.reply
   throw error
 }
 
-interface Ending {
+interface HandlerKind {
   readonly route: Route
   /** Whether the framework generated it, so that it gets its repositories synchronously. */
   readonly isGenerated: boolean
@@ -182,9 +182,9 @@ interface Ending {
  * after an `await`, the handler is followed by AsyncLocalStorage, which costs a fifth of a small route. Handlers of
  * GETs and of controllers without a database are only followed after one of them has written.
  */
-function endingInTime(
+function withWriteDeadline(
   invoke: InvokeWith,
-  { route, isGenerated }: Ending,
+  { route, isGenerated }: HandlerKind,
   { database, usesDatabase }: ServeContext,
 ): InvokeWith {
   if (database === undefined) return invoke
@@ -202,7 +202,7 @@ function endingInTime(
 const shareOfTime = 0.9
 
 /** The body is only read for handlers that can see it. */
-function wantsBody(argumentNames: ReadonlySet<string>): boolean {
+function usesBody(argumentNames: ReadonlySet<string>): boolean {
   return ['body', 'files', 'rawBody', 'request'].some((name) => argumentNames.has(name))
 }
 
@@ -215,7 +215,7 @@ function accessSteps(plan: PlannedRoute, context: ServeContext): Step[] {
   if (access.open) return plan.isPersonal ? [recognise(context.gate, access)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
   if (!context.formToken || route.method === 'GET') return [admit]
-  return [admitByEither(bodyPlan(plan), context, admit)]
+  return [admitByHeaderOrBody(bodyPlan(plan), context, admit)]
 }
 
 function bodyPlan(planned: PlannedRoute): BodyPlan {
@@ -237,13 +237,13 @@ function bodyPlan(planned: PlannedRoute): BodyPlan {
 function fileRule({
   route,
   interceptors,
-  ownArguments,
+  customArguments,
   unknownKeys,
 }: PlannedRoute): BodyPlan['files'] {
   const names = route.argumentNames
   const takes =
     interceptors.length > 0 ||
-    names.some((name) => name === 'files' || name === 'request' || ownArguments.has(name))
+    names.some((name) => name === 'files' || name === 'request' || customArguments.has(name))
   if (takes) return 'taken'
   return unknownKeys === 'drop' ? 'dropped' : 'unknown'
 }
@@ -262,7 +262,7 @@ function recognise(gate: Gate, access: AccessRule): Step {
   return (request) => promiseOf(gate.recognise(request, access))
 }
 
-function admitByEither(plan: BodyPlan, context: ServeContext, admit: Step): Step {
+function admitByHeaderOrBody(plan: BodyPlan, context: ServeContext, admit: Step): Step {
   return async (request) => {
     if (!context.gate.needsBody(request)) {
       await admit(request)
@@ -311,7 +311,7 @@ export function promiseOf(pending: void | Promise<void>): Promise<void> | undefi
   return pending instanceof Promise ? pending : undefined
 }
 
-function toLines(steps: readonly (Step | false | undefined)[]): Line[] {
+function toEntries(steps: readonly (Step | false | undefined)[]): PipelineEntry[] {
   return steps.filter(isStep).map((step) => ({ step }))
 }
 

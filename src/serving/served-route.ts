@@ -41,14 +41,14 @@ export interface PlannedRoute {
   /** Changes of its operation in the document by custom decorators, from inside to outside. */
   readonly documents: readonly DocumentOperation[]
   /** The custom arguments of the application. */
-  readonly ownArguments: ArgumentResolvers
+  readonly customArguments: ArgumentResolvers
 }
 
 /** A step of a request. Returns a promise only if it has to wait. To refuse the request, it throws or rejects. */
 export type Step = (request: ServerRequest) => Promise<void> | undefined
 
 /** One entry of the list before the handler: a step, or an interceptor around all following entries. */
-export type Line = { readonly step: Step } | { readonly intercept: Intercept }
+export type PipelineEntry = { readonly step: Step } | { readonly intercept: Intercept }
 
 export interface ServedRoute {
   readonly pathNames: readonly string[]
@@ -59,7 +59,7 @@ export interface ServedRoute {
   /** In order, before the handler. Contains only the steps that the route needs. */
   readonly before: readonly Step[]
   /** The same steps with their interceptors; `undefined` if there are none. */
-  readonly surrounded: readonly Line[] | undefined
+  readonly pipeline: readonly PipelineEntry[] | undefined
   /** The handler, with the interceptors directly around it. */
   readonly invoke: Invoker
   /** Converts the handler's result to the declared output; `undefined` if nothing is declared. */
@@ -74,16 +74,21 @@ export interface ServedRoute {
   readonly yieldsToFiles?: boolean
 }
 
-/** @returns the steps alone or, if there are interceptors, also with them */
-export function toSteps(lines: readonly Line[]): Pick<ServedRoute, 'before' | 'surrounded'> {
-  const before = lines.flatMap((line) => ('step' in line ? [line.step] : []))
-  return { before, surrounded: before.length === lines.length ? undefined : lines }
+/** @returns the steps and, if there are interceptors, also the complete pipeline */
+export function toSteps(
+  entries: readonly PipelineEntry[],
+): Pick<ServedRoute, 'before' | 'pipeline'> {
+  const before = entries.flatMap((entry) => ('step' in entry ? [entry.step] : []))
+  return { before, pipeline: before.length === entries.length ? undefined : entries }
 }
 
-/** Adds interceptors around the whole route. */
-export function surround(route: ServedRoute, outside: readonly Line[]): ServedRoute {
+/** Adds interceptors around a complete route. */
+export function addOuterEntries(
+  route: ServedRoute,
+  outside: readonly PipelineEntry[],
+): ServedRoute {
   if (outside.length === 0) return route
-  const inside = route.surrounded ?? route.before.map((step) => ({ step }))
+  const inside = route.pipeline ?? route.before.map((step) => ({ step }))
   return Object.freeze({ ...route, ...toSteps([...outside, ...inside]) })
 }
 
@@ -124,7 +129,7 @@ export function frameworkRoute({
     pathNames: pattern.names,
     info: routeInfo(method, pattern, name),
     before,
-    surrounded: undefined,
+    pipeline: undefined,
     invoke,
     shape: undefined,
     after,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
-import { toErrorAnswer } from '../../src/http/failure-writer.js'
+import { toErrorResponse } from '../../src/http/failure-writer.js'
 
 const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json'
 
 describe('toErrorAnswer', () => {
   it('returns status and message', () => {
-    expect(toErrorAnswer(new HttpError(404, 'No such item'), undefined)).toEqual({
+    expect(toErrorResponse(new HttpError(404, 'No such item'), undefined)).toEqual({
       status: 404,
       headers: ['Content-Type', json],
       body: '{"error":"No such item"}',
@@ -16,13 +16,13 @@ describe('toErrorAnswer', () => {
 
   it('returns the field errors', () => {
     const errors = [{ path: 'lines.0.qty', code: 'min', message: 'qty must not be less than 1' }]
-    const { body } = toErrorAnswer(new HttpError(400, 'qty is wrong', { errors }), undefined)
+    const { body } = toErrorResponse(new HttpError(400, 'qty is wrong', { errors }), undefined)
     expect(JSON.parse(body)).toEqual({ error: 'qty is wrong', errors })
   })
 
   it('passes on the headers of the error', () => {
     const error = new HttpError(401, undefined, { headers: { 'WWW-Authenticate': 'Bearer' } })
-    expect(toErrorAnswer(error, undefined)).toEqual({
+    expect(toErrorResponse(error, undefined)).toEqual({
       status: 401,
       headers: ['Content-Type', json, 'WWW-Authenticate', 'Bearer'],
       body: '{"error":"Unauthorized"}',
@@ -37,7 +37,7 @@ describe('toErrorAnswer', () => {
     ['undefined', undefined],
     ['null', null],
   ])('masks %s', (_what, error) => {
-    expect(toErrorAnswer(error, undefined)).toEqual({
+    expect(toErrorResponse(error, undefined)).toEqual({
       status: 500,
       headers: ['Content-Type', json],
       body: '{"error":"Internal server error"}',
@@ -46,12 +46,12 @@ describe('toErrorAnswer', () => {
 
   it('never returns the cause', () => {
     const error = new HttpError(400, 'Malformed', { cause: new Error('at /srv/app.js:7') })
-    expect(JSON.stringify(toErrorAnswer(error, problem))).not.toContain('srv')
+    expect(JSON.stringify(toErrorResponse(error, problem))).not.toContain('srv')
   })
 
   it('refuses headers that cannot be sent', () => {
     const error = new HttpError(400, 'x', { headers: { 'X-A': 'a\r\nb' } })
-    expect(() => toErrorAnswer(error, undefined)).toThrow(
+    expect(() => toErrorResponse(error, undefined)).toThrow(
       'Header "X-A": the value contains CR or LF',
     )
   })
@@ -59,7 +59,7 @@ describe('toErrorAnswer', () => {
   it('makes an RFC 9457 body that also has error', () => {
     const errors = [{ path: 'price', code: 'min', message: 'price must not be less than 0' }]
     const error = new HttpError(400, 'price must not be less than 0', { errors, code: 'INVALID' })
-    const response = toErrorAnswer(error, problem)
+    const response = toErrorResponse(error, problem)
     expect(response.headers).toEqual(['Content-Type', problem])
     expect(JSON.parse(response.body)).toEqual({
       type: 'about:blank',
@@ -73,7 +73,7 @@ describe('toErrorAnswer', () => {
   })
 
   it('masks an RFC 9457 body, too', () => {
-    expect(JSON.parse(toErrorAnswer(new Error('secret'), problem).body)).toEqual({
+    expect(JSON.parse(toErrorResponse(new Error('secret'), problem).body)).toEqual({
       type: 'about:blank',
       title: 'Internal server error',
       status: 500,
@@ -100,7 +100,7 @@ describe('toErrorAnswer', () => {
     ['application/problem+jsonx', false],
     ['application/problem+xml', false],
   ])('Accept %p requests problem+json: %p', (accept, expected) => {
-    const { headers } = toErrorAnswer(new HttpError(404), accept)
+    const { headers } = toErrorResponse(new HttpError(404), accept)
     expect(headers[1] === problem).toBe(expected)
   })
 })

@@ -15,7 +15,7 @@ import { readMediaType } from './body-types.js'
 export type PartHeaders = Readonly<Record<string, string>>
 
 /** Each part has a head, any number of bytes, and an end. */
-export type Found =
+export type MultipartEvent =
   | { readonly kind: 'head'; readonly headers: PartHeaders }
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'end' }
@@ -25,7 +25,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const hyphen = 0x2d
-const end: Found = Object.freeze({ kind: 'end' })
+const end: MultipartEvent = Object.freeze({ kind: 'end' })
 
 export class MultipartParser {
   readonly #delimiter: Buffer
@@ -50,7 +50,7 @@ export class MultipartParser {
   }
 
   /** Parses the next chunk. @throws {HttpError} 400 `MALFORMED_MULTIPART`, 431 */
-  *take(chunk: Buffer): Generator<Found, void> {
+  *take(chunk: Buffer): Generator<MultipartEvent, void> {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     while (this.#state !== 'over') {
       if (this.#state === 'head') {
@@ -179,7 +179,7 @@ const plain: ReadonlySet<string> = new Set(['binary', '7bit', '8bit', 'utf-8'])
  * @param encoding the encoding of the part, which few clients send
  * @throws {HttpError} 400 `MALFORMED_MULTIPART` for an encoding other than base64 or identity
  */
-export function decoded(part: Stream, encoding = 'binary'): Stream {
+export function decodePart(part: Stream, encoding = 'binary'): Stream {
   const name = encoding.trim().toLowerCase()
   if (plain.has(name)) return part
   if (name !== 'base64') throw malformed('The multipart body is malformed.')

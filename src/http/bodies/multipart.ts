@@ -23,12 +23,12 @@ import {
 import { readJson } from './json.js'
 import {
   MultipartParser,
-  type Found,
+  type MultipartEvent,
   type PartHeaders,
   malformed,
   readPartHeader,
   type PartHeader,
-  decoded,
+  decodePart,
 } from './multipart-parser.js'
 import { UploadFolder } from './upload-folder.js'
 
@@ -168,7 +168,7 @@ class MultipartReading {
     parser.finish()
   }
 
-  #receive(found: Found): Promise<void> | undefined {
+  #receive(found: MultipartEvent): Promise<void> | undefined {
     if (found.kind === 'head') return this.#receiveHead(found.headers)
     if (found.kind === 'bytes') this.#part.emit('data', found.bytes)
     else this.#part.emit('end')
@@ -179,7 +179,7 @@ class MultipartReading {
   #receiveHead(headers: PartHeaders): Promise<void> | undefined {
     const header = readPartHeader(headers)
     this.#part = new Stream()
-    const part = decoded(this.#part, headers['content-transfer-encoding'])
+    const part = decodePart(this.#part, headers['content-transfer-encoding'])
     const field = this.#plan.fields?.get(header.name)
     if (header.fileName !== undefined && field === undefined) return this.#receiveFile(part, header)
     // Browsers send an empty file input as an empty file without a name.

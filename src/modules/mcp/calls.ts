@@ -231,7 +231,7 @@ export class RouteCaller {
 
   /** True if only the roles of the route decide. */
   #hasNoGuard(route: RouteInfo): boolean {
-    return !this.#routes.asksGuard(route)
+    return !this.#routes.usesGuard(route)
   }
 }
 

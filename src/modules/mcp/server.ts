@@ -236,7 +236,7 @@ export class McpServer implements Lifecycle {
     run: () => MaybePromise<T>,
   ): MaybePromise<T> {
     const { request, auth } = context
-    if (auth === undefined || this.#routes.asksGuard(route)) return run()
+    if (auth === undefined || this.#routes.usesGuard(route)) return run()
     return andThen(this.#routes.admits(route, request, auth), (admits) => {
       if (admits) return run()
       logRefusal(route, request)

@@ -6,7 +6,7 @@
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { relationCountName, readShape } from '../../fields/shape.js'
-import { answeredRequest, heedCallers } from '../../http/response-body.js'
+import { currentJsonRequest, trackJsonRequest } from '../../http/response-body.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { checkAccess, requestCaller, type Caller, admitsImmediately } from './caller.js'
@@ -112,7 +112,7 @@ export function concealInJson(table: Table): void {
     writable: true,
     value: function (this: object, key: string): unknown {
       const json = plain === undefined ? { ...this } : plain.call(this, key)
-      const request = answeredRequest()
+      const request = currentJsonRequest()
       if (request === undefined || typeof json !== 'object' || json === null) return json
       const caller = requestCaller(request)
       const object = json as Record<string, unknown>
@@ -121,7 +121,7 @@ export function concealInJson(table: Table): void {
       return object
     },
   })
-  heedCallers()
+  trackJsonRequest()
 }
 
 /** JSON is written synchronously, so a guard that returns a promise denies access. */

@@ -10,7 +10,7 @@ import { eventHeartbeat } from '../../http/events.js'
 import type { Ending } from '../../http/closing.js'
 import { type Incoming, FakeResponse } from '../../http/node-messages.js'
 import { ServerRequest, type RequestSettings } from '../../http/server-request.js'
-import { letGo, type TakeUpgrade } from '../../http/upgrade.js'
+import { destroyAtEnd, type UpgradeHandler } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../tunneled-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
@@ -47,7 +47,7 @@ const envelope = 1024
 const maxFirstMessage = 16 * 1024
 
 /** @returns undefined if `ws` is not installed or there are no endpoints */
-export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefined {
+export function createUpgrades(options: UpgradesOptions): UpgradeHandler | undefined {
   const { routes, ending, settings, log } = options
   const endpoints = new Map(
     routes.flatMap((route) => {
@@ -127,7 +127,7 @@ function isAllowed(cors: Cors, request: ServerRequest): boolean {
 }
 
 function refuse(socket: Socket): void {
-  letGo(socket)
+  destroyAtEnd(socket)
   const body = '{"error":"Forbidden"}'
   socket.end(
     `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
