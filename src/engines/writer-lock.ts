@@ -1,10 +1,15 @@
 /** A lock for databases with a single writer. Other writers wait in a queue. */
+import { LinkedList, type ListItem } from '../core/linked-list.js'
 import { EngineError } from './contract/engine-error.js'
+
+interface Waiter extends ListItem<Waiter> {
+  readonly onAcquired: () => void
+}
 
 export class WriterLock {
   /** True while a writer has the lock. */
   isHeld = false
-  readonly #queue = new Set<() => void>()
+  readonly #queue = new LinkedList<Waiter>()
   readonly #timeout: number
 
   /** @param timeout milliseconds to wait before giving up */
@@ -26,26 +31,28 @@ export class WriterLock {
     }
     const milliseconds = timeout ?? this.#timeout
     return new Promise((resolve, reject) => {
-      const onAcquired = (): void => {
-        clearTimeout(timer)
-        resolve()
+      const waiter: Waiter = {
+        onAcquired: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+        previous: undefined,
+        next: undefined,
+        isListed: false,
       }
       const timer = setTimeout(() => {
-        this.#queue.delete(onAcquired)
+        this.#queue.delete(waiter)
         const kind = timeout === undefined ? 'unavailable' : 'conflict'
         reject(new EngineError(kind, `Waited ${milliseconds} ms for another transaction.`))
       }, milliseconds)
-      this.#queue.add(onAcquired)
+      this.#queue.add(waiter)
     })
   }
 
   release(): void {
-    for (const next of this.#queue) {
-      this.#queue.delete(next)
-      next()
-      return
-    }
-    this.isHeld = false
+    const next = this.#queue.shift()
+    if (next === undefined) this.isHeld = false
+    else next.onAcquired()
   }
 
   /** Runs work while it has the lock, and releases the lock afterwards. */

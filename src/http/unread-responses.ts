@@ -7,6 +7,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
+import { LinkedList, type ListItem } from '../core/linked-list.js'
 import type { Log } from '../core/log.js'
 import type { Sending } from './response-body.js'
 
@@ -50,7 +51,7 @@ const [checkInterval, logInterval] = [200, 10_000]
 const maxDropped = 32 * 1024 * 1024
 
 /** A large response whose client has not read everything. */
-interface Unread {
+interface Unread extends ListItem<Unread> {
   readonly socket: Writable
   bytes: number
   /** The time of the last accepted bytes. */
@@ -63,7 +64,7 @@ interface Unread {
 export class UnreadResponses {
   readonly #maxBytes: number
   readonly #log: Log
-  readonly #all = new Set<Unread>()
+  readonly #all = new LinkedList<Unread>()
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
   #ended = 0
@@ -90,7 +91,8 @@ export class UnreadResponses {
   }
 
   add(socket: Writable, bytes: number, drop: () => void): Unread {
-    const unread = { socket, bytes, movedAt: performance.now(), drop }
+    const position = { previous: undefined, next: undefined, isListed: false }
+    const unread: Unread = { socket, bytes, movedAt: performance.now(), drop, ...position }
     this.#all.add(unread)
     this.#bytes += bytes
     if (this.#bytes > this.#maxBytes) this.#relieve()
@@ -107,13 +109,16 @@ export class UnreadResponses {
   }
 
   remove(unread: Unread): void {
-    if (this.#all.delete(unread)) this.#bytes -= unread.bytes
+    if (!unread.isListed) return
+    this.#all.delete(unread)
+    this.#bytes -= unread.bytes
   }
 
   #relieve(): void {
     const now = performance.now()
-    for (const unread of this.#all) {
-      if (this.#bytes <= this.#maxBytes) break
+    while (this.#bytes > this.#maxBytes) {
+      const unread = this.#all.first
+      if (unread === undefined) break
       const hasGrace = now - unread.movedAt < grace
       if (hasGrace && this.#bytes <= maxFactor * this.#maxBytes) break
       this.remove(unread)
