@@ -33,7 +33,7 @@ export function stopInTime(
   let isKnown = false
   const waiting = deadlines.wait(request, route, grace, () => {
     if (request.answered) return
-    if (!isKnown) request.log.warn({}, inDoubt)
+    if (!isKnown) request.log.warn({}, unknownOutcome)
     fail(error)
   })
   request.stop((isDone) => {
@@ -44,8 +44,8 @@ export function stopInTime(
   })
 }
 
-const inDoubt =
-  'a request was answered 503 for its time while a write was under way: whether it was done is not known'
+const unknownOutcome =
+  'a request got 503 because of its time limit while a write was running: the outcome of the write is unknown'
 
 /** Returns 408 if the body does not arrive, which the client causes. Any other delay is the server's. */
 export function timeoutError({ bodyTime }: ServerRequest): HttpError {
