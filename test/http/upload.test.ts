@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { cleanFileName, Upload } from '../../src/http/upload.js'
+import { seed } from '../random.js'
 
 let folder = ''
 beforeEach(async () => {
@@ -129,6 +130,7 @@ describe('cleanFileName', () => {
         expect(clean.length).toBeLessThanOrEqual(200)
         expect(cleanFileName(clean)).toBe(clean)
       }),
+      { seed },
     )
   })
 })

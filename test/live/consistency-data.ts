@@ -88,17 +88,6 @@ class StatusController {
 @Module({ records, controllers: [TicketController, StatusController] })
 export class TicketModule {}
 
-/** Random numbers that are the same for the same seed. Source: mulberry32. */
-export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export async function fillTables(database: Database): Promise<void> {
   for (const id of orgs) {
     await database.records(Org).create({ name: `org ${id}` })

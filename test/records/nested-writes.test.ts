@@ -21,6 +21,7 @@ import {
 } from '../../src/index.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
+import { randomNumbers } from '../random.js'
 
 @Record
 @NoAuth
@@ -431,11 +432,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
   })
 
   it('match a reference implementation for random operations', async () => {
-    let seed = 7
-    const next = (maximum: number): number => {
-      seed = (seed * 1103515245 + 12345) % 2147483648
-      return Math.floor((seed / 2147483648) * maximum)
-    }
+    const next = randomNumbers(7)
     const some = (count: number): number[] => [
       ...new Set(Array.from({ length: next(count + 1) }, () => 1 + next(12))),
     ]

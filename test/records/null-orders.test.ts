@@ -13,6 +13,7 @@ import {
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 import { readSql, runSql } from './run-sql.js'
+import { randomNumbers } from '../random.js'
 
 @Record({ indexes: [{ fields: ['-weight'] }] })
 class Parcel {
@@ -115,11 +116,7 @@ describe.each(engines)('lists ordered by a nullable column on %s', (name, open) 
 
   it('continue after any position in several fields, even if its row does not exist', async () => {
     const parcels = database.records(Parcel)
-    let seed = 7
-    const random = (below: number): number => {
-      seed = (seed * 48_271) % 2_147_483_647
-      return seed % below
-    }
+    const random = randomNumbers(7)
     const compareBy = (first: Row, second: Row, { by, direction, nulls }: Term): number => {
       const [x, y] = [first[by], second[by]]
       if (x === y) return 0

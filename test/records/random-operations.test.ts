@@ -9,7 +9,7 @@ import {
   type Repository,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
-import { randomNumbers } from './random-numbers.js'
+import { randomNumbers } from '../random.js'
 
 @Record
 class Part {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { connect, type Database, Field, Record } from '../../src/index.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { seed } from '../random.js'
 
 @Record
 class Sample {
@@ -143,7 +144,7 @@ describe('every engine', () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 40, seed },
     )
   })
 })

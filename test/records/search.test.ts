@@ -19,7 +19,7 @@ import {
 } from '../../src/index.js'
 import { failure } from '../contracts/database-fixture.js'
 import { startBothEngines } from './both-engines.js'
-import { randomNumbers } from './random-numbers.js'
+import { randomNumbers } from '../random.js'
 
 @Record
 @NoAuth

@@ -15,7 +15,7 @@ import {
   type TimeUnit,
 } from 'filigree'
 import { startBothEngines } from './both-engines.js'
-import { randomNumbers } from './random-numbers.js'
+import { randomNumbers } from '../random.js'
 
 @Record({ softDelete: true })
 @NoAuth

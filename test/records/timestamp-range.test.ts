@@ -16,6 +16,7 @@ import {
 } from 'filigree'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { Client, startPostgres } from './postgres-server.js'
+import { createRandom } from '../random.js'
 
 @Record()
 @NoAuth
@@ -51,11 +52,7 @@ const last = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** Pseudo-random timestamps, the same in every run. */
 function randomTimestamps(count: number): string[] {
-  let state = 11
-  const random = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
+  const random = createRandom(11)
   const ends = [first, first + 1, first + 3_600_000, last, last - 1, last - 3_600_000]
   const old = Array.from({ length: count }, () => first + Math.floor(random() * 60e12))
   const any = Array.from({ length: count }, () => first + Math.floor(random() * (last - first)))

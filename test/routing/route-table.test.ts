@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { parsePattern, type Pattern } from '../../src/routing/pattern.js'
 import { RouteTable } from '../../src/routing/route-table.js'
 import { matchSlowly } from './reference-matcher.js'
+import { seed } from '../random.js'
 
 interface Place {
   readonly text: string
@@ -189,7 +190,7 @@ describe('RouteTable.match', () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 2000, seed },
     )
   })
 })

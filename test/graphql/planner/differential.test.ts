@@ -4,18 +4,17 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { GraphQL } from '../../../src/index.js'
-import { connect } from '../../../src/records/database.js'
+import { GraphQL, connect } from '../../../src/index.js'
 import { execute as executeDocument, parse } from 'graphql'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 import { plainSchema } from './plain-resolvers.js'
 import { drawOperation, type RandomOperation } from './random-operations.js'
 import { drawRecords, drawRows } from './random-records.js'
+import { rounds, seed } from '../../random.js'
 
-/** To run more and other cases: `SCHEMAS=200 SEED=3 npm test -- planner/differential`. */
-const schemas = Number(process.env.SCHEMAS ?? 22)
-const seed = Number(process.env.SEED ?? 7)
+/** To run more and other cases: `ROUNDS=20 SEED=3 npm test -- planner/differential`. */
+const schemas = rounds(12)
 const operationsPerSchema = 50
 
 describe.each(await startBothEngines())('planner on %s', (_name, open) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { HttpError } from '../../../src/index.js'
 import { readJson } from '../../../src/http/bodies/json.js'
+import { seed } from '../../random.js'
 
 function read(text: string): unknown {
   return readJson(Buffer.from(text))
@@ -35,6 +36,7 @@ describe('readJson', () => {
         fc.pre(!/__proto__/.test(text))
         expect(read(text)).toEqual(JSON.parse(text))
       }),
+      { seed },
     )
   })
 
@@ -144,6 +146,7 @@ describe('readJson', () => {
         if (depthOf(value) <= 64) expect(read(text)).toEqual(JSON.parse(text))
         else expect(refusalOf(text).code).toBe('JSON_TOO_DEEP')
       }),
+      { seed },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { readMediaType } from '../../../src/http/bodies/body-types.js'
+import { seed } from '../../random.js'
 
 describe('readMediaType', () => {
   it.each([
@@ -52,6 +53,7 @@ describe('readMediaType', () => {
         const type = readMediaType(text)
         expect(type === undefined || /^[^\s;"]+\/[^\s;"]+$/.test(type.essence)).toBe(true)
       }),
+      { seed },
     )
   })
 
@@ -65,6 +67,7 @@ describe('readMediaType', () => {
         expect(read?.essence).toBe(`${type}/${subtype}`)
         expect(read?.parameters[name]).toBe(text)
       }),
+      { seed },
     )
   })
 })

@@ -15,6 +15,7 @@ import {
   type Application,
   type UploadedFiles,
 } from '../../../src/index.js'
+import { seed } from '../../random.js'
 
 interface FoundFile {
   readonly field: string
@@ -179,6 +180,6 @@ it('a multipart body is parsed as formidable parses it', async () => {
       const type = `multipart/form-data; boundary=${random.boundary}`
       expect(await parseOurs(pieces, type)).toEqual(await parseFormidable(pieces, type))
     }),
-    { numRuns: 150 },
+    { numRuns: 150, seed },
   )
 })

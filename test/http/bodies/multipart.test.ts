@@ -12,6 +12,7 @@ import { fetch, FormData } from 'undici'
 import { HttpError, type UploadedFile } from '../../../src/index.js'
 import type { ServerRequest } from '../../../src/http/server-request.js'
 import { BodyServer, headOf, multipartOf, untilNoFolders, uploadFolders } from './body-server.js'
+import { seed } from '../../random.js'
 
 const type = 'multipart/form-data; boundary=b'
 const field = (name: string, body: string) => ({ head: headOf(name), body })
@@ -169,7 +170,7 @@ describe('multipart bodies', () => {
         ])
         expect(await response.json()).toEqual(toMap(contents as [string, string][]))
       }),
-      { numRuns: 60 },
+      { numRuns: 60, seed },
     )
     expect(await untilNoFolders()).toEqual([])
   })

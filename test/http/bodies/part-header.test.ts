@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { HttpError } from '../../../src/index.js'
 import { readPartHeader } from '../../../src/http/bodies/multipart-parser.js'
+import { seed } from '../../random.js'
 
 /** As the parser passes it: one character per byte. */
 function read(disposition: string, type?: string) {
@@ -75,6 +76,7 @@ describe('readPartHeader', () => {
           expect(error).toBeInstanceOf(HttpError)
         }
       }),
+      { seed },
     )
   })
 

@@ -7,6 +7,7 @@ import { readBody } from '../../../src/http/bodies/read-body.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import { ServerRequest } from '../../../src/http/server-request.js'
 import { BodyServer, textOf, type BodyServerOptions } from './body-server.js'
+import { seed } from '../../random.js'
 
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'
@@ -128,7 +129,7 @@ describe('readBody by media type', () => {
         const got: unknown = JSON.parse(await response.text())
         expect(got).toMatchObject({ body: JSON.parse(text) })
       }),
-      { numRuns: 50 },
+      { numRuns: 50, seed },
     )
   })
 })
