@@ -19,7 +19,6 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/contracts/rights/fixture.ts',
     'test/contracts/statement-recorder.ts',
     'test/graphql/planner/driver-log.ts',
-    'test/graphql/records/shop.ts',
     'test/http/responder-server.ts',
     'test/http/bodies/body-server.ts',
     'test/records/listening-process.ts',
@@ -104,8 +103,6 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   ],
   'internal state of a database: its tables and subscribers': [
     'test/cli/doctor-command.test.ts',
-    'test/graphql/planner/differential.test.ts',
-    'test/graphql/planner/json-values.test.ts',
     'test/graphql/records/subscriptions.test.ts',
     'test/modules/cache.test.ts',
     'test/records/changes.test.ts',

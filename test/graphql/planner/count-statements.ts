@@ -1,15 +1,16 @@
 /** Counts the statements that a database receives. */
 import type { Engine, Runner, Statement } from '../../../src/engines/contract/engine.js'
-import type { Database } from '../../../src/records/database.js'
+import type { Database } from '../../../src/index.js'
+import type { Database as OpenDatabase } from '../../../src/records/database.js'
 
 type Writable = Engine & { clientReads?: Engine['clientReads'] | undefined }
 
 /** @returns the result of the work, and every statement that it ran outside transactions */
 export async function countStatements<T>(
-  { context }: Database,
+  database: Database,
   work: () => Promise<T>,
 ): Promise<{ result: T; count: number; statements: Statement[] }> {
-  const engine: Writable = context.engine
+  const engine: Writable = (database as OpenDatabase).context.engine
   const statements: Statement[] = []
   const count = (runner: Runner): void => {
     const run = runner.run.bind(runner)

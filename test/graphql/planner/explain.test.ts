@@ -8,8 +8,8 @@ import {
   HasMany,
   Record,
   type Rel,
+  type Database,
 } from '../../../src/index.js'
-import type { Database } from '../../../src/records/database.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { Category, openShop, Product, Review, shopGraphql, Tag } from '../records/shop.js'
 import { logStatements, type Sent } from './driver-log.js'

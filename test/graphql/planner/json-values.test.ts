@@ -8,8 +8,9 @@ import {
   HasMany,
   Record as RecordOf,
   type Rel,
+  connect,
+  type Database,
 } from '../../../src/index.js'
-import { connect, type Database } from '../../../src/records/database.js'
 import { execute, parse } from 'graphql'
 import type { Class } from '../../../src/metadata/class-metadata.js'
 import { startBothEngines } from '../../records/both-engines.js'

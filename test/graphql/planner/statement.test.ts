@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { Field, GraphQL, Record as RecordOf } from '../../../src/index.js'
+import { Field, GraphQL, Record as RecordOf, type Database } from '../../../src/index.js'
 import type { Class } from '../../../src/metadata/class-metadata.js'
-import type { Database } from '../../../src/records/database.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, Review, shopGraphql, shopRecords } from '../records/shop.js'
 import { countStatements } from './count-statements.js'

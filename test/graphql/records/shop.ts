@@ -9,9 +9,10 @@ import {
   Record,
   type Rel,
   Resolve,
+  connect,
+  type Database,
 } from '../../../src/index.js'
 import type { Class } from '../../../src/metadata/class-metadata.js'
-import { connect, type Database } from '../../../src/records/database.js'
 
 @Record
 export class Category {
