@@ -1,6 +1,7 @@
 import { scryptSync } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { hashPassword, verifyPassword } from 'filigree'
+import { cheapHash } from './cheap-hash.js'
 
 describe('hashPassword', () => {
   it('writes scrypt, its parameters, a salt of 128 and a hash of 256 bits', async () => {
@@ -37,16 +38,12 @@ describe('hashPassword', () => {
 })
 
 describe('verifyPassword', () => {
-  /** Cheap parameters, for the cases that need their own hash. */
-  const make = (password: string, { ln = 4, r = 1, p = 1, bytes = 32 } = {}): string => {
-    const salt = Buffer.alloc(16, 7)
-    const text = (value: Buffer): string => value.toString('base64').replaceAll('=', '')
-    const hash = scryptSync(password, salt, bytes, { N: 2 ** ln, r, p })
-    return `$scrypt$ln=${ln},r=${r},p=${p}$${text(salt)}$${text(hash)}`
-  }
-
   it('reads the parameters from the text', async () => {
-    const storedHashes = [make('a'), make('a', { ln: 10, r: 8, p: 2 }), make('a', { bytes: 64 })]
+    const storedHashes = [
+      cheapHash('a'),
+      cheapHash('a', { ln: 10, r: 8, p: 2 }),
+      cheapHash('a', { bytes: 64 }),
+    ]
     for (const text of storedHashes) {
       expect(await verifyPassword('a', text)).toBe(true)
       expect(await verifyPassword('b', text)).toBe(false)
@@ -70,8 +67,8 @@ describe('verifyPassword', () => {
     '$scrypt$ln=15,r=99,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$scrypt$ln=15,r=8,p=0$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy',
-    `${make('analytical')}\n`,
-    ` ${make('analytical')}`,
+    `${cheapHash('analytical')}\n`,
+    ` ${cheapHash('analytical')}`,
     null,
     undefined,
     7,
@@ -83,7 +80,7 @@ describe('verifyPassword', () => {
   it.each([1, 2, 8, 20, 21])(
     'is false for a hash without its last %i characters',
     async (count) => {
-      for (const stored of [make('a'), make('a', { bytes: 64 }), await hashPassword('a')]) {
+      for (const stored of [cheapHash('a'), cheapHash('a', { bytes: 64 })]) {
         expect(await verifyPassword('a', stored)).toBe(true)
         expect(await verifyPassword('a', stored.slice(0, -count))).toBe(false)
       }
@@ -91,6 +88,6 @@ describe('verifyPassword', () => {
   )
 
   it.each([undefined, null, 7, {}])('is false for the password %j', async (password) => {
-    expect(await verifyPassword(password as string, make(''))).toBe(false)
+    expect(await verifyPassword(password as string, cheapHash(''))).toBe(false)
   })
 })

@@ -4,12 +4,15 @@ import { describe, expect, it } from '@jest/globals'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Type-checks a file as a page would: strict, with the DOM and without Node. An unused `@ts-expect-error` is an error. */
+/**
+ * Type-checks a file as a page would: strict, with the DOM and without Node. An unused `@ts-expect-error` is an error.
+ * TypeScript 7 is faster, and `npm run typecheck` checks the file with TypeScript 6.
+ */
 function typeCheck(file: string): string {
   const { stdout } = spawnSync(
     process.execPath,
     [
-      'node_modules/typescript/bin/tsc',
+      'node_modules/typescript7/bin/tsc',
       '--ignoreConfig',
       '--noEmit',
       '--strict',
