@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { freePort } from './postgres-server.js'
+import { freePort } from '../free-port.js'
 
 export interface Pooler {
   /** @returns the URL of a database of the server, through the pooler */

@@ -6,11 +6,11 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Application } from '../../src/index.js'
+import { freePort } from '../free-port.js'
 import { logIn, startAtlas } from '../samples/small-world.js'
 import { installTool } from './install.js'
 import { startRich } from './rich-application.js'
@@ -104,17 +104,6 @@ async function checkRequest(port: number, spec: PrismRequest): Promise<string[]>
   if (isBad && !reported.some(({ location }) => location[0] === 'request'))
     violations.push(`${name}: the document has nothing against it, the server has`)
   return violations
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => {
-        resolve(port)
-      })
-    })
-  })
 }
 
 async function started(port: number, proxy: ChildProcess): Promise<void> {

@@ -4,7 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { freePort, startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { freePort } from '../free-port.js'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { toPattern, type Page } from './pages.js'
 import { Reader } from './reader.js'
 

@@ -3,7 +3,7 @@ import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../../s
 import { connect, type Database } from '../../../src/records/database.js'
 import type { Engine } from '../../../src/engines/contract/engine.js'
 import { EngineError } from '../../../src/engines/contract/engine-error.js'
-import { startBothEngines } from '../../records/both-engines.js'
+import { reusing, startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
 
 @Record({ timestamps: true, softDelete: true })
@@ -35,9 +35,10 @@ const engines = await startBothEngines()
 describe.each(engines)('a mutation of one record on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
+  const openEmpty = reusing(open)
   beforeEach(async () => {
     await (database as Database | undefined)?.close()
-    database = await connect(await open(), {
+    database = await connect(await openEmpty(), {
       records: [Lamp],
       now: () => Date.parse('2100-01-01'),
     })
@@ -141,9 +142,10 @@ describe.each(engines)('a mutation of one record on %s', (_name, open) => {
 describe.each(engines)("an update restricted to the caller's rows on %s", (_name, open) => {
   let database: Database
   let graphql: GraphQL
+  const openEmpty = reusing(open)
   beforeEach(async () => {
     await (database as Database | undefined)?.close()
-    database = await connect(await open(), { records: [Note, Page] })
+    database = await connect(await openEmpty(), { records: [Note, Page] })
     await database.sync()
     graphql = new GraphQL({ database })
     graphql.schema.fromOrm(Note)

@@ -13,7 +13,7 @@ import {
   Secured,
 } from '../../../src/index.js'
 import { plainSdl } from '../plain-sdl.js'
-import { startBothEngines } from '../../records/both-engines.js'
+import { reusing, startBothEngines } from '../../records/both-engines.js'
 
 @Record({
   rows: (user) =>
@@ -80,9 +80,10 @@ const editor = { user: { sub: 'eve', roles: ['editor'] } }
 describe.each(await startBothEngines())('access to records on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
+  const openEmpty = reusing(open)
   beforeEach(async () => {
     await (database as Database | undefined)?.close()
-    database = await connect(await open(), {
+    database = await connect(await openEmpty(), {
       records: [Folder, Note, Secret, Article, Remark, Visit],
     })
     await database.sync()

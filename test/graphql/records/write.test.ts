@@ -1,15 +1,15 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Database } from '../../../src/records/database.js'
-import type { GraphQL } from '../../../src/index.js'
-import { startBothEngines } from '../../records/both-engines.js'
+import type { Database, GraphQL } from '../../../src/index.js'
+import { reusing, startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, shopGraphql, Tag } from './shop.js'
 
 describe.each(await startBothEngines())('mutations of records on %s', (_name, open) => {
   let database: Database
   let graphql: GraphQL
+  const openEmpty = reusing(open)
   beforeEach(async () => {
     await (database as Database | undefined)?.close()
-    database = await openShop(await open())
+    database = await openShop(await openEmpty())
     graphql = shopGraphql(database)
   })
   afterAll(() => database.close())
