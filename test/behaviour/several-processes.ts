@@ -12,16 +12,24 @@ import {
   type ModuleOptions,
 } from 'filigree'
 import { makePair } from '../auth/key-pair.js'
+import { reusing } from '../records/both-engines.js'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 
-/** The clock of one process. The time of the database is moved by the same amount. */
+/** The middle of the second in which the suite began. */
+const startTime = Math.floor(Date.now() / 1000) * 1000 + 500
+
+/**
+ * The clock of one process. It stands still until a test moves it, so that no second begins between two requests. The
+ * time of the database follows it. The middle of a second leaves half a second for the error of that.
+ */
 export class ProcessClock extends Clock {
+  /** Milliseconds since `startTime`. */
   by = 0
   override now(): number {
-    return super.now() + this.by
+    return startTime + this.by
   }
   override moved(): number {
-    return this.by
+    return this.now() - super.now()
   }
 }
 
@@ -36,12 +44,14 @@ export class Processes {
   readonly clocks = [new ProcessClock(), new ProcessClock()] as const
   apps: Application[] = []
   readonly #server: PostgresServer
+  readonly #openEmpty: () => Promise<string>
   readonly #folder = mkdtempSync(join(tmpdir(), 'filigree-processes-'))
   readonly #env = { APP_PRIVATE_KEY: makePair().privatePem }
   #files = 0
 
   private constructor(server: PostgresServer) {
     this.#server = server
+    this.#openEmpty = reusing(() => server.createDatabase())
   }
 
   static async open(): Promise<Processes> {
@@ -92,7 +102,7 @@ export class Processes {
 
   async #database(engine: string): Promise<{ database?: string }> {
     if (engine === 'memory') return {}
-    if (engine === 'PostgreSQL') return { database: await this.#server.createDatabase() }
+    if (engine === 'PostgreSQL') return { database: await this.#openEmpty() }
     return { database: `sqlite:${join(this.#folder, `${++this.#files}.db`)}` }
   }
 }

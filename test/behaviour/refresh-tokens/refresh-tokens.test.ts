@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import {
   Auth,
   bootstrap,
+  Clock,
   Controller,
   Database,
   Get,
-  hashPassword,
   Module,
   Post,
   Secured,
@@ -17,8 +17,11 @@ import {
   type InjectResponse,
 } from 'filigree'
 import { sql } from 'kysely'
+import { cheapHash } from '../../auth/cheap-hash.js'
 import { makePair } from '../../auth/key-pair.js'
+import { reusing } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
+import { ProcessClock } from '../several-processes.js'
 import { SignIn } from './sign-in.js'
 import { Account, Users } from './users.js'
 
@@ -42,7 +45,7 @@ const server = await startPostgres()
 afterAll(() => server.close())
 const { privatePem } = makePair()
 const env = { APP_PRIVATE_KEY: privatePem }
-const password = await hashPassword('correct horse')
+const password = cheapHash('correct horse')
 
 let apps: Application[] = []
 let app: Application
@@ -51,12 +54,15 @@ afterEach(async () => {
   for (const one of apps.splice(0)) await one.close()
 })
 
+const clock = new ProcessClock()
 const start = (database: string, auth?: AuthOptions): Promise<Application> =>
   bootstrap(AppModule, {
     database,
     listen: false,
     logger: false,
     env,
+    // Both tokens of a pair are issued in the same second.
+    override: [[Clock, clock]],
     ...(auth === undefined ? {} : { auth }),
   })
 
@@ -97,8 +103,9 @@ describe.each([
   ['without an audience', {}],
   ['with an audience', { audience: 'shop', issuer: 'shop' }],
 ] as const)('refresh tokens, %s', (_name, options) => {
+  const openEmpty = reusing(() => server.createDatabase())
   beforeEach(async () => {
-    const database = await server.createDatabase()
+    const database = await openEmpty()
     apps = [await start(database, options), await start(database, options)]
     ;[app, other] = apps as [Application, Application]
     await app
