@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from '@jest/globals'
+import { rmSync } from 'node:fs'
+import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module, NoAuth, reply } from '../../src/index.js'
+import { bundleProgram } from '../bundle-program.js'
 import { silentLog } from '../silent-log.js'
 
 async function warningsOf(value: () => unknown, variables: Record<string, string> = {}) {
@@ -64,6 +65,14 @@ describe('a floating promise of a handler', () => {
     expect(warnings).not.toContainEqual(expect.objectContaining({ code: 'FORGOTTEN_AWAIT' }))
   })
 
+  const programs = ['failing', 'failing-elsewhere'].map((name) =>
+    bundleProgram(`bootstrap/fixtures/${name}`),
+  )
+  afterAll(() => {
+    for (const program of programs) rmSync(program)
+  })
+  const [failing = '', failingElsewhere = ''] = programs
+
   it.each([
     ['in development, however late', 'development', 1_100, true],
     ['where nothing says what the process is for', '', 0, true],
@@ -72,8 +81,8 @@ describe('a floating promise of a handler', () => {
   ])(
     'is reported with the route where it rejects unhandled: %s',
     async (_when, mode, first, isNamed) => {
-      const { output, ended, address } = await spawnFixture('failing', mode)
-      for (let count = 0; count < first; count++) await (await fetch(`${address}/quick`)).text()
+      const { output, ended, address } = await startProgram(failing, mode)
+      for (let count = 0; count < first; count += 100) await sendAtOnce(100, `${address}/quick`)
       await fetch(`${address}/reject-later`)
       expect(await ended).toEqual([1, null])
       expect(output()).toContain('a promise rejection was not handled')
@@ -84,7 +93,7 @@ describe('a floating promise of a handler', () => {
 
   it('is reported with its origin: a GraphQL operation, a job', async () => {
     const begin = async (path: string): Promise<string> => {
-      const { output, ended, address } = await spawnFixture('failing-elsewhere', 'development')
+      const { output, ended, address } = await startProgram(failingElsewhere, 'development')
       await fetch(`${address}${path}`)
       expect(await ended).toEqual([1, null])
       return output()
@@ -95,10 +104,13 @@ describe('a floating promise of a handler', () => {
   })
 })
 
-async function spawnFixture(name: string, mode: string) {
-  const fixture = fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url))
-  const env = { ...process.env, NODE_ENV: mode, TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
-  const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
+async function sendAtOnce(count: number, url: string): Promise<void> {
+  const send = async (): Promise<string> => (await fetch(url)).text()
+  await Promise.all(Array.from({ length: count }, send))
+}
+
+async function startProgram(program: string, mode: string) {
+  const child = spawn(process.execPath, [program], { env: { ...process.env, NODE_ENV: mode } })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   const ended = once(child, 'exit')

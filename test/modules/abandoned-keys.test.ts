@@ -20,7 +20,7 @@ import {
 } from 'filigree'
 import { idempotent } from 'filigree/idempotent'
 import { TestClock } from 'filigree/testing'
-import { bundleProgram } from '../records/creating-program.js'
+import { bundleProgram } from '../bundle-program.js'
 import { startPostgres } from '../records/postgres-server.js'
 
 let runs = 0
@@ -53,7 +53,7 @@ class AppModule {}
 
 const key = 'an-operator-key-for-tests'
 const folder = mkdtempSync(join(tmpdir(), 'filigree-keys-'))
-const program = bundleProgram('keyed-process')
+const program = bundleProgram('records/keyed-process')
 const server = await startPostgres()
 afterAll(async () => {
   await server.close()

@@ -1,4 +1,4 @@
-/** Creates rows until it is killed, and prints the number of each stored row. Bundled by `creating-program.ts`. */
+/** Creates rows until it is killed, and prints the number of each stored row. Bundled by `bundle-program.ts`. */
 import { connect, Field, Record } from '../../src/index.js'
 
 class Entry {

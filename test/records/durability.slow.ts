@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from 'filigree'
-import { bundleCreatingProgram } from './creating-program.js'
+import { bundleProgram } from '../bundle-program.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { readSql } from './run-sql.js'
 
@@ -21,7 +21,7 @@ describe('kill -9 during creates', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-kill-'))
-    program = bundleCreatingProgram()
+    program = bundleProgram('records/creating-process')
     server = await startPostgres()
   })
   afterAll(async () => {

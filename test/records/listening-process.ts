@@ -1,4 +1,4 @@
-/** Listens to several records concurrently, then to other ones, and prints the process warnings. Bundled by `creating-program.ts`. */
+/** Listens to several records concurrently, then to other ones, and prints the process warnings. Bundled by `bundle-program.ts`. */
 import { Field, Record } from '../../src/index.js'
 import { connect } from '../../src/records/database.js'
 

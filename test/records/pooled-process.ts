@@ -1,6 +1,6 @@
 /**
  * Reads, writes and deletes its own rows, and prints every unexpected result. Two of these processes share the server
- * connections of a pooler. Bundled by `creating-program.ts`.
+ * connections of a pooler. Bundled by `bundle-program.ts`.
  */
 import { connect, Field, Record } from '../../src/index.js'
 
