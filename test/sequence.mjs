@@ -6,15 +6,18 @@ import BySize from '@jest/test-sequencer'
 
 const longest = [
   'records/rights.test.ts',
-  'graphql/planner/differential.test.ts',
-  'records/concurrent-buyers.test.ts',
-  'graphql/records/subscriptions.test.ts',
+  'records/migrations-both-ways.test.ts',
+  'openapi/agreement.test.ts',
   'records/pglite.test.ts',
-  'records/batched-reads.test.ts',
-  'behaviour/inject-streams.test.ts',
-  'records/postgres.test.ts',
-  'records/read-only-replica.test.ts',
+  'cli/command-line.test.ts',
+  'graphql/records/subscriptions.test.ts',
+  'graphql/planner/differential.test.ts',
   'records/changes.test.ts',
+  'records/writes-after-timeout.test.ts',
+  'bootstrap/limits.test.ts',
+  'behaviour/misspelt-options.test.ts',
+  'records/concurrent-rules.test.ts',
+  'records/read-your-writes.test.ts',
 ]
 
 export default class Sequence extends BySize {

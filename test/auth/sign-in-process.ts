@@ -1,4 +1,5 @@
 /** A process with a sign-in route: `sign-in-process.ts <database>`. It prints its address to standard output. */
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   Auth,
   bootstrap,
@@ -61,7 +62,8 @@ const app = await bootstrap(SiteModule, {
     rotation: { grace: '12s', reuse: 'end' },
     renew: async (claims) => {
       renewCount++
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      // Time for concurrent requests with the same token to arrive.
+      await pause(50)
       return { ...claims, by: process.pid }
     },
   },

@@ -20,6 +20,7 @@ import {
 } from 'filigree'
 import { TestClock } from 'filigree/testing'
 import { WebSocket } from 'ws'
+import { waitUntil } from '../wait-until.js'
 
 @Record
 @NoAuth
@@ -121,14 +122,15 @@ class OpenStream {
     this.isOver = true
   }
   async until(isSo: (text: string) => boolean): Promise<void> {
-    while (!isSo(this.text)) {
+    await waitUntil(() => {
+      if (isSo(this.text)) return true
       if (this.isOver || isLeaving)
         throw new Error(`The expected text did not come. The stream ended with: ${this.text}`)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+      return false
+    })
   }
   async end(): Promise<void> {
-    while (!this.isOver && !isLeaving) await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitUntil(() => this.isOver || isLeaving)
   }
 }
 
@@ -231,9 +233,7 @@ it('a WebSocket ends a subscription whose sign-in is too old, and closes when it
   let code = 0
   socket.on('message', (data: Buffer) => messages.push(data.toString()))
   socket.on('close', (closeCode: number) => (code = closeCode))
-  const until = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo() && !isLeaving) await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const until = (isSo: () => boolean): Promise<void> => waitUntil(() => isSo() || isLeaving)
   const send = (message: object): void => {
     socket.send(JSON.stringify(message))
   }
@@ -250,11 +250,11 @@ it('a WebSocket ends a subscription whose sign-in is too old, and closes when it
   const letters = app.get(Database).records(Letter)
   const secrets = app.get(Database).records(Secret)
   const isNotified = (id: string): boolean => messages.some((text) => text.includes(`"id":"${id}"`))
-  while (!(isNotified('recent') && isNotified('plain')) && !isLeaving) {
+  await waitUntil(async () => {
     await letters.create({ text: 'a' })
     await secrets.create({ word: 'a' })
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    return (isNotified('recent') && isNotified('plain')) || isLeaving
+  })
   await clock.advance('11m')
   await until(() => messages.join().includes('"error"'))
   expect(messages.filter((text) => text.includes('"error"'))).toEqual([

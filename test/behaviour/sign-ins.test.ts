@@ -11,6 +11,7 @@ import {
   type SignInEntry,
 } from 'filigree'
 import { engines, Processes } from './several-processes.js'
+import { waitUntil } from '../wait-until.js'
 
 @Controller('/')
 class Site {
@@ -58,8 +59,7 @@ const useAs = async (
 ): Promise<void> => {
   const headers = { 'user-agent': agent, ...(ip !== undefined && { 'x-forwarded-for': ip }) }
   expect(await use(token, headers, by)).toBe(200)
-  while (!(await auth.signIns('7')).some((one) => one.agent === storedAgent))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(async () => (await auth.signIns('7')).some((one) => one.agent === storedAgent))
 }
 
 const only = async (): Promise<SignInEntry> => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   Auth,
@@ -162,7 +163,8 @@ describe('an application with records', () => {
       onStart(): Promise<void> {
         return this.database.transaction(async (tx) => {
           await tx.records(Lamp).create({ name: 'Desk', price: 7 })
-          await new Promise((resolve) => setTimeout(resolve, 200))
+          // A check of the database in this time would get no response, and end the start.
+          await pause(200)
         })
       }
     }

@@ -30,7 +30,7 @@ class TestController {
 
   @Get('/late')
   async delayed() {
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setImmediate(resolve))
     return { delayed: 'später' }
   }
 

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { waitUntil } from '../wait-until.js'
 
 const children: ChildProcessWithoutNullStreams[] = []
 
@@ -138,11 +139,11 @@ async function getJson(url: string, signal?: AbortSignal): Promise<Record<string
  */
 async function findWorkers(url: string, without?: number): Promise<Set<number>> {
   const pids = new Set<number>()
-  while (pids.size < 2) {
+  await waitUntil(async () => {
     const response = await getJson(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
     if (response?.pid !== undefined && response.pid !== without) pids.add(response.pid)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+    return pids.size >= 2
+  })
   return pids
 }
 

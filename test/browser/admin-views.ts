@@ -99,6 +99,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       const { page, tickets } = stage
       await page.evaluate('localStorage.clear()')
       await toList(stage, 'tickets')
+      // The list follows changes from the moment when its event stream is open.
       await page.waitForTimeout(500)
       await tickets.update(3, { subject: 'Table is too low for two', status: 'closed' })
       await tickets.update(5, { subject: 'Printer prints backwards' })

@@ -532,6 +532,7 @@ describe('the admin page', () => {
       ]) {
         await page.goto(`${app.url}/admin/${path}`)
         await page.getByRole('heading', { level: 1 }).waitFor()
+        // What arrives after the heading must not show more either, so time itself is waited for.
         await page.waitForTimeout(300)
         await look()
       }

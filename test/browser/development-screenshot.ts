@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { root } from '../repository/source-files.js'
 import { withPage } from './open-page.js'
 import { toSmallPng } from './small-png.js'
+import { waitUntil } from '../wait-until.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'filigree-picture-'))
 const url = 'http://localhost:3987'
@@ -32,13 +33,12 @@ const opened = new Promise<string>((resolve) => {
   })
 })
 try {
-  while (
-    !(await fetch(`${url}/tickets`).then(
+  await waitUntil(() =>
+    fetch(`${url}/tickets`).then(
       () => true,
       () => false,
-    ))
+    ),
   )
-    await new Promise((resolve) => setTimeout(resolve, 100))
   const post = (path: string, body: object) =>
     fetch(url + path, {
       ...{ method: 'POST', body: JSON.stringify(body) },

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import {
@@ -13,6 +14,7 @@ import {
 import { createClient } from '../../client/index.js'
 import { createLive, type LiveDetails } from '../../client/live.js'
 import { buildClient, type BuiltClient } from './built-client.js'
+import { waitUntil } from '../wait-until.js'
 
 interface Row {
   id: number
@@ -35,6 +37,8 @@ let test = 0
 const at = (more = ''): string => `/rows?of=${test}${more}`
 const heard = (): Listening[] => everybody.filter(({ of }) => of === String(test))
 let refusal: HttpError | undefined
+/** Requests that were answered with the refusal. */
+let refusedCount = 0
 /** How often a busy path was asked for. */
 let busy = 0
 
@@ -84,7 +88,10 @@ function listen(
 @Controller('/rows')
 class Rows {
   @Get('/') list(headers: Record<string, string>, query: Record<string, string>) {
-    if (refusal !== undefined) throw refusal
+    if (refusal !== undefined) {
+      refusedCount++
+      throw refusal
+    }
     if (query.busy !== undefined) {
       busy++
       const headers: Record<string, string> = {}
@@ -110,6 +117,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   refusal = undefined
+  refusedCount = 0
   busy = 0
   for (const stop of stops.splice(0)) stop()
   for (const one of everybody) one.end()
@@ -142,10 +150,6 @@ class Drawn {
   }
 }
 
-async function until(isThere: () => boolean): Promise<void> {
-  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-
 function watch(path: string, options = {}, by = live): Drawn {
   const drawn = new Drawn()
   stops.push(by(path, drawn.draw, options))
@@ -155,7 +159,7 @@ function watch(path: string, options = {}, by = live): Drawn {
 describe('api.live', () => {
   it('draws the whole answer, then what becomes of it', async () => {
     const drawn = watch(at())
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     const [one] = heard()
     one!.send('live', { version: 1, data: [{ id: 1 }, { id: 2 }, { id: 3 }] }, 'a:1')
     expect(await drawn.after(1)).toEqual({
@@ -175,7 +179,7 @@ describe('api.live', () => {
   it('asks for all of a page over one connection', async () => {
     const paths = [at(), at('&limit=1'), at('&limit=2')]
     const drawn = paths.map((path) => watch(path))
-    await until(() => heard().filter(({ isOpen }) => isOpen).length === 3)
+    await waitUntil(() => heard().filter(({ isOpen }) => isOpen).length === 3)
     for (const [place, one] of heard()
       .filter(({ isOpen }) => isOpen)
       .entries()) {
@@ -187,38 +191,39 @@ describe('api.live', () => {
 
   it('asks once for a path that is drawn twice, and tells the second at once', async () => {
     const first = watch(at())
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 7, data: [{ id: 1 }] }, 'a:7')
     await first.after(1)
     const second = watch(at())
     expect(await second.after(1)).toMatchObject({ rows: [{ id: 1 }], details: { version: 7 } })
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    // A query is sent 20 ms after it was added, with the others that were added meanwhile.
+    await pause(60)
     expect(heard()).toHaveLength(1)
   })
 
   it('goes on by its version after the connection was lost, and takes a whole answer where it is given one', async () => {
     const drawn = watch(at())
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
     heard()[0]!.end()
-    await until(() => heard().length === 2)
+    await waitUntil(() => heard().length === 2)
     expect(heard()[1]!.last).toBe('a:1')
     heard()[1]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
     expect((await drawn.after(2)).rows).toEqual([{ id: 1 }, { id: 2 }])
     heard()[1]!.end()
-    await until(() => heard().length === 3)
+    await waitUntil(() => heard().length === 3)
     heard()[2]!.send('live', { version: 1, data: [{ id: 9 }], lost: true }, 'b:1')
     expect(await drawn.after(3)).toMatchObject({ rows: [{ id: 9 }], details: { lost: true } })
   })
 
   it('asks for the whole where a version does not follow', async () => {
     const drawn = watch(at())
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
     heard()[0]!.send('live', { version: 3, set: [], gone: [1] }, 'a:3')
-    await until(() => heard().length === 2)
+    await waitUntil(() => heard().length === 2)
     expect(heard()[1]!.last).toBeUndefined()
     heard()[1]!.send('live', { version: 3, data: [] }, 'a:3')
     expect((await drawn.after(2)).rows).toEqual([])
@@ -227,18 +232,18 @@ describe('api.live', () => {
   it('says why it was closed, and tries a refusal that passes again', async () => {
     const statuses: number[] = []
     watch(at(), { onClosed: (status: number) => statuses.push(status) })
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('closed', { status: 403 })
-    await until(() => statuses.length === 1)
+    await waitUntil(() => statuses.length === 1)
     watch('/rows/plain', { onClosed: (status: number) => statuses.push(status) })
     watch('/rows/nowhere', { onClosed: (status: number) => statuses.push(status) })
-    await until(() => statuses.length === 3)
+    await waitUntil(() => statuses.length === 3)
     expect([...statuses].sort()).toEqual([403, 404, 406])
     refusal = new HttpError(503, 'later')
     const drawn = watch(at('&again'), { onClosed: (status: number) => statuses.push(status) })
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await waitUntil(() => refusedCount > 0)
     refusal = undefined
-    await until(() => heard().length === 2)
+    await waitUntil(() => heard().length === 2)
     heard()[1]!.send('live', { version: 1, data: [] }, 'a:1')
     await drawn.after(1)
     expect(statuses).toHaveLength(3)
@@ -257,7 +262,7 @@ describe('api.live', () => {
       const onClosed = (closed: number): void => void statuses.push(closed)
       watch(at(), { onClosed }, mine)
       watch(at('&more'), { onClosed }, mine)
-      await until(() => statuses.length === 2)
+      await waitUntil(() => statuses.length === 2)
       expect(statuses).toEqual([status, status])
       // Both came in one request, and nothing is asked for any more.
       expect(requests).toBe(1)
@@ -266,19 +271,25 @@ describe('api.live', () => {
 
   it('begins again after 401 with another token alone', async () => {
     const store = new Map([['app_token', 'bad']])
+    let readCount = 0
     const storage = {
-      getItem: (key: string) => store.get(key) ?? null,
+      getItem: (key: string) => {
+        readCount++
+        return store.get(key) ?? null
+      },
       setItem: (key: string, value: string) => void store.set(key, value),
     }
     const statuses: number[] = []
     const mine = createLive(createClient({ baseUrl: `${app.url}/api`, auth: true, storage }))
     watch(at(), { onClosed: (status: number) => statuses.push(status) }, mine)
-    await until(() => statuses.length === 1)
+    await waitUntil(() => statuses.length === 1)
     expect(statuses).toEqual([401])
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    // The client looks for another token once a second.
+    const readBefore = readCount
+    await waitUntil(() => readCount >= readBefore + 4)
     expect(statuses).toEqual([401])
     store.delete('app_token')
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
   })
 
   it('draws for the others where one of them fails', async () => {
@@ -290,7 +301,7 @@ describe('api.live', () => {
       }),
     )
     const drawn = watch(at())
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
     heard()[0]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
@@ -317,14 +328,14 @@ describe('api.live', () => {
     const baseUrl = `${app.url}/api`
     const mine = createLive(createClient({ baseUrl, auth: true, storage, fetch: fetchAsAnybody }))
     const ada = watch(at(), {}, mine)
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await ada.after(1)
     store.set('app_token', tokenOf('bob'))
     watch(at('&other'), {}, mine)
     const bob = watch(at(), {}, mine)
     expect(bob.calls).toEqual([])
-    await until(() => heard().filter(({ isOpen }) => isOpen).length === 2)
+    await waitUntil(() => heard().filter(({ isOpen }) => isOpen).length === 2)
     const asked = heard().filter(({ isOpen }) => isOpen)
     expect(asked.map(({ last }) => last)).toEqual([undefined, undefined])
     for (const one of asked) one.send('live', { version: 1, data: [{ id: 2 }] }, 'b:1')
@@ -337,7 +348,7 @@ describe('api.live', () => {
       asked++ === 0 ? Promise.resolve(new Response(null, { status: 204 })) : fetch(url, init)
     const baseUrl = `${app.url}/api`
     const drawn = watch(at(), {}, createLive(createClient({ baseUrl, fetch: fetchLater })))
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [] }, 'a:1')
     await drawn.after(1)
   })
@@ -345,15 +356,15 @@ describe('api.live', () => {
   it('leaves the others alone while one of them is to be asked for later', async () => {
     const drawn = watch(at())
     watch(at('&busy=60'))
-    await until(() => heard().length === 1 && busy === 1)
+    await waitUntil(() => heard().length === 1 && busy === 1)
     heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
     const other = watch(at('&other'))
-    await until(() => heard().length === 3)
+    await waitUntil(() => heard().length === 3)
     heard()[2]!.send('live', { version: 1, data: [] }, 'b:1')
     await other.after(1)
     expect(heard()[1]!.last).toBe('a:1')
-    await until(() => !heard()[0]!.isOpen)
+    await waitUntil(() => !heard()[0]!.isOpen)
     expect(busy).toBe(1)
   })
 
@@ -372,7 +383,7 @@ describe('api.live', () => {
     const busyAfter = async (milliseconds: number): Promise<number> => {
       now += milliseconds
       const drawn = watch(at(`&other=${++others}`), {}, mine)
-      await until(() => {
+      await waitUntil(() => {
         for (const one of heard()) if (one.isOpen) one.send('live', { version: 1, data: [] }, 'a:1')
         return drawn.calls.length > 0
       })
@@ -393,19 +404,19 @@ describe('api.live', () => {
   it('is refused streams of other events, and they are read no further', async () => {
     const statuses: number[] = []
     watch(at(), { onClosed: (status: number) => statuses.push(status) })
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     heard()[0]!.send('message', {})
-    await until(() => statuses.length === 1)
+    await waitUntil(() => statuses.length === 1)
     expect(statuses).toEqual([406])
-    await until(() => !heard()[0]!.isOpen)
+    await waitUntil(() => !heard()[0]!.isOpen)
   })
 
   it('lets the server go when nobody draws any more', async () => {
     const drawn = new Drawn()
     const stop = live(at(), drawn.draw)
-    await until(() => heard().length === 1)
+    await waitUntil(() => heard().length === 1)
     stop()
-    await until(() => !heard()[0]!.isOpen)
+    await waitUntil(() => !heard()[0]!.isOpen)
   })
 })
 

@@ -10,9 +10,11 @@ import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { freePort } from '../records/postgres-server.js'
+import { freePort } from '../free-port.js'
+import { waitUntil } from '../wait-until.js'
 
 const program = fileURLToPath(new URL('./served.ts', import.meta.url))
 const configurations = fileURLToPath(new URL('../../docs/deploy/', import.meta.url))
@@ -114,8 +116,8 @@ function load(url: string): () => Promise<{ failed: Outcome[]; requestCount: num
       if (number === 0) await send(agent, '/pieces')
       else if (number === 1) await send(agent, '/items', 'POST')
       else await send(agent, '/items/7')
-      // Measured by the clock, because the machine may be busy.
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      // A pause for the load to last as long as the restarts, with time left for the processes.
+      await pause(10)
     }
     agent.destroy()
   })
@@ -126,15 +128,18 @@ function load(url: string): () => Promise<{ failed: Outcome[]; requestCount: num
   }
 }
 
-async function untilUp(url: string): Promise<void> {
-  for (;;) {
-    const isUp = await fetch(`${url}/items/1`).then(
-      ({ status }) => status === 200,
-      () => false,
-    )
-    if (isUp) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+/** @returns the process that responds, `undefined` if there is no response */
+async function pidOf(url: string): Promise<unknown> {
+  try {
+    const response = await fetch(`${url}/items/1`, { headers: { connection: 'close' } })
+    return ((await response.json()) as { pid: number }).pid
+  } catch {
+    return undefined
   }
+}
+
+async function untilUp(url: string): Promise<void> {
+  await waitUntil(async () => (await pidOf(url)) !== undefined)
 }
 
 describe.each(Object.entries(balancers))('%s', (name, balancer) => {
@@ -155,7 +160,7 @@ describe.each(Object.entries(balancers))('%s', (name, balancer) => {
       await stop(processes[index] as ChildProcess)
       processes[index] = await serve(port)
       // The balancer has to use it again before the next one stops.
-      await new Promise((resolve) => setTimeout(resolve, 1500))
+      await waitUntil(async () => (await pidOf(url)) === processes[index]?.pid)
     }
     const { failed, requestCount } = await end()
     expect(failed).toEqual([])

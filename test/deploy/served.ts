@@ -1,4 +1,5 @@
 /** One of the processes behind a balancer: `served.ts <port>`. It sends `up` once it listens. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { bootstrap, Controller, Get, Module, NoAuth, Post } from '../../src/index.js'
 import { health } from '../../src/modules/health/health.js'
 
@@ -10,11 +11,11 @@ class ServedController {
   @Post('/items') @NoAuth create(body: unknown) {
     return body
   }
-  /** A stream of ten pieces in one second. */
+  /** A stream of ten pieces in one second: long enough for its process to be stopped meanwhile. */
   @Get('/pieces') async *pieces() {
     for (let number = 0; number < 10; number++) {
       yield `${number}\n`
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await pause(100)
     }
   }
 }

@@ -1,15 +1,15 @@
 /** Installs a library, compiles its blocks, starts each one, and compares its responses with the page. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { join } from 'node:path'
+import { freePort, isListening } from '../free-port.js'
 import { installTool, root } from '../tools/install.js'
 import { toPattern } from '../tutorial/pages.js'
 import type { Library } from './libraries.js'
 import { toComparable, type Pair, type PairPage } from './pairs.js'
 import { runCurl, type Jar } from './requests.js'
+import { waitUntil } from '../wait-until.js'
 
 export interface Outcome {
   readonly version: string
@@ -129,24 +129,9 @@ async function checkServer(
   }
 }
 
-async function answers(server: ChildProcess, port: number): Promise<void> {
-  while (server.exitCode === null) {
-    const isOpen = await new Promise<boolean>((done) => {
-      const socket = connect(port, 'localhost', () => {
-        socket.destroy()
-        done(true)
-      })
-      socket.on('error', () => setTimeout(done, 50, false))
-    })
-    if (isOpen) return
-  }
-  throw new Error('It did not start.')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
+function answers(server: ChildProcess, port: number): Promise<void> {
+  return waitUntil(() => {
+    if (server.exitCode !== null) throw new Error('It did not start.')
+    return isListening(port, 'localhost')
+  })
 }

@@ -1,11 +1,15 @@
-import { connect as connectTcp } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { connect as connectTcp, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient, type Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { Auth, bootstrap, GraphQL, Module, type Application } from 'filigree'
 import { silentLog } from '../silent-log.js'
+import { waitUntil } from '../wait-until.js'
 
+/** Milliseconds between two events of `ticks`. */
+const tickInterval = 5
 const sources = new Set<() => void>()
 let ended = 0
 
@@ -21,7 +25,7 @@ async function* ticks(): AsyncGenerator<{ ticks: number }> {
       yield { ticks: count }
       await new Promise<void>((resolve) => {
         wake = resolve
-        setTimeout(resolve, 5)
+        setTimeout(resolve, tickInterval)
       })
     }
   } finally {
@@ -248,7 +252,7 @@ describe('the protocol, message by message', () => {
     raw.subscribe('2', 'subscription { ticks }')
     expect(await raw.next()).toMatchObject({ id: '2', payload: { data: { ticks: 1 } } })
     raw.send({ id: '2', type: 'complete' })
-    while (ended === before) await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitUntil(() => ended > before)
     raw.send({ id: 'never', type: 'complete' })
     raw.send({ type: 'ping' })
     const rest = []
@@ -268,8 +272,7 @@ describe('the protocol, message by message', () => {
     const received = new Set<unknown>()
     while (received.size < 2) received.add(((await raw.next()) as { id: string }).id)
     raw.socket.terminate()
-    while (ended < before + 2 || sources.size > 0)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitUntil(() => ended >= before + 2 && sources.size === 0)
   })
 
   it('reports a source that fails in the middle', async () => {
@@ -485,9 +488,9 @@ describe('closing the application', () => {
     await signedIn.next()
     const before = slowOnes
     signedIn.subscribe('slow', 'mutation { slow }')
-    while (slowOnes === before) await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitUntil(() => slowOnes > before)
     const closed = closing.close()
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await new Promise((resolve) => setImmediate(resolve))
     release()
     expect(await nextOf(signedIn, 'slow')).toMatchObject({ payload: { data: { slow: 2 } } })
     expect(await nextOf(signedIn, 'slow')).toEqual({ id: 'slow', type: 'complete' })
@@ -527,10 +530,11 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
     const first = await start()
     const { port } = new URL(first.url)
     let connections = 0
+    let isRestarted = false
     const steady = createClient({
       url: address(first),
       webSocketImpl: WebSocket,
-      retryWait: () => new Promise((resolve) => setTimeout(resolve, 20)),
+      retryWait: () => waitUntil(() => isRestarted),
       retryAttempts: 100,
       on: { connected: () => connections++ },
     })
@@ -538,6 +542,7 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
     await results.next()
     await first.close()
     const second = await start({ port: Number(port) })
+    isRestarted = true
     for (;;) {
       const { value } = (await results.next()) as { value: { data: { ticks: number } } }
       if (connections === 2 && value.data.ticks === 1) break
@@ -549,14 +554,27 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
 })
 
 describe('upgrade requests for another protocol', () => {
-  /** Sends bytes, and reads until the server closes or the text contains what is expected. */
-  async function exchange(parts: readonly string[], until: string, of = app): Promise<string> {
-    const socket = connectTcp(Number(new URL(of.url).port), '127.0.0.1')
-    let text = ''
-    for (const part of parts) {
-      socket.write(part)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+  /**
+   * Sends bytes, each part once the server has read the previous ones, and reads until the server closes or the text
+   * contains what is expected.
+   */
+  async function exchange(parts: readonly string[], until: string): Promise<string> {
+    const port = Number(new URL(app.url).port)
+    let serverSocket: Socket | undefined
+    const onSocket = (message: unknown): void => {
+      const { socket: accepted } = message as { socket: Socket }
+      if (accepted.localPort === port) serverSocket = accepted
     }
+    subscribe('net.server.socket', onSocket)
+    const socket = connectTcp(port, '127.0.0.1')
+    let text = ''
+    let written = 0
+    for (const part of parts) {
+      await waitUntil(() => written === 0 || Number(serverSocket?.bytesRead) >= written)
+      socket.write(part)
+      written += part.length
+    }
+    unsubscribe('net.server.socket', onSocket)
     for await (const chunk of socket) {
       text += String(chunk)
       if (text.includes(until)) break
@@ -628,7 +646,7 @@ describe('upgrade requests for another protocol', () => {
     const handshake = `GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`
     const before = slowOnes
     const exchanged = exchange([first, handshake], '101')
-    while (slowOnes === before) await new Promise((resolve) => setTimeout(resolve, 5))
+    await waitUntil(() => slowOnes > before)
     release()
     expect(await exchanged).toMatch(/^HTTP\/1\.1 200 [^]*\{"data":\{"slow":\d+\}\}HTTP\/1\.1 101 /)
   })
@@ -640,7 +658,9 @@ describe('upgrade requests for another protocol', () => {
       const socket = connectTcp(port, '127.0.0.1')
       await once(socket, 'connect')
       socket.write(handshake)
-      await new Promise((resolve) => setTimeout(resolve, count % 3))
+      // At different times: before the server has read the handshake, while it responds, and after that.
+      for (let turn = 0; turn < count % 5; turn++)
+        await new Promise((resolve) => setImmediate(resolve))
       socket.resetAndDestroy()
     }
     expect((await app.inject('/graphql?query=%7Bnow%7D')).status).toBe(200)

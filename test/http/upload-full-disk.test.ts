@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import * as system from 'node:os'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { Application, UploadedFile } from 'filigree'
+import { waitUntil } from '../wait-until.js'
 
 const outside = mkdtempSync(join(system.tmpdir(), 'filigree-test-'))
 const disk = join(outside, 'disk')
@@ -85,7 +86,7 @@ run(name, () => {
 
   it('return 503 where no folder can be created, and where a file is moved to the full disk', async () => {
     // The files of the previous upload are deleted after its response, which would free space again.
-    while (readdirSync(disk).length > 0) await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(() => readdirSync(disk).length === 0)
     fill()
     temporary = disk
     expect((await send('/', 1000)).status).toBe(503)

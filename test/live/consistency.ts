@@ -2,17 +2,18 @@
  * Checks live queries: listeners with different rights through all interfaces, and random writes by several writers. At the end
  * each listener holds exactly the result of a fresh query, and no message showed a row that its caller could not see.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Auth, bootstrap, connect, Database, type Application } from '../../src/index.js'
 import { applyRows, openLive, type LiveClient, type Message, type Row } from './live-client.js'
 import {
   fillTables,
   orgs,
-  randomFrom,
   records,
   TicketModule,
   users,
   writeRandomly,
 } from './consistency-data.js'
+import { createRandom } from '../random.js'
 
 export interface ConsistencyOptions {
   readonly url: string
@@ -53,7 +54,7 @@ export async function findMistakes(options: ConsistencyOptions): Promise<Consist
     env: { APP_API_KEY: 'k'.repeat(32) },
   })
   const writers = [await connect(url, { records }), await connect(url, { records })]
-  const random = randomFrom(seed)
+  const random = createRandom(seed)
   const openQueries: OpenQuery[] = []
   try {
     const database = app.get(Database)
@@ -78,7 +79,7 @@ export async function findMistakes(options: ConsistencyOptions): Promise<Consist
       writeRandomly(database, share, random),
       ...writers.map((other, index) =>
         elsewhere === undefined
-          ? writeRandomly(other, share, randomFrom(seed + index + 1))
+          ? writeRandomly(other, share, createRandom(seed + index + 1))
           : elsewhere(share, seed + index + 1),
       ),
     ])
@@ -127,6 +128,9 @@ async function openOne(
   return { ...caller, path, query, client }
 }
 
+/** Milliseconds in which live queries may run again before their results are compared with fresh ones again. */
+const pollInterval = 150
+
 /** Waits until all clients hold the correct result. @returns the others */
 async function settle(
   app: Application,
@@ -140,7 +144,7 @@ async function settle(
     for (const one of wrong) if ((await fresh(app, one)) !== dataOf(one)) still.push(one)
     wrong = still
     if (wrong.length === 0 || performance.now() > end) break
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    await pause(pollInterval)
   }
   return Promise.all(
     wrong.map(

@@ -1,4 +1,5 @@
 /** A client of live queries over server-sent events: its events, and the rows that result from them. */
+import { waitUntil } from '../wait-until.js'
 
 export interface LiveEvent {
   readonly event: string
@@ -69,12 +70,8 @@ export class LiveClient {
   }
 
   /** Resolves once the received events make this true. */
-  async until(isSo: () => boolean, timeout = 100_000): Promise<void> {
-    const end = performance.now() + timeout
-    while (!isSo()) {
-      if (performance.now() > end) throw new Error('The expected events did not arrive.')
-      await Promise.race([this.#change(), new Promise((resolve) => setTimeout(resolve, 50))])
-    }
+  until(isSo: () => boolean, timeout?: number): Promise<void> {
+    return waitUntil(isSo, timeout)
   }
 
   leave(): void {

@@ -12,6 +12,7 @@ import {
 } from 'filigree'
 import { idempotent } from 'filigree/idempotent'
 import { cuts, startCuttingProxy, type CuttingProxy } from '../records/cutting-proxy.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record
 @NoAuth
@@ -120,17 +121,17 @@ export async function loseCommits(
 
 /** Repeats the request until the response does not request a retry. */
 async function payUntilKnown(app: Application, path: string, key: string): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     const response = await app.inject({
       method: 'POST',
       url: path,
       headers: { 'idempotency-key': key },
       json: { reference: key },
     })
-    if (response.status < 300) return
-    if (response.body.includes('was done, but its response is not stored')) return
+    if (response.status < 300) return true
+    if (response.body.includes('was done, but its response is not stored')) return true
     if (response.headers['retry-after'] === undefined)
       throw new Error(`${response.status} ${response.body}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+    return false
+  })
 }

@@ -23,6 +23,7 @@ import {
 } from 'filigree'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { throttle, Throttle } from 'filigree/throttle'
+import { waitUntil } from '../wait-until.js'
 
 @Record
 class Team {
@@ -183,10 +184,10 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     const received = { yet: false }
     void first.then(() => (received.yet = true))
     // The subscription is open once the first of these changes arrives.
-    for (let tries = 0; !received.yet; tries++) {
-      await ann.graphql(text, { title: `t${tries}` })
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    await waitUntil(async () => {
+      if (!received.yet) await ann.graphql(text, { title: 't' })
+      return received.yet
+    })
     expect((await first).value?.data.ticketChanged.event).toBe('created')
     await subscription.return()
   })

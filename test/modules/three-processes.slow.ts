@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 interface Shop {
   readonly child: ChildProcess
@@ -74,10 +75,6 @@ function order(shop: Shop, key: string): Promise<Response> {
   })
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
 const total = async (shop: Shop): Promise<number> =>
   ((await (await send(shop, '/shop/total')).json()) as { total: number }).total
 
@@ -115,7 +112,7 @@ it('requests continue when one process is killed: completed writes are there, on
     }
   }
   await Promise.all(Array.from({ length: 6 }, (_, worker) => write(worker)))
-  await until(() => killed!.child.signalCode !== null)
+  await waitUntil(() => killed!.child.signalCode !== null)
   expect(stored.size).toBeGreaterThan(100)
 
   const before = await total(running[0]!)
@@ -136,7 +133,7 @@ it('a cached response that another process has invalidated is dropped', async ()
   const [, reader, writer] = shops
   const before = await total(reader!)
   expect((await order(writer!, 'fresh')).status).toBe(200)
-  await until(async () => (await total(reader!)) === before + 1)
+  await waitUntil(async () => (await total(reader!)) === before + 1)
 })
 
 it('each process has the metrics of its own requests in /metrics and in its access log', async () => {
@@ -152,7 +149,7 @@ it('each process has the metrics of its own requests in /metrics and in its acce
       const lines = () =>
         shop.lines.filter((one) => one.route === path && String(one.status) === status).length
       // Lines are written in batches, with a delay.
-      await until(() => lines() >= times)
+      await waitUntil(() => lines() >= times)
       expect([name, lines()]).toEqual([name, times])
     }
     expect(counted).toEqual(shop.requestCounts)
@@ -171,23 +168,23 @@ it('readiness is false for a closed or closing process, or without a database', 
   // The event loop may have lagged for more than a second before, which is forgotten slowly on a busy machine.
   const isReady = async (shop: Shop): Promise<boolean> =>
     isDeepStrictEqual(await ready(shop), [200, 'ok'])
-  await until(() => isReady(leaving))
-  await until(() => isReady(staying))
+  await waitUntil(() => isReady(leaving))
+  await waitUntil(() => isReady(staying))
 
   await postgres.stop()
-  await until(async () => ((await ready(staying)) as [number])[0] === 503)
+  await waitUntil(async () => ((await ready(staying)) as [number])[0] === 503)
   expect(await ready(staying)).toEqual([503, 'failing'])
   expect((await fetch(`${staying.url}/health/live`)).status).toBe(200)
   // Processes cannot count together now, and no request is refused for that.
   expect((await send(staying, '/metrics')).status).toBe(200)
   await postgres.start()
-  await until(() => isReady(staying))
-  await until(() => isReady(leaving))
+  await waitUntil(() => isReady(staying))
+  await waitUntil(() => isReady(leaving))
 
   leaving.child.kill('SIGTERM')
-  await until(async () => ((await ready(leaving)) as [number])[0] === 503)
+  await waitUntil(async () => ((await ready(leaving)) as [number])[0] === 503)
   expect(await ready(leaving)).toEqual([503, 'closing'])
-  await until(() => isReady(staying))
-  await until(() => leaving.child.exitCode !== null)
+  await waitUntil(() => isReady(staying))
+  await waitUntil(() => leaving.child.exitCode !== null)
   expect(leaving.child.exitCode).toBe(0)
 })

@@ -27,6 +27,7 @@ import { metrics } from 'filigree/metrics'
 import { throttle, Throttle } from 'filigree/throttle'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { startStallingProxy, type StallingProxy } from '../records/stalling-proxy.js'
+import { waitUntil } from '../wait-until.js'
 
 let done = 0
 let createdCount = 0
@@ -280,16 +281,12 @@ describe('while the database does not respond', () => {
     ])
     proxy.stall()
     // Repeats until the server has noticed the stall.
-    while ((await getCached()).createdCount === 1)
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    await waitUntil(async () => (await getCached()).createdCount !== 1)
     const { createdCount: then } = await getCached()
     expect((await getCached()).createdCount).toBe(then + 1)
     proxy.resume()
-    while (
-      (await getCached()).createdCount !== createdCount ||
-      (await getCached()).createdCount !== createdCount
-    )
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    const isCached = async (): Promise<boolean> => (await getCached()).createdCount === createdCount
+    await waitUntil(async () => (await isCached()) && (await isCached()))
   })
 
   it('jobs and one-time tokens are 503: no token is lost, and jobs continue afterwards', async () => {
@@ -305,7 +302,7 @@ describe('while the database does not respond', () => {
       name: 'ada',
     })
     // A statement that was sent before the stall may still run.
-    while (!ran.includes(2)) await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitUntil(() => ran.includes(2))
   })
 
   it('a process that requires it at the start reports that', async () => {
@@ -337,15 +334,16 @@ describe('the database timeout', () => {
     }
     expect([runCount, store.isUnresponsive]).toEqual([1, true])
     proxy.resume()
-    while (store.isUnresponsive) await new Promise((resolve) => setTimeout(resolve, 10))
+    await waitUntil(() => !store.isUnresponsive)
     expect(await store.run(() => 7)).toBe(7)
   })
 })
 
 async function untilServed(send: () => Promise<Response>): Promise<Response> {
-  for (;;) {
-    const response = await send()
-    if (![503, 409].includes(response.status)) return response
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  let response: Response | undefined
+  await waitUntil(async () => {
+    response = await send()
+    return ![503, 409].includes(response.status)
+  })
+  return response as Response
 }

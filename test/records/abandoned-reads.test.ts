@@ -15,6 +15,7 @@ import {
 import { sql } from 'kysely'
 import { runSql } from './run-sql.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'left_stone' })
 @NoAuth
@@ -89,21 +90,19 @@ describe('reads that wait for a lock', () => {
       const address = new URL(url)
       address.searchParams.set('lock_timeout', '0')
       address.searchParams.set('statement_timeout', '0')
-      const app = await bootstrap(Quarry, { ...options, database: address.href })
+      await using app = await bootstrap(Quarry, { ...options, database: address.href })
       await holder.transaction(async (tx) => {
         await sql`lock table left_stone in access exclusive mode`.execute(tx.kysely)
         const leaving = new AbortController()
         const aborted = Array.from({ length: clients }, (_, index) =>
           fetch(app.url + path(index), { signal: leaving.signal }).catch(() => 'left'),
         )
-        while ((await count(waiting)) === 0) continue
+        await waitUntil(async () => (await count(waiting)) > 0)
         leaving.abort()
         expect(new Set(await Promise.all(aborted))).toEqual(new Set(['left']))
-        while ((await count(waiting)) > 0) continue
+        await waitUntil(async () => (await count(waiting)) === 0)
       })
-      await app.close()
     },
-    30_000,
   )
 })
 

@@ -17,6 +17,7 @@ import { openEngine } from '../contracts/statement-recorder.js'
 import { StatementRecorder } from '../contracts/statement-recorder.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { createRandom } from '../random.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'joined_shelf', plural: 'shelves' })
 class Shelf {
@@ -687,7 +688,7 @@ describe('updates in one GraphQL operation', () => {
   const untilStatementWaits = async () => {
     const waiting = sql`select 1 from pg_stat_activity
       where wait_event_type = 'Lock' and datname = current_database()`
-    while ((await waiting.execute(database.kysely)).rows.length === 0);
+    await waitUntil(async () => (await waiting.execute(database.kysely)).rows.length > 0)
   }
 
   it('keep their order while a row is locked: no later update becomes visible first', async () => {

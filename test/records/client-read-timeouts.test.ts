@@ -13,6 +13,7 @@ import {
 import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { frameworkQuery } from '../../src/engines/contract/statement.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ plural: 'items' })
 class Item {
@@ -97,10 +98,12 @@ describe('client reads on PostgreSQL', () => {
     return Number(rows[0]?.count)
   }
   const until = async (isExpected: (count: number) => boolean): Promise<number> => {
-    for (;;) {
-      const count = await running()
-      if (isExpected(count)) return count
-    }
+    let count = -1
+    await waitUntil(async () => {
+      count = await running()
+      return isExpected(count)
+    })
+    return count
   }
   const address = (app: Application, path: string): string => new URL(path, app.url).href
   const queryRoots = (app: Application, roots: number): Promise<Response> => {

@@ -9,6 +9,7 @@ import { silentLog } from '../silent-log.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { readSql, runSql } from './run-sql.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record
 class Entry {
@@ -298,7 +299,7 @@ describe('a PostgreSQL server', () => {
       }
     }
     const writing = [0, 1, 2, 3].map(write)
-    while (confirmed.length < 20) await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(() => confirmed.length >= 20)
     await server.stop()
     stopped = true
     await Promise.all(writing)

@@ -5,6 +5,7 @@ import { silentLog } from '../silent-log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'held_stone' })
 class Stone {
@@ -86,7 +87,7 @@ describe('a locked table', () => {
     await whileLocked(async () => {
       const finds = Array.from({ length: 40 }, (_, n) => stones.find(n + 1))
       const found = Promise.allSettled(finds)
-      while ((await waitingStatements()) === 0) continue
+      await waitUntil(async () => (await waitingStatements()) > 0)
       const rows = await Promise.all([1, 2].map((id) => database.records(Leaf).find(id)))
       expect(rows.map((leaf) => leaf?.name)).toEqual(['one', 'two'])
       expect(await statementsLike('prepare%')).toBe(0)
@@ -151,7 +152,7 @@ describe('a locked table', () => {
         .records(Leaf)
         .create({ name: 'three' })
         .catch((error: unknown) => error)
-      while ((await waitingStatements()) === 0) continue
+      await waitUntil(async () => (await waitingStatements()) > 0)
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
       expect(await creating).toMatchObject({ status: 503 })

@@ -6,6 +6,8 @@ import { EngineError } from '../../src/engines/contract/engine-error.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { frameworkChange, frameworkQuery } from '../../src/engines/contract/statement.js'
+import { createRandom, seed } from '../random.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {
@@ -45,14 +47,8 @@ describe('pipelined statements on PostgreSQL', () => {
       ([value]) => value,
     )
   const applicationActivity = `from pg_stat_activity where datname = current_database() and application_name = 'filigree'`
-  const until = async (sql: string, isReached: (value: number) => boolean): Promise<void> => {
-    const end = performance.now() + 100_000
-    for (;;) {
-      const [value] = await query(sql)
-      if (isReached(Number(value))) return
-      if (performance.now() > end) throw new Error(`${sql}: still ${String(value)}`)
-    }
-  }
+  const until = (sql: string, isReached: (value: number) => boolean): Promise<void> =>
+    waitUntil(async () => isReached(Number((await query(sql))[0])))
   /** A short read that may share a connection. */
   const batchable = (sql: string) => frameworkQuery(sql, { together: 'calls' })
   const sleepRead = batchable('select $1::int, pg_sleep($2)')
@@ -62,14 +58,15 @@ describe('pipelined statements on PostgreSQL', () => {
   it('return each caller its own row, for random and missing ids', async () => {
     const separate = await connect(url, { records: [Item] })
     const items = separate.records(Item)
-    const keys = Array.from({ length: 3000 }, () => Math.ceil(Math.random() * count * 1.2))
+    const random = createRandom(seed)
+    const keys = Array.from({ length: 3000 }, () => Math.ceil(random() * count * 1.2))
     const found = await Promise.all(keys.map((key) => items.find(key)))
     expect(found.map((item) => item?.name)).toEqual(
       keys.map((key) => (key > count ? undefined : `Item ${key}`)),
     )
     // A third of the ten connections, and on a busy machine one more for probe queries.
     expect(separate.pool?.open).toBeLessThanOrEqual(4)
-    while (separate.pool?.waiting !== 0) await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(() => separate.pool?.waiting === 0)
     await separate.close()
   })
 

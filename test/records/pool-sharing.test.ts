@@ -7,6 +7,7 @@ import { connect, Database } from '../../src/index.js'
 import { setTimeout } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { startStallingProxy } from './stalling-proxy.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'share_rock', plural: 'rocks' })
 class Rock {
@@ -70,7 +71,7 @@ describe('the pool of PostgreSQL connections', () => {
     return Number(rows[0]?.count)
   }
   const until = async (count: number): Promise<void> => {
-    while ((await waiting()) < count) continue
+    await waitUntil(async () => (await waiting()) >= count)
   }
   /** Waits until every pending statement has tried to get a connection. */
   const settleWaiting = async (): Promise<void> => {
@@ -173,7 +174,7 @@ describe('the pool of PostgreSQL connections', () => {
       }
       await settleWaiting()
       for (const one of pending) one.destroy()
-      while ((await waiting()) > 0) continue
+      await waitUntil(async () => (await waiting()) === 0)
       expect((await get(app, '/twigs/1')).status).toBe(200)
     })
     expect((await get(app, slowPath(1))).status).toBe(200)

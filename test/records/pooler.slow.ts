@@ -11,10 +11,11 @@ import { connect, Database } from '../../src/records/database.js'
 import { silentLog } from '../silent-log.js'
 import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { migrateUp } from '../../src/records/migrations/migrations.js'
-import { bundleProgram } from './creating-program.js'
+import { bundleProgram } from '../bundle-program.js'
 import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record
 class Entry {
@@ -110,7 +111,7 @@ const where =
   }
 
   it('two processes run only their own statements, in transactions too', async () => {
-    const program = bundleProgram('pooled-process')
+    const program = bundleProgram('records/pooled-process')
     try {
       const run = promisify(execFile)
       const outputs = await Promise.all(
@@ -174,7 +175,7 @@ const where =
         await sql`lock table entry in access exclusive mode`.execute(holder.kysely)
         const response = await fetch(`${app.url}/entries?number=7`)
         expect(response.status).toBe(503)
-        while ((await running()) > 0) await new Promise((resolve) => setImmediate(resolve))
+        await waitUntil(async () => (await running()) === 0)
       })
       expect((await fetch(`${app.url}/entries?number=7`)).status).toBe(200)
     } finally {

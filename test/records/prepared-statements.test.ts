@@ -49,4 +49,4 @@ it('closes the least recently used prepared statements', async () => {
     expect(await forms.list({ where: filterOf(1) } as never)).toEqual([])
     expect([before, await count(first)]).toEqual([0, 1])
   })
-}, 60_000)
+})

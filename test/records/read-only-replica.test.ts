@@ -1,7 +1,8 @@
 /** An application whose only database is a replica. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { type Application, Auth, bootstrap, connect } from '../../src/index.js'
-import { Note, NoteModule, startReplicas, Shelf, until, writeElsewhere } from './replica-setup.js'
+import { Note, NoteModule, startReplicas, Shelf, writeElsewhere } from './replica-setup.js'
+import { waitUntil } from '../wait-until.js'
 
 const cluster = startReplicas()
 
@@ -58,14 +59,14 @@ describe('An application on a replica only', () => {
     })
     cluster.cleanups.push(() => primary.close())
     await primary.get(Auth).revokeAll('9')
-    await until(async () => (await app.get(Auth).verify(token)) === null)
+    await waitUntil(async () => (await app.get(Auth).verify(token)) === null)
   })
 
   it('caches no responses, because it receives no changes', async () => {
     const { app } = await start()
     expect((await app.inject({ url: '/notes/cached' })).json()).toBe(0)
     await writeElsewhere(cluster, 'one')
-    await until(async () => (await app.inject({ url: '/notes/cached' })).json() === 1)
+    await waitUntil(async () => (await app.inject({ url: '/notes/cached' })).json() === 1)
   })
 
   it('reads in transactions of every isolation level', async () => {
@@ -105,8 +106,8 @@ it('An application starts read-only on its replicas while the primary is down, a
     expect((await app.inject(write)).status).toBe(503)
     await cluster.primary.start()
     isBack = true
-    await until(async () => (await app.inject(write)).status === 200)
-    await until(async () => {
+    await waitUntil(async () => (await app.inject(write)).status === 200)
+    await waitUntil(async () => {
       const texts = (await app.inject({ url: '/notes' })).json() as string[]
       return (
         texts.length > 1 && texts.every((text, index) => text === (index === 0 ? 'one' : 'two'))

@@ -9,13 +9,8 @@ import {
   Module,
 } from '../../src/index.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
-import {
-  NoteModule,
-  startReplicas,
-  until,
-  writeElsewhere,
-  NoteController,
-} from './replica-setup.js'
+import { NoteModule, startReplicas, writeElsewhere, NoteController } from './replica-setup.js'
+import { waitUntil } from '../wait-until.js'
 
 const cluster = startReplicas()
 
@@ -93,7 +88,7 @@ describe('An application with replicas', () => {
     const otherCaller = { 'x-forwarded-for': '10.0.0.9' }
     expect(await textsOf(app, otherCaller)).toEqual([])
     await cluster.standby.resume()
-    await until(async () => ((await textsOf(app, otherCaller)) as string[]).length === 1)
+    await waitUntil(async () => ((await textsOf(app, otherCaller)) as string[]).length === 1)
   })
 
   it('lets a session read its own writes from any address', async () => {
@@ -107,7 +102,7 @@ describe('An application with replicas', () => {
     await app.inject({ ...write, headers: { cookie, 'x-forwarded-for': '10.0.0.1' } })
     const movedCaller = { cookie, 'x-forwarded-for': '10.0.0.2' }
     expect(await textsOf(app, movedCaller)).toEqual(['one', 'two'])
-    await until(async () => {
+    await waitUntil(async () => {
       const otherTexts = await textsOf(app, { 'x-forwarded-for': '10.0.0.3' })
       return JSON.stringify(otherTexts) === '["one"]'
     })
@@ -165,7 +160,7 @@ describe('An application with replicas', () => {
     await cluster.standby.caughtUp()
     await cluster.primary.stop()
     try {
-      await until(async () => (await app.inject(write)).status === 503)
+      await waitUntil(async () => (await app.inject(write)).status === 503)
       // The pool notices the outage shortly after the first failure.
       for (let served = 0; served < 100; served++) {
         const { status } = await app.inject({ url: '/notes', headers: reader })
@@ -184,6 +179,6 @@ describe('An application with replicas', () => {
     } finally {
       await cluster.primary.start()
     }
-    await until(async () => (await app.inject(write)).status === 200)
+    await waitUntil(async () => (await app.inject(write)).status === 200)
   })
 })

@@ -153,7 +153,3 @@ export async function writeElsewhere({ url }: ReplicaSetup, text: string): Promi
     await database.close()
   }
 }
-
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition()));
-}

@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'
 import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine.js'
-import { Note, open, startReplicas, Shelf, until, writeElsewhere } from './replica-setup.js'
+import { Note, open, startReplicas, Shelf, writeElsewhere } from './replica-setup.js'
+import { waitUntil } from '../wait-until.js'
 
 const cluster = startReplicas()
 
@@ -18,7 +19,7 @@ describe('Replicas', () => {
     expect(await database.kysely.selectFrom('note').selectAll().execute()).toEqual([])
     expect(await database.transaction((tx) => tx.records(Note).count())).toBe(1)
     await cluster.standby.resume()
-    await until(async () => (await notes.count()) === 1)
+    await waitUntil(async () => (await notes.count()) === 1)
   })
 
   it('can be set in the database URL', async () => {
@@ -36,7 +37,7 @@ describe('Replicas', () => {
     const database = await open(cluster, { replicas: [cluster.replica], replicaLag: 200 })
     await cluster.standby.pause()
     await writeElsewhere(cluster, 'new')
-    await until(async () => (await database.records(Note).count()) === 1)
+    await waitUntil(async () => (await database.records(Note).count()) === 1)
     const second = await writeElsewhere(cluster, 'second')
     expect(await database.records(Note).find(second)).toMatchObject({ text: 'second' })
   })
@@ -106,14 +107,14 @@ describe('Replicas', () => {
     await cluster.standby.stop()
     try {
       for (let index = 0; index < 20; index++) expect(await notes.count()).toBe(1)
-      await until(async () => {
+      await waitUntil(async () => {
         await notes.count()
         return messages.includes('a replica of the database was lost; reads go elsewhere')
       })
     } finally {
       await cluster.standby.start()
     }
-    await until(async () => {
+    await waitUntil(async () => {
       expect(await notes.count()).toBe(1)
       return messages.includes('a replica of the database is back')
     })

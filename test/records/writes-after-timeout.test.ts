@@ -26,6 +26,7 @@ import { sql } from 'kysely'
 import { type EngineSource, pglite } from '../../src/index.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { waitUntil } from '../wait-until.js'
 
 @Record({ table: 'late_desk' })
 class Desk {
@@ -253,8 +254,7 @@ describe.each(engines)('%s: writes after the timeout', (name, open) => {
       send(app, { method: 'GET', url: `/ways/learned?way=${way}` })
     for (let count = 0; count < 20; count++) await learn('nothing')
     // On a slow machine it may exceed the timeout. Then try again.
-    while ((await learn('an update after a read')) !== 200)
-      await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(async () => (await learn('an update after a read')) === 200)
   })
   afterAll(() => app.close())
 

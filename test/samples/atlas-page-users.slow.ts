@@ -1,5 +1,4 @@
 /** The atlas's page in Chromium for signed-in users, from the login to the logout. */
-import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { withPage } from '../browser/open-page.js'
@@ -12,6 +11,7 @@ import {
   startAtlasPage,
   type AtlasPage,
 } from './atlas-page.js'
+import { waitUntil } from '../wait-until.js'
 
 let atlas: AtlasPage
 const visit: AtlasPage['visit'] = (use) => atlas.visit(use)
@@ -129,7 +129,7 @@ describe('the login', () => {
 async function outliveSecond(token: string | null): Promise<void> {
   const payload = Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString()
   const { iat } = JSON.parse(payload) as { iat: number }
-  await setTimeout(Math.max(0, (iat + 1) * 1000 - Date.now()))
+  await waitUntil(() => Date.now() >= (iat + 1) * 1000)
 }
 
 const readToken = (page: Page) => page.evaluate(() => localStorage.getItem('app_token'))

@@ -4,25 +4,18 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../free-port.js'
+import { waitUntil } from '../wait-until.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const packages = ['node@22.23.3', '@modelcontextprotocol/conformance@0.2.0-alpha.12']
 const revision = '2026-07-28'
 const scored = 37
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 async function startSample(port: number): Promise<ChildProcess> {
   const tsx = join(root, 'node_modules/.bin/tsx')
@@ -31,16 +24,18 @@ async function startSample(port: number): Promise<ChildProcess> {
     env: { ...process.env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  for (let tries = 0; tries < 100; tries++) {
-    const isUp = await fetch(`http://localhost:${port}/`).then(
-      () => true,
-      () => false,
+  try {
+    await waitUntil(() =>
+      fetch(`http://localhost:${port}/`).then(
+        () => true,
+        () => false,
+      ),
     )
-    if (isUp) return sample
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    return sample
+  } catch {
+    sample.kill()
+    throw new Error('samples/conformance does not listen.')
   }
-  sample.kill()
-  throw new Error('samples/conformance does not listen.')
 }
 
 /** The suite exits with an error if anything fails, including extensions, so its output is read instead. */

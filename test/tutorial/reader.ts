@@ -14,11 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { mergeDeclarations, type Step } from './pages.js'
+import { waitUntil } from '../wait-until.js'
+import { isListening } from '../free-port.js'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
@@ -139,8 +140,10 @@ export class Reader {
       stream.on('data', (chunk) => {
         this.#serverLog += String(chunk)
       })
-    while (!(await isListening(this.port)))
+    await waitUntil(() => {
       if (server.exitCode !== null) throw new Error(`The server ended:\n${this.#serverLog}`)
+      return isListening(this.port)
+    })
     return ''
   }
 
@@ -177,14 +180,4 @@ function installPackages(folder: string): void {
   symlinkSync(root, join(to, 'filigree'))
   const command = `#!/usr/bin/env node\nimport(${JSON.stringify(join(root, 'dist/server/cli.js'))})\n`
   writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy()
-      done(true)
-    })
-    socket.on('error', () => setTimeout(done, 50, false))
-  })
 }

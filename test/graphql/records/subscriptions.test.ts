@@ -17,11 +17,12 @@ import {
 import type { Statement } from '../../../src/engines/contract/engine.js'
 import { Database } from '../../../src/records/database.js'
 import { makePair } from '../../auth/key-pair.js'
-import { bothEngines } from '../../records/both-engines.js'
+import { bothEngines, reusing } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { subscribe, type EventClient } from '../event-client.js'
 import { countStatements } from '../planner/count-statements.js'
 import { runSql } from '../../records/run-sql.js'
+import { waitUntil } from '../../wait-until.js'
 
 @Record
 @NoAuth
@@ -85,8 +86,9 @@ function start(database: string): Promise<Application> {
 describe.each(bothEngines(server))('subscriptions of records on %s', (_name, open) => {
   let app: Application
   let database: Database
+  const openEmpty = reusing(open)
   beforeEach(async () => {
-    app = await start(await open())
+    app = await start(await openEmpty())
     database = app.get(Database)
   })
   afterEach(() => app.close())
@@ -97,10 +99,8 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     subscribe(`${app.url}/graphql`, query, {
       token: sub === undefined ? undefined : await tokenOf(sub, claims),
     })
-  const nobodyListens = async (): Promise<void> => {
-    while (database.feed.size > 0 || app.graphql.streams.size > 0)
-      await new Promise((resolve) => setImmediate(resolve))
-  }
+  const nobodyListens = (): Promise<void> =>
+    waitUntil(() => database.feed.size === 0 && app.graphql.streams.size === 0)
 
   it('report each change with the current record', async () => {
     const client = await follow(
@@ -367,7 +367,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       headers: { accept: 'text/event-stream' },
       signal: abort.signal,
     })
-    while (database.feed.size === 0) await new Promise((resolve) => setImmediate(resolve))
+    await waitUntil(() => database.feed.size > 0)
     abort.abort()
     await opening.catch(() => undefined)
     await nobodyListens()

@@ -131,13 +131,15 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 
   it('outside a transaction it is one statement, with unique at most two', async () => {
-    const before = desk.statements.length
+    // The database's clock is read now and then too.
+    const count = (): number => desk.statements.filter(({ sql }) => sql.includes('jobs')).length
+    const before = count()
     await queue.add(Mail, 'welcome', { userId: 7 })
-    expect(desk.statements.length - before).toBe(1)
+    expect(count() - before).toBe(1)
     await queue.add(Mail, 'welcome', { userId: 7 }, { unique: 'a' })
-    expect(desk.statements.length - before).toBe(2)
+    expect(count() - before).toBe(2)
     await queue.add(Mail, 'welcome', { userId: 7 }, { unique: 'a' })
-    expect(desk.statements.length - before).toBe(4)
+    expect(count() - before).toBe(4)
   })
 
   describe('exists only if the transaction is committed', () => {
@@ -245,7 +247,8 @@ describe.each(grounds)('on %s', (_name, open) => {
       const other = await database.transaction(async () => {
         const one = await queue.add(Mail, 'welcome', { userId: 2 }, { unique: 'a' })
         added()
-        await new Promise((resolve) => setTimeout(resolve, 100))
+        // Two round trips, in which the repetition is sent.
+        for (let count = 0; count < 2; count++) await queue.find(id)
         return one
       })
       expect([other.added, await retried]).toEqual([true, false])

@@ -10,6 +10,7 @@ import { bootstrap, type Application } from 'filigree'
 import { Jobs } from 'filigree/jobs'
 import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
 import { AppModule, Other, Work } from './fixtures/jobs-module.js'
+import { waitUntil } from '../../wait-until.js'
 
 const root = join(import.meta.dirname, '../../..')
 let server: PostgresServer | undefined
@@ -27,10 +28,6 @@ const addresses: readonly (readonly [string, () => Promise<string>])[] = [
   ['SQLite', () => Promise.resolve(`sqlite:${join(folder, 'app.db')}`)],
   ['PostgreSQL', async () => (server ??= await startPostgres()).createDatabase()],
 ]
-
-const until = async (isSo: () => unknown): Promise<void> => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 50))
-}
 
 describe.each(addresses)('on %s', (name, address) => {
   const children = new Set<ChildProcess>()
@@ -72,7 +69,7 @@ describe.each(addresses)('on %s', (name, address) => {
     child.stdout.on('data', (bytes: Buffer) => (log += bytes.toString()))
     const ended = once(child, 'exit').then(() => Promise.reject(new Error(`It ended: ${log}`)))
     ended.catch(() => undefined)
-    await Promise.race([until(() => log.includes('working')), ended])
+    await Promise.race([waitUntil(() => log.includes('working')), ended])
     return { child, log: () => log }
   }
 
@@ -87,7 +84,7 @@ describe.each(addresses)('on %s', (name, address) => {
     const { child, log } = await work('--only', 'Other', '--port', '0')
     await queue.add(Work, 'plain', {})
     await queue.add(Other, 'run')
-    await until(async () => (await queue.counts()).done === 1)
+    await waitUntil(async () => (await queue.counts()).done === 1)
     expect(await queue.list({ state: 'waiting' })).toMatchObject([{ name: 'Work.plain' }])
     const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(log()) ?? []
     expect((await fetch(`${url}/health`)).status).toBe(200)
@@ -101,19 +98,19 @@ describe.each(addresses)('on %s', (name, address) => {
   it('a job of a killed process runs again in another, as its second attempt', async () => {
     const first = await work()
     const { id } = await queue.add(Work, 'plain', { ms: 4000 })
-    await until(() => lines().some((line) => line.startsWith(`began Work.plain ${id} 1 `)))
+    await waitUntil(() => lines().some((line) => line.startsWith(`began Work.plain ${id} 1 `)))
     first.child.kill('SIGKILL')
     await work()
-    await until(async () => (await queue.find(id))?.state === 'done')
+    await waitUntil(async () => (await queue.find(id))?.state === 'done')
     expect(await queue.find(id)).toMatchObject({ attempt: 2 })
   })
 
   it('a blocked event loop loses no lease', async () => {
     const { id } = await queue.add(Work, 'busy', { ms: 20_000 })
     await work()
-    await until(() => lines().some((line) => line.startsWith(`began Work.busy ${id} 1 `)))
+    await waitUntil(() => lines().some((line) => line.startsWith(`began Work.busy ${id} 1 `)))
     await work()
-    await until(async () => (await queue.find(id))?.state === 'done')
+    await waitUntil(async () => (await queue.find(id))?.state === 'done')
     expect(await queue.find(id)).toMatchObject({ attempt: 1 })
   })
 })

@@ -24,6 +24,7 @@ import { metrics } from 'filigree/metrics'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
 import { closeGrounds, grounds } from './databases.js'
+import { waitUntil } from '../../wait-until.js'
 
 const ranLinks: string[] = []
 
@@ -105,12 +106,12 @@ describe.each(grounds)('on %s', (_name, open) => {
 
   /** The metrics of jobs are missing from a scrape where the database takes too long, so it is repeated. */
   const scrape = async (): Promise<string> => {
-    for (;;) {
-      const { text } = await desk.anonymous.get('/metrics')
-      if (text.includes('\njobs_waiting ')) return text
-      // Otherwise this loop would block the event loop, and the response of the database.
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    let text = ''
+    await waitUntil(async () => {
+      ;({ text } = await desk.anonymous.get('/metrics'))
+      return text.includes('\njobs_waiting ')
+    })
+    return text
   }
 
   it('metrics count runs, and waiting jobs', async () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Database, Module, NoAuth, Post, type Application } from 'filigree'
 import { Job, Jobs, jobs, JobStopped, type JobsOptions, type RunningJob } from 'filigree/jobs'
 import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
+import { waitUntil } from '../../wait-until.js'
 
 const context = new AsyncLocalStorage<string>()
 
@@ -98,10 +99,6 @@ class JobController {
   }
 }
 
-const until = async (isSo: () => unknown): Promise<void> => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
 let server: PostgresServer
 let folder: string
 /** All cases run concurrently before the first one reports its result. */
@@ -144,7 +141,7 @@ describe.each(addresses)('on %s', (_name, address) => {
       const [app] = await scene.start({ work: true })
       const { body } = await app.inject({ method: 'POST', url: '/' })
       expect(body).toBe('0')
-      await until(() => scene.recorded.length === 1)
+      await waitUntil(() => scene.recorded.length === 1)
       expect(scene.recorded).toEqual([['asked', undefined, undefined]])
     },
   )
@@ -154,7 +151,7 @@ describe.each(addresses)('on %s', (_name, address) => {
     await queue.add(Work, 'look', { name: 'last' }, { in: '5s' })
     await queue.add(Work, 'look', { name: 'later' }, { in: '2s' })
     await queue.add(Work, 'look', { name: 'now' })
-    await until(() => scene.recorded.length === 3)
+    await waitUntil(() => scene.recorded.length === 3)
     expect(scene.recorded.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
   })
 
@@ -163,8 +160,8 @@ describe.each(addresses)('on %s', (_name, address) => {
     await adding.add(Work, 'look', { name: 'a' })
     await scene.start({ work: true })
     await adding.add(Work, 'look', { name: 'b' })
-    await until(() => scene.recorded.length === 2)
-    await until(async () => (await adding.counts()).done === 2)
+    await waitUntil(() => scene.recorded.length === 2)
+    await waitUntil(async () => (await adding.counts()).done === 2)
   })
 
   scene(
@@ -173,11 +170,11 @@ describe.each(addresses)('on %s', (_name, address) => {
       const [, queue] = await scene.start({ work: true, concurrency: 1 })
       const { id } = await queue.add(Work, 'deaf')
       await queue.add(Work, 'look', { name: 'next' })
-      await until(async () => (await queue.find(id))?.state === 'failed')
+      await waitUntil(async () => (await queue.find(id))?.state === 'failed')
       expect((await queue.find(id))?.error).toContain('The run exceeded its time.')
-      await until(() => scene.recorded.length === 3)
+      await waitUntil(() => scene.recorded.length === 3)
       scene.open()
-      await until(async () => (await queue.counts()).done === 1)
+      await waitUntil(async () => (await queue.counts()).done === 1)
       expect((await queue.find(id))?.state).toBe('failed')
       expect(scene.recorded.slice(0, 2)).toEqual(['deaf', 'timeout'])
     },
@@ -187,16 +184,16 @@ describe.each(addresses)('on %s', (_name, address) => {
     await scene.start({ work: true })
     const [, queue] = await scene.start({})
     const { id } = await queue.add(Work, 'heeds')
-    await until(() => scene.recorded.length === 1)
+    await waitUntil(() => scene.recorded.length === 1)
     expect(await queue.cancel(id)).toBe(true)
-    await until(async () => (await queue.find(id))?.state === 'cancelled')
+    await waitUntil(async () => (await queue.find(id))?.state === 'cancelled')
     expect(scene.recorded).toEqual(['heeds 1', 'cancelled'])
   })
 
   scene('at close running jobs may finish, and no new one starts', async (scene) => {
     const [app, queue] = await scene.start({ work: true, concurrency: 1 })
     await queue.add(Work, 'held')
-    await until(() => scene.recorded.length === 1)
+    await waitUntil(() => scene.recorded.length === 1)
     await queue.add(Work, 'look', { name: 'never here' })
     const closing = app.close()
     scene.open()
@@ -211,7 +208,7 @@ describe.each(addresses)('on %s', (_name, address) => {
       const [app, queue] = await scene.start({ work: true, drain: 0 })
       await queue.add(Work, 'held')
       await queue.add(Work, 'heeds')
-      await until(() => scene.recorded.length === 2)
+      await waitUntil(() => scene.recorded.length === 2)
       await app.close()
       const [, other] = await scene.start({})
       const entries = await other.list()

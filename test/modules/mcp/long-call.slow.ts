@@ -54,4 +54,4 @@ it('becomes a stream automatically', async () => {
   goOn()
   for (const response of [long, short])
     expect(await response.text()).toContain('"structuredContent":{"done":true}')
-}, 60_000)
+})

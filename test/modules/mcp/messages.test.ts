@@ -17,6 +17,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { sendRequest, call, post } from './mcp-requests.js'
 import { silentLog } from '../../silent-log.js'
+import { waitUntil } from '../../wait-until.js'
 
 class Sure {
   @Field('boolean') sure!: boolean
@@ -351,7 +352,7 @@ it('works with the client of earlier revisions, which receives progress and canc
   })
   await expect(waiting).rejects.toThrow()
   expect(heard).toMatchObject([{ progress: 0.5, total: 1, message: 'half' }])
-  while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(() => runs.length > 0)
   expect(runs).toEqual(['left'])
   const result = await client.callTool({ name: 'workAsk', arguments: {} })
   expect(JSON.stringify(result)).toContain('cannot be asked')
@@ -407,7 +408,7 @@ it('aborts the call of a client that leaves', async () => {
   })
   expect(response.headers.get('content-type')).toContain('text/event-stream')
   leaving.abort()
-  while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await waitUntil(() => runs.length > 0)
   expect(runs).toEqual(['left'])
   // A disconnected client is not an error.
   expect(failed).toEqual([])
