@@ -243,11 +243,12 @@ function finite(count: number): number {
   return Number.isFinite(count) ? count : 0
 }
 
-function listen(
+/** @returns the URL, such as `http://localhost:3000`. Rejects if the address cannot be opened */
+export function listen(
   server: Server,
   port: number,
   host: string,
-  keeper: PortKeeper | undefined,
+  keeper?: PortKeeper,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

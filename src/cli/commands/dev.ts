@@ -68,6 +68,8 @@ function toText(event: DevEvent, paint: Paint): string {
       return toAddresses(event, paint)
     case 'failed':
       return `${paintReport(shorten(event.report), paint)}\n${paint('dim', 'Waiting for a change.')}`
+    case 'page':
+      return `${paint('dim', 'In a browser:')} ${paint('cyan', event.page)}`
     case 'ended':
       return paint('dim', `The program ended (${event.code ?? 'killed'}). Waiting for a change.`)
     case 'changed':

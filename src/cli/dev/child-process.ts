@@ -84,11 +84,13 @@ export interface StopReason {
   readonly error: ErrorReport | null
 }
 
-/** To a standby process: respond to requests with the reason. The socket is sent with the message. */
+/** To a standby process: respond to requests with the reason. The shared socket, if any, is sent with the message. */
 export interface ExplainMessage {
   readonly is: 'explain'
   /** Undefined stops the responses. */
   readonly reason: StopReason | undefined
+  /** The address to open if no socket is sent. */
+  readonly address?: ListenAddress | undefined
   /** The secret that a client must send to read the report. */
   readonly secret: string
 }
@@ -123,6 +125,8 @@ export type DevEvent =
       readonly took: number
     }
   | { readonly event: 'failed'; readonly report: string; readonly port?: number | undefined }
+  /** The address of the page that shows why the first start failed, with its secret. */
+  | { readonly event: 'page'; readonly page: string }
   | { readonly event: 'ended'; readonly code: number | null }
   | { readonly event: 'changed'; readonly files: readonly string[] }
   | { readonly event: 'types'; readonly errors: readonly TypeCheckError[] }
@@ -172,6 +176,8 @@ export type ChildMessage =
     }
   /** The application opened this address. The socket is sent with the message. */
   | { readonly is: 'opened'; readonly address: ListenAddress }
+  /** The standby process opened this address to explain a failed start. The socket is sent with the message. */
+  | { readonly is: 'explaining'; readonly address: ListenAddress; readonly url: string }
   | { readonly is: 'request'; readonly request: object }
   | { readonly is: 'job'; readonly job: object }
 
@@ -185,6 +191,7 @@ const kinds: ReadonlySet<string> = new Set<ChildMessage['is']>([
   'started',
   'failed',
   'opened',
+  'explaining',
   'request',
   'job',
 ])

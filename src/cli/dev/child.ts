@@ -25,7 +25,7 @@ const port = new ChildPort()
 const onMessage = (received: unknown, handle: unknown): void => {
   const message = received as BeginMessage | ExplainMessage
   const socket = handle as ListeningSocket | undefined
-  port.explain(message.is === 'explain' ? message : undefined, socket)
+  void port.explain(message.is === 'explain' ? message : undefined, socket)
   if (message.is === 'explain') return
   // From now on all messages are for the program.
   process.off('message', onMessage)

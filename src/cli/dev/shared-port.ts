@@ -79,9 +79,11 @@ function commandByPs(pid: string): Promise<string> {
 export class SharedPort {
   #address: ListenAddress | undefined
   #socket: ListeningSocket | undefined
+  #isExpected = false
   #isDisabled = false
 
-  hold(address: ListenAddress, socket: ListeningSocket): void {
+  /** @param isExpected the program has not opened the address, but is expected to */
+  hold(address: ListenAddress, socket: ListeningSocket, isExpected = false): void {
     this.release()
     if (this.#isDisabled) {
       socket.close()
@@ -89,20 +91,23 @@ export class SharedPort {
     }
     this.#address = address
     this.#socket = socket
+    this.#isExpected = isExpected
   }
 
   begin(child: ChildProcess, message: Omit<BeginMessage, 'is' | 'address'>): void {
     this.#send(child, { is: 'begin', address: this.#address, ...message }, this.#socket)
   }
 
-  /** Lets a standby process explain to clients why the application does not run. Without a reason it stops. */
+  /**
+   * Lets a standby process explain to clients why the application does not run. Without a reason it stops. The process opens
+   * the address of the message if there is no socket.
+   */
   explain(child: ChildProcess, message: Omit<ExplainMessage, 'is'>): void {
+    const { reason, secret, address } = message
     if (this.#socket !== undefined)
-      this.#send(
-        child,
-        { is: 'explain', ...message },
-        message.reason === undefined ? undefined : this.#socket,
-      )
+      this.#send(child, { is: 'explain', reason, secret }, reason && this.#socket)
+    else if (address !== undefined && !this.#isDisabled)
+      this.#send(child, { is: 'explain', ...message }, undefined)
   }
 
   release(): void {
@@ -113,13 +118,13 @@ export class SharedPort {
 
   /**
    * A program that opens its port twice, or on another address, fails because the supervisor has the port. In this case the
-   * port is released, and no socket is stored any more.
+   * port is released, and no socket is stored any more, unless the program never had the port.
    *
    * @returns true if the supervisor had the port
    */
   releaseIfTaken(port: number): boolean {
     if (this.#address?.port !== port) return false
-    this.#isDisabled = true
+    this.#isDisabled = !this.#isExpected
     this.release()
     return true
   }
@@ -169,12 +174,27 @@ export class ChildPort implements PortKeeper {
     this.#received = undefined
   }
 
-  explain(message: ExplainMessage | undefined, socket: ListeningSocket | undefined): void {
+  /** Listens on the socket, or opens the address of the message and sends the socket to the supervisor. */
+  async explain(
+    message: ExplainMessage | undefined,
+    socket: ListeningSocket | undefined,
+  ): Promise<void> {
     this.#unavailableServer?.close()
-    const { reason, secret } = message ?? {}
-    this.#unavailableServer =
-      reason === undefined || secret === undefined || socket === undefined
-        ? undefined
-        : new UnavailableServer(reason, secret, socket)
+    this.#unavailableServer = undefined
+    const { reason, secret, address } = message ?? {}
+    if (reason === undefined || secret === undefined) return
+    const server = new UnavailableServer(reason, secret)
+    this.#unavailableServer = server
+    if (socket !== undefined) server.accept(socket)
+    else if (address !== undefined) {
+      const opened = await server.open(address)
+      // Another program uses the port, or the next start has begun.
+      if (opened === undefined || this.#unavailableServer !== server) {
+        server.close()
+        return
+      }
+      const explaining: ChildMessage = { is: 'explaining', address, url: opened.url }
+      process.send?.(explaining, opened.socket as SendHandle)
+    }
   }
 }

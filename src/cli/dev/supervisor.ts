@@ -4,13 +4,16 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
+import { readEnvironment } from '../../bootstrap/environment.js'
 import { startTypeChecker, type TypeChecker } from './type-checker.js'
 import { SharedPort, findPortUser } from './shared-port.js'
 import {
   endGroup,
   readLines,
   readChildMessage,
+  type ChildMessage,
   type DevEvent,
+  type ListenAddress,
   type ListeningSocket,
   type LogText,
   type StopReason,
@@ -39,6 +42,8 @@ export interface SuperviseOptions {
   readonly secret: string
 }
 
+type ExplainingMessage = Extract<ChildMessage, { is: 'explaining' }>
+
 /** Milliseconds that the application has to exit after SIGTERM. */
 const shutdownTimeout = 500
 /** Milliseconds after which clients that wait for a start get a response. */
@@ -58,6 +63,7 @@ export class Supervisor {
   /** The number of the latest start. Messages of earlier ones are ignored. */
   #currentStart = 0
   #closed = false
+  #hasStarted = false
 
   constructor(options: SuperviseOptions) {
     this.#options = options
@@ -118,17 +124,35 @@ export class Supervisor {
     else this.#standby = child
   }
 
-  /** Lets the standby process respond to requests with the reason. */
-  #explain(reason: StopReason): void {
+  /**
+   * Lets the standby process respond to requests with the reason.
+   *
+   * @param address what it opens if the program has never listened
+   */
+  #explain(reason: StopReason, address?: ListenAddress): void {
     this.#standby ??= this.#spawn()
     const { redactor, secret } = this.#options
     const report = redactor.text(reason.report)
-    this.#port.explain(this.#standby, { reason: { ...reason, report }, secret })
+    this.#port.explain(this.#standby, { reason: { ...reason, report }, secret, address })
+  }
+
+  /** The address that the program will probably open. Undefined once it has started, because it has another one, or none. */
+  #expectedAddress(): ListenAddress | undefined {
+    if (this.#hasStarted) return undefined
+    const { port = 3000, host = '::' } = readEnvironment(childEnvironment(this.#options.cwd), [])
+    return { port, host }
+  }
+
+  /** The standby process has opened the port to explain a failed start. */
+  #holdExpected({ address, url }: ExplainingMessage, socket: ListeningSocket): void {
+    this.#port.hold(address, socket, true)
+    this.#options.show({ event: 'page', page: pageAddress(url, this.#options.secret) })
   }
 
   #watchChild(child: ChildProcess, startNumber: number, startedAt: number): void {
     const { show, secret } = this.#options
     let failure: StopReason | undefined
+    let isPortTaken = false
     const isObsolete = (): boolean => startNumber !== this.#currentStart || this.#closed
     child.on('message', (received, handle) => {
       const message = readChildMessage(received)
@@ -142,6 +166,7 @@ export class Supervisor {
       else if (message.is === 'failed') {
         const { report, error, port } = message
         failure = { title: 'The application cannot start', report, error }
+        isPortTaken = port !== undefined
         if (port !== undefined && this.#port.releaseIfTaken(port)) {
           void this.#begin(startedAt)
           return
@@ -150,8 +175,9 @@ export class Supervisor {
         if (port !== undefined) void this.#awaitPort(port, startNumber)
       } else if (message.is === 'opened') {
         this.#port.hold(message.address, handle as unknown as ListeningSocket)
-      } else {
+      } else if (message.is === 'started') {
         clearTimeout(this.#waitTimer)
+        this.#hasStarted = true
         const { url, usesSharedSocket, pages, routes, served, secrets } = message
         if (this.#standby === undefined) this.#standby = this.#spawn()
         else this.#port.explain(this.#standby, { reason: undefined, secret })
@@ -168,7 +194,12 @@ export class Supervisor {
       if (isObsolete()) return
       clearTimeout(this.#waitTimer)
       const report = `The program ended (${code ?? 'killed'}).`
-      this.#explain(failure ?? { title: 'The application has ended', report, error: null })
+      // A program that ends by itself, or whose port is in use, does not need a page.
+      const opensPort = code !== 0 && !isPortTaken
+      this.#explain(
+        failure ?? { title: 'The application has ended', report, error: null },
+        opensPort ? this.#expectedAddress() : undefined,
+      )
       if (failure === undefined) show({ event: 'ended', code })
     })
   }
@@ -196,6 +227,13 @@ export class Supervisor {
       cwd,
       env: childEnvironment(cwd),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    child.on('message', (received, handle) => {
+      const message = readChildMessage(received)
+      if (message?.is !== 'explaining') return
+      const socket = handle as unknown as ListeningSocket
+      if (child === this.#standby && !this.#closed) this.#holdExpected(message, socket)
+      else socket.close()
     })
     child.on('error', (error) => {
       show({ event: 'failed', report: `Node.js cannot be started: ${error.message}` })

@@ -3,10 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { escapeHtml } from '../../core/text.js'
 import { createPage, type PageContent } from '../../http/error-page.js'
-import type { ListeningSocket, StopReason } from './child-process.js'
+import { listen } from '../../http/server.js'
+import type { ListenAddress, ListeningSocket, StopReason } from './child-process.js'
 import { editorLink } from './editor-links.js'
 import { toSourceHtml } from './failure-page.js'
-import { checkPageAccess, pageRoot } from './page-access.js'
+import { checkPageAccess, pageRoot, secretCookie, secretInAddress } from './page-access.js'
 
 /** Loads the page again once something else responds: the application, or the report of the next start. */
 const reloadScript = `/** Loads the page again once the application runs, or its next start has failed. */
@@ -33,6 +34,13 @@ const restarted: StopReason = {
   error: null,
 }
 
+interface OpenedAddress {
+  /** Such as `http://localhost:3000`. */
+  readonly url: string
+  /** The handle of the listening socket. */
+  readonly socket: object | undefined
+}
+
 export class UnavailableServer {
   #reason: StopReason
   readonly #secret: string
@@ -41,7 +49,7 @@ export class UnavailableServer {
   /** Different for each reason. */
   readonly #start = `${process.pid}-${Math.round(performance.now())}`
 
-  constructor(reason: StopReason, secret: string, socket: ListeningSocket) {
+  constructor(reason: StopReason, secret: string) {
     this.#reason = reason
     this.#secret = secret
     this.#server = createServer((incoming, outgoing) => {
@@ -51,7 +59,21 @@ export class UnavailableServer {
       this.#sockets.add(one)
       one.once('close', () => this.#sockets.delete(one))
     })
+  }
+
+  /** Accepts connections of a socket that is listening. */
+  accept(socket: ListeningSocket): void {
     this.#server.listen(socket)
+  }
+
+  /** @returns the URL and the socket, or undefined if the address cannot be opened */
+  async open({ port, host }: ListenAddress): Promise<OpenedAddress | undefined> {
+    try {
+      const url = await listen(this.#server, port, host)
+      return { url, socket: (this.#server as { _handle?: object })._handle }
+    } catch {
+      return undefined
+    }
   }
 
   /** Browsers connect before they send a request, so open connections still get a response. */
@@ -70,6 +92,10 @@ export class UnavailableServer {
     } else if (hasAccess && path === `${pageRoot}/start`) {
       const { title } = this.#reason
       send(outgoing, 200, 'application/json', JSON.stringify({ start: this.#start, title }))
+    } else if (hasAccess && path === pageRoot && secretInAddress(incoming.url) !== null) {
+      // The secret is moved to a cookie. Then the address shows the report, and later the application.
+      const cookie = secretCookie(incoming.headers.host ?? '', this.#secret)
+      send(outgoing, 303, 'text/plain', '', { Location: '/', 'Set-Cookie': cookie })
     } else this.#explain(incoming, outgoing, hasAccess ? this.#reason : withoutReason)
   }
 
