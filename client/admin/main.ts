@@ -12,7 +12,7 @@ import { showImport } from './csv-import.js'
 import { el, showError } from './element.js'
 import { showChart } from './chart.js'
 import { showHistory } from './history.js'
-import { confirmLeave, followLinks, currentLocation, onRoute } from './navigation.js'
+import { confirmLeave, followLinks, currentLocation, onRoute, replacePath } from './navigation.js'
 import { showList } from './list.js'
 import { showNew } from './form.js'
 import { showRow } from './row.js'
@@ -108,9 +108,20 @@ followLinks()
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload()
 })
+/** A provider at which the user declined leads back with a parameter, which the list would read as a filter. */
+function takeRefusal(): string {
+  const { pathname, search } = location
+  const query = new URLSearchParams(search)
+  if (query.get('error') !== 'access_denied') return ''
+  query.delete('error')
+  replacePath(query.size === 0 ? pathname : `${pathname}?${query.toString()}`)
+  return 'The sign-in with the provider was cancelled.'
+}
+
+const refusal = takeRefusal()
 // Without a token or cookie, the request for the schema would be a 401 in the console.
 const mayBeSignedIn = hasStoredToken() || document.body.dataset.mayBeSignedIn !== undefined
-;(mayBeSignedIn ? signIn() : showSignIn(signIn)).catch((error: unknown) => {
+;(mayBeSignedIn ? signIn() : showSignIn(signIn, refusal)).catch((error: unknown) => {
   document.body.replaceChildren(el('main', { class: 'notices' }))
   showError(error)
 })
