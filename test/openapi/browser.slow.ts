@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  bootstrap,
-  Controller,
-  Doc,
-  Field,
-  Get,
-  Module,
-  Record as Table,
-  type Application,
-} from 'filigree'
+import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
 import type { Locator, Page, Response } from 'playwright-core'
 import { seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { FixtureModule } from './fixture-application.js'
+import { PartsModule } from './sixty-records.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
 const options = { port: 0, host: '127.0.0.1', logger: false, env: { APP_API_KEY: apiKey } } as const
@@ -136,29 +128,6 @@ describe('/swagger in a browser', () => {
     time,
   )
 })
-
-const named = <C extends object>(type: C, name: string): C =>
-  Object.defineProperty(type, 'name', { value: name })
-
-const parts = Array.from({ length: 60 }, (_, index) => {
-  const Part = named(class {}, `Part${index + 1}`)
-  Field('id')(Part.prototype, 'id')
-  Field('string', { maxLength: 200 })(Part.prototype, 'name')
-  Field('string', { oneOf: ['open', 'closed'] })(Part.prototype, 'status')
-  Field('numeric', { min: 0 })(Part.prototype, 'price')
-  Field('datetime', { nullable: true })(Part.prototype, 'dueAt')
-  Table(Part)
-  return Part
-})
-
-const partControllers = parts.map((crud) => {
-  const PartController = named(class {}, `${crud.name}Controller`)
-  Controller(`/${crud.name.toLowerCase()}`, { crud })(PartController)
-  return PartController
-})
-
-@Module({ records: parts, controllers: partControllers })
-class PartsModule {}
 
 describe('/swagger of 60 records', () => {
   let many: Application
