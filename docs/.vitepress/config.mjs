@@ -1,7 +1,8 @@
 /** The documentation site: its navigation and its search. `npm run docs` builds it (../build-site.mjs). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, resolve } from 'node:path'
-import { databaseTabs, repositoryLinks } from './markdown.mjs'
+import { accessibleTheme } from './accessible-theme.mjs'
+import { databaseTabs, emptyHeadings, repositoryLinks } from './markdown.mjs'
 
 /**
  * Every page of `docs` is in one group, in the order of the sidebar, of "previous" and of "next". `folder/*` stands for the pages
@@ -106,11 +107,14 @@ export default {
   rewrites: (path) => path.replace(/(^|\/)README\.md$/, '$1index.md'),
   markdown: {
     anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(markdown) {
       markdown.use(databaseTabs)
+      markdown.use(emptyHeadings)
       markdown.use(repositoryLinks, `${repository}/blob/main`)
     },
   },
+  vite: { plugins: [accessibleTheme] },
   // The pages of the API have no file to edit.
   transformPageData: ({ relativePath }) =>
     relativePath.startsWith('api/') ? { frontmatter: { editLink: false } } : undefined,

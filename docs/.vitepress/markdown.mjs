@@ -1,4 +1,4 @@
-/** How the pages, which are written for GitHub, become pages of the site. Both are plugins of markdown-it. */
+/** How the pages, which are written for GitHub, become pages of the site. All are plugins of markdown-it. */
 import { posix } from 'node:path'
 
 /** `// SQLite`, `# PostgreSQL` or `-- SQLite` in the first line of a block of code. */
@@ -21,6 +21,16 @@ export function databaseTabs(markdown) {
       tokens.splice(start, 0, new Token('container_code-group_open', 'div', 1))
       start = end + 1
     }
+  })
+}
+
+/** The empty heading in the corner of a table becomes a cell, because screen readers announce headings. */
+export function emptyHeadings(markdown) {
+  markdown.core.ruler.push('empty-headings', ({ tokens }) => {
+    tokens.forEach((token, index) => {
+      const [, content, close] = tokens.slice(index, index + 3)
+      if (token.type === 'th_open' && content.content === '') token.tag = close.tag = 'td'
+    })
   })
 }
 

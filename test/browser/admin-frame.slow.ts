@@ -2,9 +2,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Database, type Application } from 'filigree'
 import { Contract, Org, Ticket } from '../admin/desk.js'
+import { expectAccessible } from './accessibility.js'
 import { startDesk } from './admin-desk.js'
 import { startManyRecords } from './admin-many-records.js'
-import { buttonOf, expectAccessible, signInAs, visitAdmin } from './admin-visit.js'
+import { buttonOf, signInAs, visitAdmin } from './admin-visit.js'
 import { withPage } from './open-page.js'
 
 let app: Application

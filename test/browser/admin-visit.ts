@@ -1,6 +1,4 @@
 /** What the suites of the admin page in a browser share: a visit, the sign-in, and the elements by their names. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { expect } from '@jest/globals'
 import type { Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
@@ -31,18 +29,6 @@ export async function signInAs(
   await page.getByLabel('Password').fill('right')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** Fails if axe finds a violation, or if the page is wider than the window. */
-export async function expectAccessible(page: Page, view: string): Promise<void> {
-  await page.evaluate(axe)
-  const violations = await page.evaluate(
-    'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))',
-  )
-  const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-  expect({ view, violations, overflow }).toEqual({ view, violations: [], overflow: 0 })
 }
 
 export const buttonOf = (within: Page | Locator, name: string): Locator =>

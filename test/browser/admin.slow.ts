@@ -1,14 +1,12 @@
 /** The admin page in Chromium: by keyboard, for screen readers, and with few rights. */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Database, type Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
 import { Contract, Device, Ticket } from '../admin/desk.js'
+import { expectAccessible } from './accessibility.js'
 import { startDesk } from './admin-desk.js'
 import { withPage } from './open-page.js'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let app: Application
 beforeEach(async () => {
@@ -564,15 +562,7 @@ describe('the admin page', () => {
     visit(async (page) => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 844 })
-      const examine = async (view: string): Promise<void> => {
-        await page.evaluate(axe)
-        const found = await page.evaluate(
-          'axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))',
-        )
-        expect({ view, found }).toEqual({ view, found: [] })
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-        expect({ view, overflow }).toEqual({ view, overflow: 0 })
-      }
+      const examine = (view: string): Promise<void> => expectAccessible(page, view)
       await page.goto(`${app.url}/admin`)
       await page.getByLabel('Name').waitFor()
       await examine('sign-in')

@@ -1,11 +1,8 @@
 /** Pages of errors in a real browser: without faults of access, in light, in the dark and on a phone. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Get, Module, NoAuth, Post } from 'filigree'
+import { expectAccessible, forEachDisplay } from './accessibility.js'
 import { withPage } from './open-page.js'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 class Order {
   @Field('string', { maxLength: 4 }) name!: string
@@ -27,10 +24,6 @@ class Orders {
 @Module({ controllers: [Orders] })
 class AppModule {}
 
-interface Axe {
-  run(): Promise<{ violations: readonly { id: string; nodes: readonly { html: string }[] }[] }>
-}
-
 it('pages of errors have no faults of access', async () => {
   const options = {
     port: 0,
@@ -40,25 +33,12 @@ it('pages of errors have no faults of access', async () => {
   } as const
   await using app = await bootstrap(AppModule, options)
   await withPage(app.url, async ({ page, errors, strangers }) => {
-    const check = async (place: string): Promise<void> => {
-      await page.evaluate(axe)
-      const violations = await page.evaluate(async () => {
-        const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
-        return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)
-      })
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-      expect({ place, violations, wide: wide > 0 }).toEqual({ place, violations: [], wide: false })
-    }
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
-      for (const width of [1280, 375]) {
-        await page.setViewportSize({ width, height: 740 })
-        for (const path of ['/ordres', '/orders/broken', `/${'long'.repeat(40)}`]) {
-          await page.goto(app.url + path)
-          await check(`${colorScheme} ${width} ${path}`)
-        }
+    await forEachDisplay(page, async (display) => {
+      for (const path of ['/ordres', '/orders/broken', `/${'long'.repeat(40)}`]) {
+        await page.goto(app.url + path)
+        await expectAccessible(page, `${path}, ${display}`)
       }
-    }
+    })
     // The look comes from the style, which the policy allows.
     expect(await page.evaluate(() => getComputedStyle(document.body).marginTop)).toBe('0px')
     // A person goes from the wrong address to the right one by keyboard.

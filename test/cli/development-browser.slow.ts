@@ -1,6 +1,4 @@
 /** The development page in a real browser: failed responses, filters, selected requests, statements and tables. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,
@@ -18,6 +16,7 @@ import {
 import type { Page } from 'playwright-core'
 import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
+import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { silentLog } from '../silent-log.js'
 
@@ -56,7 +55,6 @@ class LibraryModule {}
 
 const secret = 'secret-of-the-page'
 const host = new DevelopmentMonitor({ secret, started: () => undefined })
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 let app: Application
 let origin = ''
 
@@ -87,18 +85,6 @@ const fail = (headers: { [name: string]: string } = {}) =>
 async function open(page: Page, view: string): Promise<void> {
   await page.goto(`${origin}/__filigree?secret=${secret}#${view}`)
   await page.waitForSelector('main h2')
-}
-
-interface Axe {
-  run(): Promise<{ violations: readonly { id: string; nodes: readonly { html: string }[] }[] }>
-}
-
-async function findViolations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)
-  })
 }
 
 describe('a response that failed', () => {
@@ -133,17 +119,11 @@ describe('a response that failed', () => {
   it('shows the steps of the request and what explain knows, without faults of access', async () => {
     await withPage(origin, async ({ page, errors, strangers }) => {
       await open(page, 'requests')
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme })
-        for (const width of [1280, 375]) {
-          await page.setViewportSize({ width, height: 740 })
-          await page.goto(`${origin}/shelves/broken/4711x`)
-          await page.waitForSelector('#request')
-          expect(await findViolations(page)).toEqual([])
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-          expect({ width, wide: wide > 0 }).toEqual({ width, wide: false })
-        }
-      }
+      await forEachDisplay(page, async (display) => {
+        await page.goto(`${origin}/shelves/broken/4711x`)
+        await page.waitForSelector('#request')
+        await expectAccessible(page, display)
+      })
       expect(await page.title()).toBe('Error: <img src=x> the lamp is broken, pin (hidden)')
       expect(await page.locator('main img').count()).toBe(0)
       const text = (await page.locator('main').textContent()) ?? ''
@@ -202,7 +182,7 @@ describe('the list of requests', () => {
       await expectRows(page, 2)
       await page.getByLabel('Text in').fill('the lamp is')
       await expectRows(page, 1)
-      expect(await findViolations(page)).toEqual([])
+      expect(await findProblems(page)).toEqual([])
     })
   })
 
@@ -292,7 +272,7 @@ describe('the views', () => {
       const indexes = await region('Indexes of Shelf')
       expect(indexes).toContain('name')
       expect(indexes).toContain('unique code')
-      expect(await findViolations(page)).toEqual([])
+      expect(await findProblems(page)).toEqual([])
       expect(errors).toEqual([])
     })
   })

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { request as send } from 'node:http'
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +28,7 @@ import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
+import { findProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
 
@@ -446,8 +446,6 @@ describe('what is recorded', () => {
 })
 
 describe('in a browser', () => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
   it('is at most 40 KB', () => {
     const folder = join(root, 'src/cli/dev/page')
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name)))
@@ -484,11 +482,7 @@ describe('in a browser', () => {
           await page.reload()
           await page.waitForSelector('main h2')
           for (const entry of await page.$$('main details')) await entry.evaluate(open)
-          await page.evaluate(axe)
-          const faults = await page.evaluate(async () => {
-            const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
-            return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)
-          })
+          const faults = await findProblems(page)
           expect({ view, colorScheme, faults }).toEqual({ view, colorScheme, faults: [] })
           expect(await page.locator('main img, main script').count()).toBe(0)
         }
@@ -529,10 +523,6 @@ describe('in a browser', () => {
     })
   })
 })
-
-interface Axe {
-  run(): Promise<{ violations: readonly { id: string; nodes: readonly { html: string }[] }[] }>
-}
 
 function open(details: Element): void {
   ;(details as HTMLDetailsElement).open = true

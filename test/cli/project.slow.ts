@@ -2,88 +2,21 @@
  * Projects that `filigree new` makes of the packed tarball: their types, their tests, their start, their image's
  * start, and `filigree dev` in one. Packages are the repository's, but in the one that is installed from the registry.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Finding } from '../../src/cli/commands/doctor-checks.js'
 import type { DevEvent } from '../../src/cli/dev/child-process.js'
+import { expectAccessible, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
-import { root, type Outcome } from '../openapi/command.js'
-import { installPacked, packPackage } from '../toolchains/packed.js'
+import { NewProjects, run } from './new-projects.js'
 
-let folder: string
-const children = new Set<ChildProcess>()
-
-beforeAll(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-project-')))
-  await installPacked(folder, await packPackage(folder))
-  await cp(join(root, 'create'), join(folder, 'node_modules/create-filigree'), { recursive: true })
-})
-afterAll(async () => {
-  for (const child of children) child.kill('SIGKILL')
-  await rm(folder, { recursive: true, force: true })
-})
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-interface Axe {
-  run(): Promise<{ violations: readonly { id: string }[] }>
-}
-
-/** Nothing of this run's own settings. */
-function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const own = ['NODE_OPTIONS', 'NODE_ENV', 'JEST_WORKER_ID', 'FORCE_COLOR']
-  const others = Object.entries(process.env).filter(([name]) => !own.includes(name))
-  return { ...Object.fromEntries(others), NO_COLOR: '1', ...more }
-}
-
-function run(cwd: string, command: readonly string[], more = {}): Promise<Outcome> {
-  const [program = '', ...args] = command
-  return new Promise((resolve) => {
-    execFile(program, args, { cwd, env: environment(more) }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
-      resolve({ code, output: stdout + stderr })
-    })
-  })
-}
-
-/** Makes a project whose packages are there already. */
-async function make(name: string, ...options: string[]): Promise<string> {
-  const cli = join(folder, 'node_modules/.bin/filigree')
-  const made = await run(folder, [cli, 'new', name, ...options, '--no-install'])
-  expect(made).toMatchObject({ code: 0 })
-  await symlink(join(folder, 'node_modules'), join(folder, name, 'node_modules'))
-  return join(folder, name)
-}
-
-/** Starts a program and waits until it listens. @returns its address, and what stops it */
-async function start(cwd: string, command: readonly string[], more = {}) {
-  const [program = '', ...args] = command
-  const child = spawn(program, args, { cwd, env: environment({ PORT: '0', ...more }) })
-  children.add(child)
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (data: Buffer) => {
-      said += data.toString()
-      const found = /listening at (http:\/\/[^\s"]+)/.exec(said)?.[1]
-      if (found !== undefined) resolve(found)
-    })
-    child.once('exit', () => {
-      reject(new Error(said))
-    })
-  })
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  }
-  return { url, stop }
-}
+const projects = new NewProjects()
+beforeAll(() => projects.open())
+afterAll(() => projects.close())
 
 describe('a new project', () => {
   it.each([
@@ -92,7 +25,7 @@ describe('a new project', () => {
     ['sqlite', 'jest'],
   ])('with records in %s and tests by %s is green, and starts', async (records, tests) => {
     const name = `desk-${records}-${tests}`
-    const project = await make(name, '--records', records, '--tests', tests, '--page')
+    const project = await projects.make(name, '--records', records, '--tests', tests, '--page')
     expect(await run(project, ['npm', 'run', 'types', '--silent'])).toEqual({ code: 0, output: '' })
     const tested = await run(project, ['npm', 'test', '--silent'])
     expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\b4 passed|pass 4\b/) })
@@ -107,7 +40,7 @@ describe('a new project', () => {
       expect.objectContaining({ about: 'settings', what: expect.stringContaining('no keys') }),
     ])
     expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
-    const { url, stop } = await start(project, ['node', 'dist/main.js'])
+    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'])
     try {
       expect(await (await fetch(`${url}/admin`)).text()).toContain('<!doctype html>')
       expect((await fetch(`${url}/health/ready`)).status).toBe(200)
@@ -124,8 +57,56 @@ describe('a new project', () => {
     }
   })
 
+  it('has pages without accessibility problems: its own, the sign-in and the admin', async () => {
+    const project = await projects.make('desk-pages', '--records', 'sqlite', '--page')
+    expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
+    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'])
+    try {
+      await withPage(url, async ({ page, errors, strangers }) => {
+        const examine = (view: string): Promise<void> =>
+          forEachDisplay(page, (display) => expectAccessible(page, `${view}, ${display}`))
+        const press = (name: string): Promise<void> => page.getByRole('button', { name }).click()
+        await page.goto(url)
+        await page.getByLabel('Name').fill('ann')
+        await examine('sign-in of the page')
+        await page.getByLabel('Password').fill('a long password')
+        await press('Sign in')
+        await page.getByText('Name or password is wrong.').waitFor()
+        await examine('refused sign-in')
+        await press('Create an account')
+        await page.getByText('There are no tickets yet.').waitFor()
+        await examine('page without tickets')
+        await page.getByLabel('New ticket').fill('The printer is out of paper')
+        await press('Add')
+        await page.getByRole('checkbox', { name: 'The printer is out of paper' }).click()
+        await page.locator('.done').waitFor()
+        await examine('page with a ticket')
+        await page.getByRole('link', { name: 'Administration' }).click()
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await examine('start of the admin')
+        await page.goto(`${url}/admin/tickets`)
+        await page.locator('tbody tr').first().waitFor()
+        await examine('list of the admin')
+        await page.goto(`${url}/admin/tickets/1`)
+        await page.locator('form .buttons').waitFor()
+        await examine('row of the admin')
+        await page.goto(`${url}/admin/tickets/new`)
+        await page.locator('form .buttons').waitFor()
+        await examine('form of the admin')
+        await press('Sign out')
+        await page.getByLabel('Password').waitFor()
+        await examine('sign-in of the admin')
+        // Chromium reports the refused sign-in.
+        const failures = errors.filter((message) => !message.includes('status of 401'))
+        expect({ failures, strangers }).toEqual({ failures: [], strangers: [] })
+      })
+    } finally {
+      await stop()
+    }
+  })
+
   it('starts in production as its image does', async () => {
-    const project = await make('desk-image')
+    const project = await projects.make('desk-image')
     const cli = join(project, 'node_modules/.bin/filigree')
     expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
     const keys = JSON.parse((await run(project, [cli, 'keys', '--json'])).output)
@@ -134,7 +115,7 @@ describe('a new project', () => {
     expect(unready).toMatchObject({ code: 1, output: expect.stringContaining('migrate up') })
     const up = await run(project, [cli, 'migrate', 'up', '--module', 'dist/main.js'], more)
     expect(up).toMatchObject({ code: 0 })
-    const { url, stop } = await start(project, ['node', 'dist/main.js'], more)
+    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'], more)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
     await stop()
     expect(await readFile(join(project, 'Dockerfile'), 'utf8')).toContain(
@@ -143,8 +124,8 @@ describe('a new project', () => {
   })
 
   it('is made by `npm create` too', async () => {
-    const create = join(folder, 'node_modules/create-filigree/create.mjs')
-    const made = await run(folder, [
+    const create = join(projects.folder, 'node_modules/create-filigree/create.mjs')
+    const made = await run(projects.folder, [
       'node',
       create,
       'desk-created',
@@ -152,29 +133,33 @@ describe('a new project', () => {
       '--no-install',
       '--json',
     ])
-    expect(JSON.parse(made.output)).toMatchObject({ folder: join(folder, 'desk-created') })
-    const file = JSON.parse(await readFile(join(folder, 'desk-created/package.json'), 'utf8'))
+    expect(JSON.parse(made.output)).toMatchObject({ folder: join(projects.folder, 'desk-created') })
+    const file = JSON.parse(
+      await readFile(join(projects.folder, 'desk-created/package.json'), 'utf8'),
+    )
     expect(file.dependencies.filigree).toMatch(/^file:vendor\/filigree-.*\.tgz$/)
   })
 
   it('stands without a network, and says what to run', async () => {
-    const cli = join(folder, 'node_modules/.bin/filigree')
+    const cli = join(projects.folder, 'node_modules/.bin/filigree')
     const offline = {
       npm_config_registry: 'http://127.0.0.1:9/',
-      npm_config_cache: join(folder, 'empty-cache'),
+      npm_config_cache: join(projects.folder, 'empty-cache'),
     }
-    const { code, output } = await run(folder, [cli, 'new', 'desk-offline'], offline)
+    const { code, output } = await run(projects.folder, [cli, 'new', 'desk-offline'], offline)
     expect(code).toBe(0)
     expect(output).toContain('could not be installed')
     expect(output).toContain('npm install\n')
-    expect(await readFile(join(folder, 'desk-offline/src/main.ts'), 'utf8')).toContain('bootstrap')
+    expect(await readFile(join(projects.folder, 'desk-offline/src/main.ts'), 'utf8')).toContain(
+      'bootstrap',
+    )
   })
 
   // Without SQLite's driver, which Node 20 compiles for minutes.
   it('installs itself from the registry, and is green', async () => {
-    const registry = (await run(folder, ['npm', 'config', 'get', 'registry'])).output.match(
-      /http\S+/,
-    )
+    const registry = (
+      await run(projects.folder, ['npm', 'config', 'get', 'registry'])
+    ).output.match(/http\S+/)
     const isThere = await fetch(String(registry), { signal: AbortSignal.timeout(10_000) }).then(
       () => true,
       () => false,
@@ -183,8 +168,8 @@ describe('a new project', () => {
       process.stderr.write('NOT TESTED: installing a new project, because there is no network.\n')
       return
     }
-    const cli = join(folder, 'node_modules/.bin/filigree')
-    const made = await run(folder, [
+    const cli = join(projects.folder, 'node_modules/.bin/filigree')
+    const made = await run(projects.folder, [
       cli,
       'new',
       'desk-installed',
@@ -193,7 +178,7 @@ describe('a new project', () => {
       '--json',
     ])
     expect(made.output).toContain('"installed": true')
-    const tested = await run(join(folder, 'desk-installed'), ['npm', 'test'])
+    const tested = await run(join(projects.folder, 'desk-installed'), ['npm', 'test'])
     expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 4\b/) })
   }, 900_000)
 })
@@ -204,7 +189,7 @@ describe('filigree dev', () => {
   const original = new Map<string, string>()
 
   beforeAll(async () => {
-    project = await make('desk-dev')
+    project = await projects.make('desk-dev')
     for (const name of ['main.ts', 'records.ts', 'tickets.ts'])
       original.set(name, await readFile(source(name), 'utf8'))
   })
@@ -227,13 +212,11 @@ describe('filigree dev', () => {
     use: (next: Next, child: ChildProcess) => Promise<void>,
   ): Promise<void> {
     const cli = join(project, 'node_modules/.bin/filigree')
-    const env = environment({ PORT: '0', ...more })
-    const child = spawn(process.execPath, [cli, 'dev', '--json'], { cwd: project, env })
-    children.add(child)
+    const child = projects.spawn(project, [process.execPath, cli, 'dev', '--json'], more)
     const events: DevEvent[] = []
     let wake = (): void => undefined
     let rest = ''
-    child.stdout.on('data', (data: Buffer) => {
+    child.stdout?.on('data', (data: Buffer) => {
       const lines = (rest + data.toString()).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) events.push(JSON.parse(line) as DevEvent)
@@ -312,7 +295,7 @@ describe('filigree dev', () => {
     await develop({ PORT: String(await elsewhere()) }, async (next) => {
       const { url, page } = await next('ready')
       const cookie = cookieOf(String(page))
-      const go = join(folder, 'go')
+      const go = join(projects.folder, 'go')
       const waits = `while (!existsSync('${go}')) await new Promise((resolve) => setTimeout(resolve, 20))`
       await change('main.ts', [
         'await bootstrap',
@@ -379,18 +362,7 @@ describe('filigree dev', () => {
         expect(await editor.getAttribute('href')).toMatch(
           /^vscode:\/\/file\/.+\/src\/main\.ts:\d+$/,
         )
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
-          for (const width of [1280, 375]) {
-            await page.setViewportSize({ width, height: 740 })
-            await page.evaluate(axe)
-            const violations = await page.evaluate(async () => {
-              const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run()
-              return violations.map(({ id }) => id)
-            })
-            expect(violations).toEqual([])
-          }
-        }
+        await forEachDisplay(page, (display) => expectAccessible(page, display))
         // The page follows the next starts by itself.
         await change('tickets.ts', ['export class', 'export klass'])
         await change('main.ts')
@@ -403,6 +375,35 @@ describe('filigree dev', () => {
         expect(await page.textContent('ul')).toContain('/tickets')
         expect(strangers).toEqual([])
       })
+    })
+  })
+
+  it('shows in a browser why the first start failed, on the port of the application', async () => {
+    const failing = ['await bootstrap', "throw new Error('not yet')\nawait bootstrap"] as const
+    await change('main.ts', failing)
+    const port = await elsewhere()
+    await develop({ PORT: String(port) }, async (next) => {
+      expect((await next('failed')).report).toContain('not yet')
+      const { page: address } = await next('page')
+      const url = `http://localhost:${port}`
+      expect(address).toMatch(/^http:\/\/localhost:\d+\/__filigree\?secret=[\w-]{32}$/)
+      await withPage(url, async ({ page, strangers }) => {
+        await page.goto(address)
+        expect(page.url()).toBe(`${url}/`)
+        expect(await page.title()).toBe('The application cannot start')
+        expect(await page.textContent('mark')).toContain("throw new Error('not yet')")
+        await change('main.ts')
+        await page.waitForFunction(() => document.title === 'Page not found (404)')
+        expect(strangers).toEqual([])
+      })
+      expect((await next('ready')).url).toBe(url)
+    })
+    // The program listens on another address of this port.
+    await change('main.ts', failing)
+    await develop({ PORT: String(port) }, async (next) => {
+      await next('page')
+      await change('main.ts', ['AppModule, {', "AppModule, { host: '127.0.0.1',"])
+      expect((await next('ready')).url).toBe(`http://127.0.0.1:${port}`)
     })
   })
 
@@ -443,12 +444,10 @@ describe('filigree dev', () => {
   it('is readable without colours, in few lines', async () => {
     await change('main.ts', ['  database,', '  databse: database,'])
     const cli = join(project, 'node_modules/.bin/filigree')
-    const env = environment({ PORT: '0' })
-    const child = spawn(process.execPath, [cli, 'dev'], { cwd: project, env })
-    children.add(child)
+    const child = projects.spawn(project, [process.execPath, cli, 'dev'])
     let said = ''
     await new Promise<void>((resolve) => {
-      child.stdout.on('data', (data: Buffer) => {
+      child.stdout?.on('data', (data: Buffer) => {
         said += data.toString()
         if (said.includes('Waiting for a change.')) resolve()
       })

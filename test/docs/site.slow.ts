@@ -1,11 +1,12 @@
 /** The documentation site is built without network access, and its search finds the guides. */
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
 import { withPage, type Visit } from '../browser/open-page.js'
 import { root } from '../repository/source-files.js'
 
@@ -123,6 +124,84 @@ describe('the site in a browser', () => {
       expect(await isDark()).toBe(false)
       await page.locator('.VPNavBarAppearance .VPSwitchAppearance').click()
       expect(await isDark()).toBe(true)
+    })
+  })
+})
+
+describe('the accessibility of the site', () => {
+  /** The pages of `docs`, without the API reference, which has one layout. */
+  const pages = (): string[] =>
+    readdirSync(site, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.html') && !path.startsWith('api/') && path !== '404.html')
+      .sort()
+
+  it.each([
+    ['light', 1280],
+    ['dark', 375],
+  ] as const)(
+    'has no problem on any page, %s and %i pixels wide',
+    async (colorScheme, width) => {
+      const problems: string[] = []
+      await withPage(origin, async ({ page }) => {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.setViewportSize({ width, height: 844 })
+        for (const path of pages()) {
+          await page.goto(`${origin}/${path}`)
+          for (const problem of await findProblems(page)) problems.push(`${path}: ${problem}`)
+        }
+      })
+      expect(pages().length).toBeGreaterThan(60)
+      expect(problems).toEqual([])
+    },
+    900_000,
+  )
+
+  it('has none in light, dark and on a phone: code, tabs, pictures, tables and the API', async () => {
+    await visit('/', async (page) => {
+      await forEachDisplay(page, async (display) => {
+        for (const path of [
+          '/',
+          '/routes.html',
+          '/production.html',
+          '/admin.html',
+          '/api/',
+          '/api/filigree/throttle.html',
+        ]) {
+          await page.goto(`${origin}${path}`)
+          await expectAccessible(page, `${path}, ${display}`)
+        }
+      })
+    })
+  }, 300_000)
+
+  it('has none in the search and in the menus of a phone', async () => {
+    await visit('/routes.html', async (page) => {
+      await page.emulateMedia({ reducedMotion: 'reduce' })
+      await page.getByRole('button', { name: 'Search' }).first().click()
+      await page.getByRole('searchbox').fill('passkeys')
+      await page.locator('.VPLocalSearchBox .results a').first().waitFor()
+      await expectAccessible(page, 'search')
+      await page.keyboard.press('Escape')
+      await page.setViewportSize({ width: 375, height: 844 })
+      await page.getByRole('button', { name: 'mobile navigation' }).click()
+      await page.locator('#VPNavScreen').waitFor()
+      await expectAccessible(page, 'menu of the site')
+      await page.getByRole('button', { name: 'mobile navigation' }).click()
+      await page.getByRole('button', { name: 'Menu' }).click()
+      await page.locator('.VPSidebar.open').waitFor()
+      await expectAccessible(page, 'menu of the pages')
+    })
+  }, 120_000)
+
+  it('opens a group of the menu with the keyboard', async () => {
+    await visit('/routes.html', async (page) => {
+      const group = page.getByRole('button', { name: 'Recipes' })
+      expect(await group.getAttribute('aria-expanded')).toBe('false')
+      await group.focus()
+      await page.keyboard.press('Space')
+      expect(await group.getAttribute('aria-expanded')).toBe('true')
+      await page.keyboard.press('Enter')
+      expect(await group.getAttribute('aria-expanded')).toBe('false')
     })
   })
 })
