@@ -24,7 +24,12 @@ const changes = {
     ],
     [/:role="results\?\.length \? 'listbox' : undefined"/, ''],
     [/:aria-selected="[^"]*"\s+role="option"/, ''],
+    // The text of a link is its name.
+    [/:aria-label="\[\.\.\.p\.titles, p\.title\][^"]*"/, ''],
+    [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
   ],
+  // The name contains the visible text, which a phone does not show.
+  'VPNavBarSearchButton.vue': [[/:aria-label(?=="translate)/, ':title']],
   // At the width of a phone it is outside all other landmarks.
   'VPLocalNav.vue': [[':class="classes"', ':class="classes" role="navigation" aria-label="Page"']],
 }

@@ -103,7 +103,7 @@ describe('a new project', () => {
     } finally {
       await stop()
     }
-  })
+  }, 600_000)
 
   it('starts in production as its image does', async () => {
     const project = await projects.make('desk-image')
