@@ -7,9 +7,11 @@ import {
   type HttpRequest,
   type Problem,
   type RequestOutcome,
+  hideShapes,
+  isHarmlessHeader,
+  isSecretName,
 } from '../../index.js'
 import { LineWriter, roundToHundredths } from './line-writer.js'
-import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {
   /** The share of requests that are logged, from 0 to 1. Responses with 500 and more are always logged. Default 1. */
@@ -46,7 +48,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
     onStart(): void {
       const { log } = this.#state
       if (log.isLevelEnabled?.('info') === false) return
-      const { deferred: deferred } = log
+      const { deferred } = log
       this.#stopObserving = this.#state.observe({
         // Reading the id sends it to the client, which can then refer to the log line.
         begins: (request) => {
@@ -147,4 +149,89 @@ function isRedact(value: unknown): boolean {
 
 function isListOfNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
+}
+
+const redacted = '[redacted]'
+
+/** Headers that are hidden even if the application names them. */
+const credentials =
+  /^(?:(?:proxy-)?authorization|cookie|idempotency-key)$|(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
+
+type Names = readonly string[]
+
+class Redaction {
+  readonly #headers: ReadonlySet<string>
+  readonly #keys: ReadonlySet<string>
+
+  /** @param customNames hidden names in addition to the names of secrets: one list for both, or one for each */
+  constructor(customNames: Names | { readonly headers?: Names; readonly query?: Names } = []) {
+    const { headers = [], query = [] } = isNames(customNames)
+      ? { headers: customNames, query: customNames }
+      : customNames
+    this.#headers = toSet(headers)
+    this.#keys = toSet(query)
+  }
+
+  /** @param requested names whose values are logged; true: all headers, with the values of harmless ones */
+  headers(request: HttpRequest, requested: boolean | Names): Record<string, string> {
+    const names =
+      requested === true ? Object.keys(request.headers) : requested === false ? [] : requested
+    const logged: Record<string, string> = {}
+    for (const requestedName of names) {
+      const name = requestedName.toLowerCase()
+      const value = request.headers[name]
+      if (value === undefined) continue
+      const isHidden = this.#headers.has(name) || credentials.test(name)
+      if (isHidden) logged[name] = redacted
+      else if (name === 'referer' || name === 'referrer') logged[name] = this.#referer(value)
+      else if (requested !== true) logged[name] = value
+      else logged[name] = isHarmlessHeader(name) ? hideShapes(value) : redacted
+    }
+    return logged
+  }
+
+  /** The query by decoded name; repeated names have a list. */
+  query({ url }: HttpRequest): Record<string, string | string[]> {
+    const logged = Object.create(null) as Record<string, string | string[]>
+    const mark = url.indexOf('?')
+    if (mark === -1) return logged
+    for (const [name, text] of new URLSearchParams(url.slice(mark + 1))) {
+      const value = this.#value(name, text)
+      const before = logged[name]
+      logged[name] = before === undefined ? value : [before, value].flat()
+    }
+    return logged
+  }
+
+  #value(name: string, text: string): string {
+    return this.#isSecret(name) || isOperation(name, text) ? redacted : hideShapes(text)
+  }
+
+  /** Matches `token`, and forms of it: `token[]`, `user[token]`, `token.eq`. */
+  #isSecret(name: string): boolean {
+    const parts = name.toLowerCase().split(/[[\].\s]+/)
+    return isSecretName(name) || [name.toLowerCase(), ...parts].some((part) => this.#keys.has(part))
+  }
+
+  /** The URL in `Referer` has a query, too. */
+  #referer(url: string): string {
+    const mark = url.indexOf('?')
+    if (mark === -1) return hideShapes(url)
+    const query = new URLSearchParams(url.slice(mark + 1).split('#', 1)[0])
+    for (const [name, text] of [...query]) query.set(name, this.#value(name, text))
+    return `${hideShapes(url.slice(0, mark))}?${query.toString()}`
+  }
+}
+
+/** The document of a GraphQL operation and its variables may contain passwords: `query=mutation{signIn(password:"…")}`. */
+function isOperation(name: string, value: string): boolean {
+  return name.toLowerCase() === 'variables' || (name === 'query' && value.includes('{'))
+}
+
+function isNames(value: unknown): value is Names {
+  return Array.isArray(value)
+}
+
+function toSet(names: Names): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()))
 }
