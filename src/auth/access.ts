@@ -1,8 +1,7 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Access to routes. */
 import type { Claims, HttpRequest } from '../http/request.js'
 import { timestampOf } from '../http/server-request.js'
-import { clockTolerance } from './jose.js'
-import { signInTime } from './rotation.js'
+import { clockTolerance, signInTime } from './tokens.js'
 
 /**
  * A custom access check: `@Secured((claims, request) => …)`. It runs after a token was accepted.
@@ -50,9 +49,6 @@ function listed(value: unknown): string {
   return Array.isArray(value) && value.length > 0 ? value.map(String).join(', ') : 'none'
 }
 
-/** The rule of a decorator. Only the nearest decorator applies. */
-export type DeclaredAccess = AccessRule
-
 /** The default rule of reads. */
 export const openAccess: AccessRule = Object.freeze({
   open: true,
@@ -70,11 +66,11 @@ export const noAuthAccess: AccessRule = Object.freeze({ ...openAccess })
 export const tokenAccess: AccessRule = Object.freeze({ ...openAccess, open: false })
 
 /** The declarations from which the access rule of a route is determined. */
-export interface AccessInput {
+interface AccessInput {
   /** Upper case. By default, all methods except `GET` and `HEAD` require a token. */
   readonly method: string
-  readonly onMethod?: DeclaredAccess | undefined
-  readonly onClass?: DeclaredAccess | undefined
+  readonly onMethod?: AccessRule | undefined
+  readonly onClass?: AccessRule | undefined
   /** For `crud`: the rule of the record, to which the decorators can only add. */
   readonly ofRecord?: AccessRule | undefined
   /** `@Doc({ secure: true })`; `false` has no effect. */

@@ -1,4 +1,8 @@
-/** Makes, checks and revokes tokens: JWTs (RFC 7519), those made here by RS256. Source: specification, Authentication 3 and 4. */
+/**
+ * Creates, verifies and revokes tokens: JWTs (RFC 7519). Tokens of this application are signed with RS256. Source:
+ * specification, Authentication 3 and 4.
+ */
+import { hkdfSync } from 'node:crypto'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import type { Log } from '../core/log.js'
@@ -7,12 +11,22 @@ import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { findClaimError, tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
-import { deriveSecret } from './secrets.js'
-import { checkToken, clockTolerance, signToken } from './jose.js'
+import {
+  findClaimError,
+  tokenOptions,
+  toTokenClaims,
+  type TokenOptions,
+  maxTokenBytes,
+  readTokenHeader,
+  checkToken,
+  clockTolerance,
+  signToken,
+  endOfRotation,
+  longestRotation,
+} from './tokens.js'
 import type { Keys } from './keys.js'
 import type { RotationRule, Rotation } from './options.js'
-import type { PublicKey } from './pem.js'
+import type { PublicKey } from './key-origin.js'
 import {
   SignInRegistry,
   createMemorySignIns,
@@ -37,11 +51,9 @@ import {
   type TokenTrace,
   WatchedTokens,
 } from './revocations.js'
-import { endOfRotation, longestRotation } from './rotation.js'
-import { maxTokenBytes, readTokenHeader } from './token-header.js'
 
 export interface VerifyOptions {
-  /** The audience that the token must name instead of the application's, for tokens that open no route. */
+  /** The required audience, instead of the application's, for tokens that do not give access to routes. */
   readonly audience?: string
 }
 
@@ -72,7 +84,7 @@ export interface AuthSettings {
 /** Maximum milliseconds for which a verified token is cached if other processes may replace it. */
 const maxTrust = 5_000
 
-/** Makes, checks and revokes tokens. Every application provides it: `static inject = [Auth]`, `app.get(Auth)`. */
+/** Creates, verifies and revokes tokens. Every application provides it: `static inject = [Auth]`, `app.get(Auth)`. */
 export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number
@@ -82,7 +94,7 @@ export class Auth {
   readonly #renewal: Renewal
   readonly #replacements: ReplacedTokenRegistry
   readonly #signIns: SignInRegistry
-  /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
+  /** Changes when cached tokens are removed, so that the result of a check that began earlier is not cached. */
   #cacheVersion = 0
   #hasWarned = false
 
@@ -141,13 +153,13 @@ export class Auth {
     })
   }
 
-  /** False if tokens are made elsewhere and only checked here, or if there are none. */
+  /** False if tokens are only verified, or if there are no keys. */
   get canSign(): boolean {
     return this.#settings.keys.canSign
   }
 
   /**
-   * Makes a token. Adds `iat`, `exp`, a random `jti`, and `auth_time`, which starts the 12 hours of rotation.
+   * Creates a token. Adds `iat`, `exp`, a random `jti`, and `auth_time`, which starts the 12 hours of rotation.
    *
    * @param payload is not changed; its own `exp`, `jti` and `auth_time` take precedence
    * @throws {TypeError} if the payload or an option is invalid
@@ -201,7 +213,7 @@ export class Auth {
    */
   async signIns(subject: string): Promise<SignInEntry[]> {
     if (typeof subject !== 'string' || subject === '')
-      throw new TypeError("Auth.signIns: sub is not text. Give the token's claim of that name.")
+      throw new TypeError('Auth.signIns: sub is not text. Pass the claim `sub` of the token.')
     return this.#signIns.list(toStoredName(subject))
   }
 
@@ -232,7 +244,7 @@ export class Auth {
   }
 
   /**
-   * As `verify`, for the gate, which logs the reason with the request.
+   * Like `verify`, for the gate, which logs the reason with the request.
    *
    * @returns the claims, or the reason why the token is rejected
    */
@@ -264,7 +276,7 @@ export class Auth {
    * @param request the request that uses it, which is recorded once a minute
    */
   remembered(token: string, request?: ServerRequest): Claims | undefined {
-    // Every JSON object begins with `{` and so every token with `e`: the static key need not be hashed for this.
+    // Tokens begin with `e`, because their header is a JSON object. Other texts are not hashed, such as the static key.
     if (typeof token !== 'string' || token.charCodeAt(0) !== 0x65) return undefined
     return this.#remembered.find(token, this.#now(), request)
   }
@@ -278,22 +290,22 @@ export class Auth {
    */
   async revoke(jti: string, until?: Date | number): Promise<boolean> {
     if (typeof jti !== 'string' || jti === '')
-      throw new TypeError("Auth.revoke: jti is not text. Give the token's claim of that name.")
+      throw new TypeError('Auth.revoke: jti is not text. Pass the claim `jti` of the token.')
     const end = until instanceof Date ? until.getTime() : (until ?? Infinity) * 1000
     if (Number.isNaN(end))
-      throw new TypeError('Auth.revoke: until is not a date. Give a Date, or seconds since 1970.')
+      throw new TypeError('Auth.revoke: until is not a date. Pass a Date, or seconds since 1970.')
     return this.#revoke(toStoredName(jti), Math.max(end, this.#rotatedUntil()))
   }
 
   /**
-   * Revokes all tokens of a subject that were issued until now, and those that rotation made from them. A user who
+   * Revokes all tokens of a subject that were issued until now, and all tokens that rotation made from them. A user who
    * signs in more than a second later gets in again.
    *
    * @param subject the claim `sub`
    */
   async revokeAll(subject: string): Promise<void> {
     if (typeof subject !== 'string' || subject === '')
-      throw new TypeError("Auth.revokeAll: sub is not text. Give the token's claim of that name.")
+      throw new TypeError('Auth.revokeAll: sub is not text. Pass the claim `sub` of the token.')
     const name = toStoredName(subject)
     const second = this.#sharedSecond()
     await queryStore(() => this.#revocations.addSubject(name, second))
@@ -310,7 +322,8 @@ export class Auth {
    */
   async secretFor(purpose: string): Promise<Buffer> {
     const { key } = await this.#settings.keys.signing()
-    return deriveSecret(key, purpose)
+    const keyBytes = key.export({ type: 'pkcs8', format: 'der' })
+    return Buffer.from(hkdfSync('sha256', keyBytes, '', `filigree ${purpose}`, 32))
   }
 
   /**
@@ -343,7 +356,7 @@ export class Auth {
     return queryStore(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 
-  /** Seconds since 1970 by the clock of all processes, where there is one: for what one of them has to know of another's. */
+  /** Seconds since 1970 by the clock that all processes share, if there is one. */
   #sharedSecond(): number {
     return Math.floor((this.#revocations.now?.() ?? this.#now()) / 1000)
   }
@@ -388,7 +401,7 @@ export class Auth {
     const token = await signToken(claims, key, kid)
     if (token.length <= maxTokenBytes) return token
     throw new RangeError(
-      `Auth.getToken: the token has ${token.length} bytes, ${maxTokenBytes} are accepted. Put less into its payload.`,
+      `Auth.getToken: the token has ${token.length} bytes, and at most ${maxTokenBytes} are accepted. Make its payload smaller.`,
     )
   }
 
@@ -411,13 +424,13 @@ export class Auth {
       rule === undefined ? Infinity : await this.#replacements.checkReuse(result, rule)
     if (typeof remaining === 'string') return remaining
     const claims = freezeDeep(result)
-    // A transaction may see what was true when it began.
+    // A transaction may see an earlier state of the database.
     const isCurrent = cacheVersion === this.#cacheVersion && this.#open() === undefined
     if (isCurrent && audience === undefined) this.#remember(token, claims, remaining)
     return claims
   }
 
-  /** Logged once as a warning: an issuer whose tokens are all refused is a mistake of the configuration. */
+  /** Logs a warning once, because an issuer whose tokens are all refused is a configuration error. */
   #refuseAlgorithm(algorithm: string): string {
     const { keys, log } = this.#settings
     const reason = `alg is ${algorithm}, which no key of this kid allows`

@@ -15,7 +15,7 @@ import {
   createMemberMetadata,
   type Class,
 } from '../metadata/class-metadata.js'
-import { noAuthAccess, tokenAccess, type DeclaredAccess, type Guard } from './access.js'
+import { noAuthAccess, tokenAccess, type AccessRule, type Guard } from './access.js'
 
 /**
  * Requirements in addition to a valid token. Set at least one of `roles`, `fresh` and `amr`. All of them must be met.
@@ -35,10 +35,10 @@ export interface SecuredOptions {
 interface AccessDeclaration {
   /** As written: `@Secured`. */
   readonly decorator: '@Secured' | '@NoAuth'
-  readonly rule: DeclaredAccess
-  /** Completes `ItemController.show: …`; undefined where nothing is wrong. */
+  readonly rule: AccessRule
+  /** The end of `ItemController.show: …`. Undefined if the declaration is valid. */
   readonly problem: string | undefined
-  /** A problem on handlers that is none on fields of records. */
+  /** The problem if the decorator is on a field or a static method. It is not a problem on fields of records. */
   readonly misplaced?: string
 }
 
@@ -47,10 +47,10 @@ const methodDeclarations = createMemberMetadata<readonly AccessDeclaration[]>('a
 const recordRules = createMemberMetadata<RecordAccess>('access of the record')
 
 /** The rule of the record that a handler made for `crud` reads or writes. */
-export interface RecordAccess {
+interface RecordAccess {
   /** The record's name. */
   readonly record: string
-  readonly rule: DeclaredAccess
+  readonly rule: AccessRule
 }
 
 /**
@@ -75,7 +75,7 @@ export function Secured(...args: unknown[]): AnyDecorator | undefined {
   return applyBare(args, bare) ? undefined : toAccessDecorator(readSecured(args))
 }
 
-/** No token is needed; for writes such as an inbound webhook. Written with or without parentheses. */
+/** No token is needed, for example for an inbound webhook. With or without parentheses. */
 export function NoAuth(): AnyDecorator
 export function NoAuth(target: Class): void
 export function NoAuth(
@@ -97,11 +97,11 @@ export function setRecordAccess(controller: Class, member: string, access: Recor
 }
 
 /** The declared access of a handler. */
-export interface HandlerAccess {
-  readonly onMethod?: DeclaredAccess
-  readonly onClass?: DeclaredAccess
+interface HandlerAccess {
+  readonly onMethod?: AccessRule
+  readonly onClass?: AccessRule
   readonly ofRecord?: RecordAccess
-  /** Codes `ACCESS_CONTRADICTION`, `ACCESS_DECLARATION`. The class's own are among them for every handler. */
+  /** Codes `ACCESS_CONTRADICTION` and `ACCESS_DECLARATION`. The problems of the class are included for every handler. */
   readonly problems: readonly Problem[]
 }
 
@@ -134,7 +134,7 @@ export function memberProblems(owner: Class, member: string): readonly Problem[]
 
 /** The access declared by `@Secured` or `@NoAuth` on a class that is not a controller, such as a record. */
 export function classAccess(owner: Class): {
-  readonly rule: DeclaredAccess | undefined
+  readonly rule: AccessRule | undefined
   readonly problems: readonly Problem[]
 } {
   const declarations = classDeclarations.read(owner) ?? []
@@ -161,18 +161,18 @@ function addDeclaration(target: DecoratorTarget, declaration: AccessDeclaration)
   }
   if (target.kind === 'field' && !declaration.rule.open) securedField.write(owner, member, true)
   const misplaced = target.isStatic
-    ? `${declaration.decorator} stands before a static method, which is not a handler.`
-    : `${declaration.decorator} stands before a field, which is not a handler.`
-  const right = target.kind === 'method' && !target.isStatic
+    ? `${declaration.decorator} is on a static method, which is not a handler.`
+    : `${declaration.decorator} is on a field, which is not a handler.`
+  const isHandler = target.kind === 'method' && !target.isStatic
   methodDeclarations.update(owner, member, (before = []) => [
     ...before,
-    right ? declaration : { ...declaration, misplaced },
+    isHandler ? declaration : { ...declaration, misplaced },
   ])
 }
 
-/** Contradicting decorators stop the start; until then the stricter one counts. */
-function strictest(declarations: readonly AccessDeclaration[]): DeclaredAccess | undefined {
-  return (declarations.find(({ rule: note }) => !note.open) ?? declarations[0])?.rule
+/** Contradicting decorators are reported. Until then the stricter one applies. */
+function strictest(declarations: readonly AccessDeclaration[]): AccessRule | undefined {
+  return (declarations.find(({ rule }) => !rule.open) ?? declarations[0])?.rule
 }
 
 function readSecured(args: readonly unknown[]): AccessDeclaration {
@@ -209,7 +209,7 @@ function readSecuredOptions(options: object): AccessDeclaration {
   return { ...declaration, rule: Object.freeze({ ...declaration.rule, ...conditions }) }
 }
 
-/** Undefined is left out. */
+/** Undefined is accepted, because the option can be omitted. */
 function isList(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length > 0)
 }
@@ -234,11 +234,11 @@ function toRoles(
 
 function findProblems(where: string, declarations: readonly AccessDeclaration[]): Problem[] {
   const problems: Problem[] = []
-  for (const { problem: fault } of declarations) {
-    if (fault === undefined) continue
+  for (const { problem } of declarations) {
+    if (problem === undefined) continue
     problems.push({
       code: 'ACCESS_DECLARATION',
-      message: `${where}: ${fault}`,
+      message: `${where}: ${problem}`,
       remedy:
         "Write @Secured, @Secured('role'), @Secured({ roles: ['a', 'b'], all: true }), @Secured({ fresh: '10m', amr: 'mfa' }) or @NoAuth.",
     })

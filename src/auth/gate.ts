@@ -13,6 +13,7 @@ import { isSameOrigin } from '../http/request-head.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/cookies.js'
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
+import { escapePattern } from '../core/text.js'
 import {
   endOfAccess,
   describeDenial,
@@ -22,7 +23,7 @@ import {
   type AccessRule,
 } from './access.js'
 import type { Auth } from './auth.js'
-import type { TokenSource } from './token-source.js'
+import type { TokenSource } from './options.js'
 
 export interface Gate {
   /**
@@ -101,12 +102,12 @@ export function createGate(options: GateOptions): Gate {
     isWrite(request.method) &&
     tokenCookie(request) === undefined
 
-  // The browser sends the cookie for every page, so a write must prove that it comes from one of our pages.
+  // Browsers send the cookie for every page, so a write must prove that it comes from a page of this application.
   const refuseForeignWrite = (request: ServerRequest): void => {
     if (!isWrite(request.method) || isSameOrigin(request)) return
     if (sentToken(request) === undefined && tokenCookie(request) !== undefined)
       throw forbidden(
-        'a write by cookie comes from another origin: neither Sec-Fetch-Site: same-origin nor our own Origin',
+        'a write by cookie comes from another origin: it has neither Sec-Fetch-Site: same-origin nor the Origin of this application',
       )
   }
 
@@ -245,7 +246,7 @@ function runGuards(
 function requireTrue(result: unknown): void | Promise<void> {
   if (result === true) return undefined
   if (!isThenable(result))
-    throw forbidden(`the guard of the route answered ${String(result)}, not true`)
+    throw forbidden(`the guard of the route returned ${String(result)}, not true`)
   return Promise.resolve(result).then(requireTrue)
 }
 
@@ -256,7 +257,7 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
   if (key.length < minKeyLength) {
     log.warn(
       { characters: key.length },
-      `APP_API_KEY is short enough to be guessed. Give it ${minKeyLength} characters or more: openssl rand -hex 32`,
+      `APP_API_KEY is short enough to be guessed. Use ${minKeyLength} characters or more: openssl rand -hex 32`,
     )
   }
   const expected = hash('sha256', key, 'buffer')
@@ -277,20 +278,16 @@ function formTokenOf({ method, formToken }: ServerRequest): string {
   return isWrite(method) ? (formToken ?? '') : ''
 }
 
-/** True if the scheme is one of ours, even without a token. */
+/** True if `Authorization` has an accepted scheme, even without a token. */
 function createSchemeCheck(scheme = 'Bearer'): (request: ServerRequest) => boolean {
-  const form = new RegExp(`^(?:bearer|${escapeForm(scheme)})(?: |$)`, 'i')
+  const form = new RegExp(`^(?:bearer|${escapePattern(scheme)})(?: |$)`, 'i')
   return ({ incoming }) => form.test(incoming.headers.authorization ?? '')
 }
 
 /** Reads `Authorization` with a scheme of the application, and with Bearer. */
 function createHeaderReader(scheme: string): (header: string) => string {
-  const form = new RegExp(`^(?:bearer|${escapeForm(scheme)}) +([^ ].*)$`, 'i')
+  const form = new RegExp(`^(?:bearer|${escapePattern(scheme)}) +([^ ].*)$`, 'i')
   return (header) => form.exec(header)?.[1] ?? ''
-}
-
-function escapeForm(text: string): string {
-  return text.replace(/[^\w-]/g, String.raw`\$&`)
 }
 
 /** @returns a function that returns undefined if the request has neither a token nor `Authorization` */
@@ -324,9 +321,10 @@ function unauthorized(reason: string): HttpError {
 }
 
 function missingToken({ incoming }: ServerRequest, scheme: string, cookie: boolean): string {
-  if (incoming.headers.authorization !== undefined) return `Authorization brings no ${scheme} token`
+  if (incoming.headers.authorization !== undefined)
+    return `Authorization contains no ${scheme} token`
   return cookie
-    ? 'a token is needed, and neither Authorization nor the cookie brings one'
+    ? 'a token is needed, and neither Authorization nor the cookie contains one'
     : 'a token is needed, and there is no Authorization'
 }
 

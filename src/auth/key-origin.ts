@@ -1,19 +1,22 @@
-/** Where the keys come from, decided and checked at bootstrap. Source: decisions, Tokens. */
+/**
+ * Reads the keys of tokens from options, environment variables, PEM text or files (RFC 7468) and the development folder.
+ * Source: decisions, Tokens.
+ */
 
-import { generateKeyPair, randomUUID } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  generateKeyPair,
+  randomUUID,
+} from 'node:crypto'
+import { readFileSync, existsSync } from 'node:fs'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { existsSync } from 'node:fs'
+import { defaultAlgorithms, type SignatureAlgorithm } from './tokens.js'
 import type { Log } from '../core/log.js'
-import {
-  readPrivateKey,
-  type PrivateKey,
-  KeyError,
-  readPublicKeys,
-  toPublicKey,
-  type PublicKey,
-} from './pem.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
@@ -30,15 +33,15 @@ export async function openKeyFolder(folder: string, log: Log): Promise<PrivateKe
   const found = await readPair(file, log)
   if (found !== undefined) return found
   const createdFolder = await mkdir(folder, { recursive: true, mode: 0o700 })
-  // A folder that was there before may hold what belongs into the repository.
+  // An existing folder can contain files that belong into the repository.
   if (createdFolder !== undefined) await writeFile(join(folder, '.gitignore'), '*\n')
   const { privateKey } = await generate('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   if (await publish(folder, file, pem)) {
-    log.info({ file }, 'made a key pair for development')
+    log.info({ file }, 'created a key pair for development')
   }
   const pair = await readPair(file, log)
-  if (pair === undefined) throw new Error(`${file} was removed while it was made. Start again.`)
+  if (pair === undefined) throw new Error(`${file} was removed while it was created. Start again.`)
   return pair
 }
 
@@ -54,7 +57,7 @@ async function readPair(file: string, log: Log): Promise<PrivateKey | undefined>
   return readPrivateKey(pem)
 }
 
-/** Writes the whole file in one step, so that no reader sees half of it. False if another process was first. */
+/** Writes the file in one step, so that no reader sees a part of it. @returns false if another process was first */
 async function publish(folder: string, file: string, pem: string): Promise<boolean> {
   const draft = join(folder, `${randomUUID()}.tmp`)
   await writeFile(draft, pem, { mode: 0o600, flag: 'wx' })
@@ -69,7 +72,7 @@ async function publish(folder: string, file: string, pem: string): Promise<boole
   }
 }
 
-/** Some file systems have no hard links. There the file is created exclusively, but not in one step. */
+/** For file systems without hard links: the file is created exclusively, but not in one step. */
 async function writeWhereLinksFail(file: string, pem: string, cause: unknown): Promise<boolean> {
   if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].some((code) => hasCode(cause, code)))
     throw cause
@@ -88,7 +91,7 @@ async function restrictPermissions(file: string, log: Log): Promise<void> {
   if ((mode & 0o077) === 0) return
   log.warn(
     { file, mode: (mode & 0o777).toString(8) },
-    'the key was readable by others; now it is 0600',
+    'the key was readable by other users, and has mode 0600 now',
   )
   await chmod(file, 0o600)
 }
@@ -106,11 +109,11 @@ export interface KeyOptions {
    * names its keys: `{ '2026-11': pem }`. Replaces `APP_PUBLIC_KEY`.
    */
   readonly public?: string | readonly string[] | Readonly<Record<string, string>>
-  /** Where the pair for development is made once. Default `.filigree` in the working directory. */
+  /** The folder of the key pair for development, which is created once. Default: `.filigree` in the working directory. */
   readonly folder?: string
 }
 
-/** The one origin that was chosen. */
+/** The origin of the keys. */
 export type KeyOrigin =
   | {
       readonly from: 'given'
@@ -121,8 +124,8 @@ export type KeyOrigin =
   | { readonly from: 'folder'; readonly folder: string }
   | { readonly from: 'none' }
 
-/** The pair's file in the folder. */
-export const pairFile = 'private-key.pem'
+/** The file of the key pair in the folder. */
+const pairFile = 'private-key.pem'
 
 interface KeyInput {
   readonly jwks?: string | undefined
@@ -160,20 +163,20 @@ export function readKeyOrigin(
   if (jwks !== undefined) {
     if (configured === undefined) return readAddress(jwks, refuse)
     return refuse(
-      `bootstrap: both auth.jwks and ${configured.name} say where keys come from.`,
-      'Keep one of them: with auth.jwks tokens are made elsewhere and only checked here.',
+      `bootstrap: auth.jwks and ${configured.name} cannot be combined.`,
+      'Keep one of them: with auth.jwks tokens are created elsewhere and only verified here.',
     )
   }
   if (configured !== undefined) return readConfiguredKeys(privateText, publicText, refuse)
   if (environment.NODE_ENV === 'production') {
-    return refuse('Production has no keys to check tokens with.', howToMakeKeys)
+    return refuse('Production has no keys to verify tokens.', howToMakeKeys)
   }
   return readFolder(resolve(keys?.folder ?? '.filigree'), refuse)
 }
 
 type Refuse = (message: string, remedy: string) => KeyOrigin
 
-/** A setting with the name it is reported by. */
+/** A setting with its name for messages. */
 interface Named<T> {
   readonly name: string
   readonly value: T
@@ -182,11 +185,11 @@ interface Named<T> {
 type PublicText = NonNullable<KeyOptions['public']>
 
 const howToMakeKeys =
-  'Make a key with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem`, keep it out of the ' +
-  'repository, and set APP_PRIVATE_KEY to its path or text. To only check tokens set APP_PUBLIC_KEY or auth.jwks; ' +
-  'without tokens say auth: { keys: false }.'
+  'Create a key with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem`, outside the ' +
+  'repository, and set APP_PRIVATE_KEY to its path or text. To only verify tokens, set APP_PUBLIC_KEY or auth.jwks. ' +
+  'Without tokens, write auth: { keys: false }.'
 
-/** The option, else the variable of the environment; empty is unset. */
+/** The option, otherwise the environment variable. An empty variable counts as not set. */
 function pick<T extends PublicText>(
   option: string,
   value: T | undefined,
@@ -212,7 +215,7 @@ function readConfiguredKeys(
       invalidNames.push(name)
       refuse(
         `${name} ${error.message}.`,
-        'Give PEM text or the path of a PEM file, RSA with at least 2048 bits.',
+        'Set PEM text or the path of a PEM file, RSA with at least 2048 bits.',
       )
       return undefined
     }
@@ -228,14 +231,14 @@ function readConfiguredKeys(
   const matching = checking.filter(({ key }) => key.equals(toPublicKey(signing).key))
   if (publicText?.name === 'APP_PUBLIC_KEY' && matching.length === 0) {
     return refuse(
-      `${publicText.name} is not the public half of ${privateText?.name ?? 'APP_PRIVATE_KEY'}.`,
-      'Remove it: the public half is found by itself. Older public keys follow the current one in the same PEM.',
+      `${publicText.name} is not the public key of ${privateText?.name ?? 'APP_PRIVATE_KEY'}.`,
+      'Remove it: the public key is derived. Write older public keys after the current one in the same PEM.',
     )
   }
-  // A name that the application gave to its own key is written into its tokens.
+  // The configured name of the own key is written into tokens.
   const kid = matching.find(({ unnamed }) => !unnamed)?.kid ?? signing.kid
-  const half = matching.length === 0 ? [toPublicKey(signing)] : []
-  return { from: 'given', private: { key: signing.key, kid }, public: [...half, ...checking] }
+  const derived = matching.length === 0 ? [toPublicKey(signing)] : []
+  return { from: 'given', private: { key: signing.key, kid }, public: [...derived, ...checking] }
 }
 
 function listPublic(
@@ -263,7 +266,7 @@ function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
     return { from: 'jwks', url: url.href }
   return refuse(
     'bootstrap: auth.jwks is not an http or https address.',
-    'Give the issuer\'s key set, e.g. "https://id.example.org/realms/shop/protocol/openid-connect/certs".',
+    'Set the address of the issuer\'s key set: "https://id.example.org/realms/shop/protocol/openid-connect/certs".',
   )
 }
 
@@ -274,6 +277,106 @@ function readFolder(folder: string, refuse: Refuse): KeyOrigin {
     return { from: 'folder', folder }
   } catch (error) {
     if (!(error instanceof KeyError)) throw error
-    return refuse(`${file} ${error.message}.`, 'Delete it: a new one is made with the next token.')
+    return refuse(
+      `${file} ${error.message}.`,
+      'Delete it: a new one is created with the next token.',
+    )
+  }
+}
+
+// PEM text and files (RFC 7468). They are read synchronously, because bootstrap checks keys.
+
+/** A key that verifies tokens. */
+export interface PublicKey {
+  /** The `kid` of tokens: the name that the application gives, otherwise the thumbprint of the key (RFC 7638). */
+  readonly kid: string
+  readonly key: KeyObject
+  /** Algorithms of tokens that this key verifies. */
+  readonly algorithms: readonly SignatureAlgorithm[]
+  /** True if `kid` is the thumbprint, so that an issuer may use another name. */
+  readonly unnamed: boolean
+}
+
+/** A key that signs tokens. */
+export interface PrivateKey {
+  readonly kid: string
+  readonly key: KeyObject
+}
+
+/** The problem of a key, as the end of `APP_PUBLIC_KEY …`. It never contains a part of the key. */
+class KeyError extends Error {}
+
+/** Shorter RSA keys are refused (RFC 7518 §3.3). */
+const minBits = 2048
+
+/**
+ * @param source PEM text (line breaks may be written `\n`), or the path of a file with it
+ * @throws {KeyError}
+ */
+export function readPrivateKey(source: string): PrivateKey {
+  const pem = readPem(source)
+  if (pem.includes('ENCRYPTED')) {
+    throw new KeyError('is encrypted with a passphrase. Decrypt it: openssl pkey -in key.pem')
+  }
+  const key = parse(() => createPrivateKey(pem), 'is not a private key in PEM form')
+  checkStrength(key)
+  return { key, kid: thumbprint(createPublicKey(key)) }
+}
+
+/**
+ * @param source as for `readPrivateKey`, with one or several keys
+ * @param name the keys' `kid`; without it each has its thumbprint
+ * @throws {KeyError}
+ */
+export function readPublicKeys(source: string, name?: string): PublicKey[] {
+  const blocks = readPem(source).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g)
+  if (blocks === null) throw new KeyError('is not a public key in PEM form')
+  return blocks.map((pem) => {
+    if (pem.includes('PRIVATE'))
+      throw new KeyError('contains a private key in place of a public key')
+    const key = parse(() => createPublicKey(pem), 'is not a public key in PEM form')
+    checkStrength(key)
+    return {
+      ...{ key, kid: name ?? thumbprint(key), unnamed: name === undefined },
+      algorithms: defaultAlgorithms,
+    }
+  })
+}
+
+/** The public half of a private key. */
+export function toPublicKey({ key, kid }: PrivateKey): PublicKey {
+  return { key: createPublicKey(key), kid, unnamed: true, algorithms: defaultAlgorithms }
+}
+
+/** @throws {KeyError} the key cannot be used for RS256 */
+export function checkStrength(key: KeyObject): void {
+  if (key.asymmetricKeyType !== 'rsa') throw new KeyError('is not an RSA key, which RS256 requires')
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < minBits) {
+    throw new KeyError(`has fewer than ${minBits} bits`)
+  }
+}
+
+/** SHA-256 over the key's required members in order (RFC 7638 §3.2, RFC 8037 §2), in base64url. */
+export function thumbprint(key: KeyObject): string {
+  const { crv, e, kty, n, x, y } = key.export({ format: 'jwk' })
+  return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
+}
+
+function readPem(source: string): string {
+  if (source.includes('-----BEGIN')) return source.replaceAll('\\n', '\n')
+  try {
+    return readFileSync(source.trim(), 'utf8')
+  } catch (cause) {
+    // The message omits the text, which may be a key without its first line.
+    const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
+    throw new KeyError(`is neither PEM text nor the path of a readable file (${reason})`, { cause })
+  }
+}
+
+function parse(read: () => KeyObject, message: string): KeyObject {
+  try {
+    return read()
+  } catch (cause) {
+    throw new KeyError(message, { cause })
   }
 }

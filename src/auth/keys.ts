@@ -1,14 +1,21 @@
-/** The keys in use, whatever their origin; nothing is read, made or fetched before the first token needs it. */
+/** The keys in use, whatever their origin. They are read, created or fetched when the first token needs them. */
 
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { Log } from '../core/log.js'
-import { checkStrength, thumbprint, type PublicKey, toPublicKey, type PrivateKey } from './pem.js'
-import { signatureAlgorithms, type SignatureAlgorithm } from './token-header.js'
-import { openKeyFolder, type KeyOrigin } from './key-origin.js'
+import {
+  checkStrength,
+  thumbprint,
+  type PublicKey,
+  toPublicKey,
+  type PrivateKey,
+  openKeyFolder,
+  type KeyOrigin,
+} from './key-origin.js'
+import { signatureAlgorithms, type SignatureAlgorithm } from './tokens.js'
 
-/** Milliseconds between two requests to the issuer, whatever tokens ask for. */
+/** Milliseconds between two requests to the issuer, even if tokens have unknown `kid`s. */
 const cooldown = 30_000
-/** The same while no key has been fetched yet: the issuer may be starting. */
+/** Milliseconds between two requests while no key has been fetched, because the issuer may be starting. */
 const firstCooldown = 5_000
 /**
  * Milliseconds after which a set is fetched again although every `kid` was known, because keys are withdrawn by
@@ -32,13 +39,13 @@ interface KeySetOptions {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Bytes of the largest set that is read. */
+  /** Maximum bytes of a key set. */
   readonly maxBytes: number
   /** Called when a fetched set differs from the one before. */
   readonly onChange: () => void
 }
 
-function createKeySet({ url, log, now, maxBytes: mostBytes, onChange }: KeySetOptions): KeySet {
+function createKeySet({ url, log, now, maxBytes, onChange }: KeySetOptions): KeySet {
   let keys: readonly PublicKey[] = []
   let names = ''
   let requestedAt = -Infinity
@@ -55,7 +62,7 @@ function createKeySet({ url, log, now, maxBytes: mostBytes, onChange }: KeySetOp
   const requestKeys = async (): Promise<void> => {
     requestedAt = now()
     try {
-      keys = await fetchKeys(url, mostBytes, warn)
+      keys = await fetchKeys(url, maxBytes, warn)
       fetchedAt = requestedAt
       const before = names
       names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
@@ -115,7 +122,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Keys for other uses are left out (RFC 7517 §4: `use`, `key_ops`), and those whose algorithm is not accepted. */
+/** Ignores keys for other uses (RFC 7517 §4: `use`, `key_ops`), and keys whose algorithm is not accepted. */
 function readKey(jwk: unknown, warn: Warn): PublicKey[] {
   if (typeof jwk !== 'object' || jwk === null) return []
   const { kty, crv, n, e, x, y, use, alg, kid, key_ops: operations } = jwk as JsonWebKey
@@ -129,7 +136,7 @@ function readKey(jwk: unknown, warn: Warn): PublicKey[] {
     return []
   }
   try {
-    // Only the public parts, whatever else the set holds.
+    // Only the public parts, even if the key set contains others.
     const parts = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey
     const key = createPublicKey({ key: parts, format: 'jwk' })
     if (kty === 'RSA') checkStrength(key)
@@ -141,7 +148,7 @@ function readKey(jwk: unknown, warn: Warn): PublicKey[] {
   }
 }
 
-/** What a key of this form can sign (RFC 7518 §3.1, RFC 8037 §3.1). */
+/** The algorithms that a key of this form supports (RFC 7518 §3.1, RFC 8037 §3.1). */
 function algorithmsOf(type: unknown, curve: unknown): readonly SignatureAlgorithm[] {
   if (type === 'RSA') return signatureAlgorithms.filter((name) => /^[RP]S/.test(name))
   return curveAlgorithms.get(`${String(type)} ${String(curve)}`) ?? []
@@ -173,7 +180,7 @@ export interface Keys {
   onChange(forget: () => void): void
 }
 
-export interface KeysOptions {
+interface KeysOptions {
   readonly origin: KeyOrigin
   readonly log: Log
   /** Milliseconds since 1970. Default the system's clock. */
@@ -186,14 +193,14 @@ export interface KeysOptions {
 const plainName = /^[\w.:~=+-]{1,200}$/
 
 export function createKeys(options: KeysOptions): Keys {
-  const { origin, log, now = Date.now, maxBytes: mostBytes = 256 * 1024 } = options
+  const { origin, log, now = Date.now, maxBytes = 256 * 1024 } = options
   switch (origin.from) {
     case 'given':
       return createFixedKeys(origin.private, origin.public)
     case 'folder':
       return createFolderKeys(origin.folder, log)
     case 'jwks':
-      return createRemoteKeys({ url: origin.url, log, now, maxBytes: mostBytes })
+      return createRemoteKeys({ url: origin.url, log, now, maxBytes })
     case 'none':
       return createFixedKeys(undefined, [])
   }
@@ -246,7 +253,7 @@ function createRemoteKeys(options: Omit<KeySetOptions, 'onChange'>): Keys {
   }
 }
 
-/** Keys of that name, else those that came without one: another issuer may call them what it likes. */
+/** The keys with this `kid`, otherwise the keys without a configured name, because issuers may name those freely. */
 function selectKeys(keys: readonly PublicKey[], kid: string | undefined): readonly PublicKey[] {
   if (kid === undefined) return keys
   const named = keys.filter((key) => key.kid === kid)
@@ -257,7 +264,7 @@ function selectKeys(keys: readonly PublicKey[], kid: string | undefined): readon
 function refuseToSign(): Promise<PrivateKey> {
   return Promise.reject(
     new Error(
-      'Auth.getToken: there is no private key here, tokens are only checked. Set APP_PRIVATE_KEY to make them.',
+      'Auth.getToken: there is no private key, so tokens can only be verified. Set APP_PRIVATE_KEY.',
     ),
   )
 }

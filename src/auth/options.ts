@@ -1,13 +1,16 @@
-/** The options for tokens and keys, checked once at bootstrap. Source: decisions, Access to routes. */
+/** The options for tokens, their sources and keys, checked once at bootstrap. Source: decisions, Access to routes. */
+
+import { ServerRequest } from '../http/server-request.js'
+import type { HttpRequest } from '../http/request.js'
+import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/duration.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
-import { findTokenLocations, type ReadToken, type TokenSource } from './token-source.js'
 
-/** When a response brings a fresh token: past half the token's life, every time, or not at all. */
+/** When a response contains a fresh token: after half of the token's lifetime, always, or never. */
 export type Rotation = 'half-life' | 'always' | 'never'
 
 /** The treatment of a token after rotation has replaced it. */
@@ -24,7 +27,7 @@ export interface RotationOptions {
   readonly reuse?: 'end'
 }
 
-/** The same, read. */
+/** `RotationOptions` with its time in seconds. */
 export interface RotationRule {
   /** Seconds. */
   readonly grace: number
@@ -42,11 +45,11 @@ export interface AuthOptions {
    * come from a page of this application. Default false.
    */
   readonly cookie?: boolean
-  /** A scheme of tokens in `Authorization` besides `Bearer`: `'Token'` for `Authorization: Token …`. Default none. */
+  /** A scheme in `Authorization` in addition to `Bearer`: `'Token'` for `Authorization: Token …`. Default: none. */
   readonly scheme?: string
   /**
-   * Reads the token of a request: `(request) => request.headers['x-token']`. Where it returns nothing, `Authorization`
-   * counts. It must not read a cookie: use `cookie`. Default none.
+   * Reads the token of a request: `(request) => request.headers['x-token']`. If it returns nothing, `Authorization` is
+   * used. It must not read a cookie: use `cookie`. Default: none.
    */
   readonly read?: ReadToken
   /** Default `'half-life'`. */
@@ -59,15 +62,18 @@ export interface AuthOptions {
    * copied.
    */
   readonly renew?: Renew
-  /** Written into tokens as `iss`, and required of them. Default none: not checked. */
+  /** Written into tokens as `iss`, and required. Default: none, and `iss` is not checked. */
   readonly issuer?: string
-  /** Written into tokens as `aud`, and required of them: one of a list suffices. Default none: tokens with `aud` are refused. */
+  /**
+   * Written into tokens as `aud`, and required: one of a list is sufficient. Default: none, and tokens with `aud` are
+   * refused.
+   */
   readonly audience?: string | readonly string[]
   /** The default lifetime of tokens: seconds, or text such as `15m`. Default `1h`. */
   readonly expiresIn?: number | string
   /**
-   * Address of an issuer's key set (RFC 7517), e.g. Keycloak's or Auth0's. Tokens are then checked here, made there.
-   * Needs `issuer` and `audience`.
+   * Address of an issuer's key set (RFC 7517), for example of Keycloak or Auth0, which creates the tokens. Requires
+   * `issuer` and `audience`.
    */
   readonly jwks?: string
   /**
@@ -87,7 +93,7 @@ export interface AuthEnvironment {
 
 /** The options with defaults, frozen. */
 export interface ResolvedAuthOptions {
-  /** Without surrounding blanks; undefined where none lets in. */
+  /** Without surrounding blanks. Undefined if there is no static key. */
   readonly apiKey: string | undefined
   readonly closed: boolean
   readonly formToken: boolean
@@ -130,16 +136,20 @@ export function resolveAuthOptions(
   problems: Problem[],
 ): ResolvedAuthOptions {
   const input = options ?? {}
-  checkOptions(input, problems)
+  const refuse: Refuse = (message, remedy) => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
+  }
+  refuseUnknownNames('bootstrap auth', input, names, problems)
+  checkOptions(input, refuse)
   const { issuer, audience } = input
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
     closed: input.closed === true,
     formToken: input.formToken === true,
     cookie: input.cookie === true,
-    source: readSource(input, problems),
+    source: readSource(input, refuse),
     rotate: input.rotate ?? 'half-life',
-    rotation: readRotation(input.rotation, problems),
+    rotation: readRotation(input.rotation, refuse, problems),
     renew: input.renew,
     issuer,
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
@@ -148,11 +158,9 @@ export function resolveAuthOptions(
   })
 }
 
-function checkOptions(options: AuthOptions, problems: Problem[]): void {
-  const refuse = (message: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
-  }
-  refuseUnknownNames('bootstrap auth', options, names, problems)
+type Refuse = (message: string, remedy: string) => void
+
+function checkOptions(options: AuthOptions, refuse: Refuse): void {
   const { rotate, issuer, audience, expiresIn } = options
   for (const name of ['closed', 'formToken', 'cookie'] as const) {
     if (options[name] === undefined || typeof options[name] === 'boolean') continue
@@ -169,15 +177,15 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
     )
   }
   if (issuer !== undefined && !isName(issuer)) {
-    refuse('issuer is not text.', 'Give the issuer as it stands in the claim "iss".')
+    refuse('issuer is not text.', 'Write the issuer as in the claim "iss".')
   }
   if (audience !== undefined && !isAudience(audience)) {
-    refuse('audience is not text, nor a list of texts.', 'Give it as it stands in "aud".')
+    refuse('audience is neither text nor a list of texts.', 'Write it as in the claim "aud".')
   }
   if (options.jwks !== undefined && (issuer === undefined || audience === undefined)) {
     refuse(
-      'jwks is there without issuer and audience: every token of that issuer would be taken, also one meant for another application.',
-      'Give both, as they stand in "iss" and "aud" of its tokens.',
+      'jwks requires issuer and audience: otherwise tokens of that issuer for other applications would be accepted.',
+      'Write both, as in the claims "iss" and "aud" of its tokens.',
     )
   }
   if (expiresIn !== undefined && readSeconds(expiresIn) === undefined) {
@@ -191,10 +199,7 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
 /** A token of RFC 9110 §5.6.2. */
 const schemeForm = /^[!#$%&'*+.^_`|~\w-]+$/
 
-function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSource {
-  const refuse = (message: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
-  }
+function readSource({ scheme, read }: AuthOptions, refuse: Refuse): TokenSource {
   if (scheme !== undefined && (typeof scheme !== 'string' || !schemeForm.test(scheme)))
     refuse(`scheme ${JSON.stringify(scheme)} is not the name of a scheme.`, "Write 'Token'.")
   if (read === undefined) return Object.freeze({ scheme })
@@ -203,12 +208,12 @@ function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSo
     refuse('read is not a function.', remedy)
     return Object.freeze({ scheme })
   }
-  if (scheme !== undefined) refuse('scheme and read are both given.', 'Keep one of the two.')
+  if (scheme !== undefined) refuse('scheme and read cannot be combined.', 'Remove one of them.')
   try {
     const locations = findTokenLocations(read)
     if (locations.some((location) => location.in === 'cookie'))
       refuse(
-        'read looks at a cookie, which browsers send for every page. Writes would not be protected.',
+        'read reads a cookie, which browsers send for every page. Writes would not be protected.',
         'Write auth: { cookie: true } for tokens in a cookie.',
       )
     return Object.freeze({ read, location: locations[0] })
@@ -216,7 +221,7 @@ function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSo
     const reason = error instanceof Error ? error.message : String(error)
     refuse(
       `read fails for a request without a token: ${reason}.`,
-      'Return the token, or undefined where there is none.',
+      'Return the token, or undefined if there is none.',
     )
     return Object.freeze({ read })
   }
@@ -226,12 +231,10 @@ const rotationNames: Readonly<Record<keyof RotationOptions, true>> = { grace: tr
 
 function readRotation(
   input: RotationOptions | undefined,
+  refuse: Refuse,
   problems: Problem[],
 ): RotationRule | undefined {
   if (input === undefined) return undefined
-  const refuse = (message: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
-  }
   if (typeof input !== 'object' || (input as unknown) === null) {
     refuse('rotation is not an object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
     return undefined
@@ -255,8 +258,9 @@ function readApiKey(value: string | undefined, problems: Problem[]): string | un
   if (/^[\x21-\x7e]+$/.test(key)) return key
   problems.push({
     code: 'INVALID_ENVIRONMENT',
-    message: 'APP_API_KEY has blanks or characters that no Authorization header can carry.',
-    remedy: 'Make one of letters and digits: openssl rand -hex 32',
+    message:
+      'APP_API_KEY has blanks or characters that are not allowed in an Authorization header.',
+    remedy: 'Create one with letters and digits: openssl rand -hex 32',
   })
   return undefined
 }
@@ -267,4 +271,60 @@ function isName(value: unknown): boolean {
 
 function isAudience(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 && value.every(isName) : isName(value)
+}
+
+// Custom sources of tokens, `auth: { scheme }` or `auth: { read }`. `Authorization: Bearer …` is accepted in addition, because
+// MCP clients, WebSockets and tests send it.
+
+/** Reads the token of a request: `(request) => request.headers['x-token']`. Undefined or empty: the request has none. */
+export type ReadToken = (request: HttpRequest) => string | undefined
+
+export interface TokenSource {
+  /** The scheme in `Authorization`, as it is written in responses. Default: `Bearer`. */
+  readonly scheme?: string | undefined
+  readonly read?: ReadToken | undefined
+  /** The first location that `read` reads; undefined if it is neither a header nor a query parameter. */
+  readonly location?: TokenLocation | undefined
+}
+
+interface TokenLocation {
+  readonly in: 'header' | 'query' | 'cookie'
+  readonly name: string
+}
+
+/**
+ * Calls `read` with a request that has no headers, as it is called for every anonymous caller.
+ *
+ * @returns the headers, query parameters and cookies that it reads, in this order
+ * @throws errors of `read`, and TypeError if it returns a promise or a value that is neither text nor undefined
+ */
+function findTokenLocations(read: ReadToken): readonly TokenLocation[] {
+  const locations: TokenLocation[] = []
+  const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
+  const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
+  const recording = (location: TokenLocation['in']): object =>
+    new Proxy(Object.create(null) as object, {
+      get: (_, name) => {
+        if (typeof name !== 'string') return undefined
+        const isCookie = location === 'header' && name.toLowerCase() === 'cookie'
+        locations.push(isCookie ? { in: 'cookie', name } : { in: location, name })
+        return undefined
+      },
+    })
+  const overrides = {
+    headers: recording('header'),
+    query: recording('query'),
+    cookies: recording('cookie'),
+    incoming: Object.create(incoming, { headers: { value: recording('header') } }) as object,
+  }
+  const token: unknown = read(
+    new Proxy(request, {
+      get: (target, name) =>
+        name in overrides
+          ? overrides[name as keyof typeof overrides]
+          : (Reflect.get(target, name, target) as unknown),
+    }),
+  )
+  if (token === undefined || token === null || typeof token === 'string') return locations
+  throw new TypeError(token instanceof Promise ? 'it returns a promise' : 'it returns no text')
 }

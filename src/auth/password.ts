@@ -1,7 +1,7 @@
 /** Hashes passwords: scrypt, with its parameters in the hash. Source: RFC 7914; OWASP, Password Storage. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
-/** What one hash costs: memory is 128 · N · r bytes, time grows with N · r · p. */
+/** The cost of one hash: memory is 128 · N · r bytes, time grows with N · r · p. */
 interface Cost {
   /** The binary logarithm of N. */
   readonly ln: number
@@ -36,7 +36,7 @@ const dummyHash = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(h
  */
 export async function hashPassword(password: string): Promise<string> {
   if (typeof password !== 'string' || password === '') {
-    throw new TypeError('hashPassword: the password is not text, or an empty one. Check it before.')
+    throw new TypeError('hashPassword: the password is not text, or is empty. Check it first.')
   }
   const salt = randomBytes(saltBytes)
   const hash = await derive(password, salt, hashBytes, cost)
@@ -73,7 +73,7 @@ function readHash(storedHash: unknown): typeof dummyHash | undefined {
   return { ln, r, p, salt, hash }
 }
 
-/** The same password is the same text on every keyboard: composed (RFC 8265 §4.2). */
+/** The password is normalised, so that it is the same text from every keyboard (RFC 8265 §4.2). */
 function derive(
   password: string,
   salt: Buffer,

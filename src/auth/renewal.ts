@@ -3,19 +3,19 @@ import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
-import { isDue, renewedClaims } from './rotation.js'
+import { isDue, renewedClaims } from './tokens.js'
 import { isRotated, type Replaced } from './successors.js'
 
 /**
- * Asked whenever a fresh token is due, so that roles are current.
+ * Called whenever a fresh token is due, so that roles are current.
  *
  * @param claims of the token that it follows, frozen
- * @returns the claims of the fresh token, except times, `jti` and `auth_time`; `sub`, `iss` and `aud` are kept if not
- * named; null revokes the old one from the next request on
+ * @returns the claims of the fresh token, except times, `jti` and `auth_time`; `sub`, `iss` and `aud` are copied if they
+ * are missing; null revokes the old one from the next request on
  */
 export type Renew = (claims: Claims) => Promise<Claims | null> | Claims | null
 
-export interface RenewalOptions {
+interface RenewalOptions {
   readonly rotate: Rotation
   readonly renew: Renew | undefined
   readonly log: Log
@@ -29,7 +29,7 @@ export interface RenewalOptions {
   readonly replace?: (claims: Claims, text: string) => MaybePromise<Replaced>
 }
 
-/** @param now seconds since 1970 @returns the token, `undefined` where none is due or none may be had */
+/** @param now seconds since 1970 @returns the next token. Undefined if none is due or allowed */
 export type Renewal = (claims: Claims, now: number) => MaybePromise<string | undefined>
 
 interface Fresh {
@@ -68,7 +68,7 @@ function createOneSuccessor(
   }
 
   const first = async (claims: Claims, nextClaims: Claims): Promise<string | undefined> => {
-    const next = await askApplication(options, claims, nextClaims)
+    const next = await callRenew(options, claims, nextClaims)
     if (next === null) await end(claims)
     if (next === null || next === undefined) return undefined
     return signed(claims, await replace(claims, JSON.stringify(next)))
@@ -87,7 +87,7 @@ function createOneSuccessor(
   }
 
   return (claims, now) => {
-    // By the clock of another process it may have been due, and then it has its successor.
+    // It may have been due by the clock of another process, and then it has a successor.
     if (!isDue(claims, rotate, now) && !isDue(claims, rotate, now + maxClockDifference))
       return undefined
     const name = JSON.stringify(claims)
@@ -104,7 +104,7 @@ const maxClockDifference = 60
 
 function createFreeRenewal(options: RenewalOptions): Renewal {
   const { rotate, renew, sign, isRevoked, end } = options
-  /** The fresh token of claims, kept while it is the one to send, so that a client that ignores it costs one signature. */
+  /** The current fresh token of claims, so that a client that ignores it costs one signature. */
   const freshTokens = new WeakMap<Claims, Fresh>()
 
   const make = async (
@@ -113,7 +113,7 @@ function createFreeRenewal(options: RenewalOptions): Renewal {
     now: number,
   ): Promise<string | undefined> => {
     if (await isRevoked(claims)) return undefined
-    const next = await askApplication(options, claims, nextClaims)
+    const next = await callRenew(options, claims, nextClaims)
     if (next === null) await end(claims)
     if (next === null || next === undefined) return undefined
     const existing = freshTokens.get(claims)
@@ -134,7 +134,7 @@ function createFreeRenewal(options: RenewalOptions): Renewal {
 }
 
 /** @returns `undefined` if the application failed, which is logged */
-async function askApplication(
+async function callRenew(
   { renew, log }: RenewalOptions,
   claims: Claims,
   nextClaims: Claims,
@@ -144,14 +144,14 @@ async function askApplication(
     const result: unknown = await renew(claims)
     if (result === null) return null
     if (typeof result !== 'object' || Array.isArray(result)) {
-      throw new TypeError('auth.renew gave no claims. Return an object of claims, or null.')
+      throw new TypeError('auth.renew returned no claims. Return an object of claims, or null.')
     }
     const { iat, exp, jti, auth_time } = nextClaims
     const next = { ...toNamed(claims), ...result, iat, exp, jti, auth_time }
     if (jti === undefined) delete next.jti
     return next
   } catch (error) {
-    log.error({ err: error, sub: claims.sub }, 'auth.renew failed; no fresh token is sent')
+    log.error({ err: error, sub: claims.sub }, 'auth.renew failed, so no fresh token is sent')
     return undefined
   }
 }

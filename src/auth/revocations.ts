@@ -8,7 +8,7 @@ import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
-import { firstSignIn } from './rotation.js'
+import { firstSignIn } from './tokens.js'
 
 /** Milliseconds between two checks for revocations by other processes. */
 const checkInterval = 2000
@@ -70,11 +70,11 @@ export class WatchedTokens {
   }
 
   async #check(traces: readonly TokenTrace[]): Promise<void> {
-    const { revocations, now, log, onRevoked: found } = this.#options
+    const { revocations, now, log, onRevoked } = this.#options
     this.#isChecking = true
     try {
       const revoked = await revocations.among(traces, now())
-      if (revoked.size > 0) found(new Set([...revoked].map(({ name }) => name)))
+      if (revoked.size > 0) onRevoked(new Set([...revoked].map(({ name }) => name)))
       this.#isFailing = false
     } catch (error) {
       // No token can be revoked while the database is unavailable. Later revocations are found when it responds.

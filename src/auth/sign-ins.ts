@@ -5,7 +5,7 @@
 
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
-import { clockTolerance } from './jose.js'
+import { clockTolerance } from './tokens.js'
 import { queryStore, toTrace, type Revocations, type TokenTrace } from './revocations.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
@@ -16,7 +16,7 @@ interface SignInRegistryOptions {
   readonly log: Log
   /** Milliseconds since 1970, of this process. */
   readonly now: () => number
-  /** The same by the clock of all processes. */
+  /** Milliseconds since 1970 by the clock that all processes share. */
   readonly sharedTime: () => number
 }
 
@@ -41,7 +41,7 @@ export class SignInRegistry {
       await store.record(use)
     } catch (error) {
       this.#recent.forget(name)
-      log.debug({ err: error }, 'a sign-in cannot be noted')
+      log.debug({ err: error }, 'a sign-in cannot be recorded')
     }
   }
 
@@ -81,7 +81,7 @@ export interface SignInEntry {
   readonly last: Date
   /** The `User-Agent` of the last use, at most 255 characters. Null until the token is used. */
   readonly agent: string | null
-  /** The client's address at the last use, behind trusted proxies theirs. Null until the token is used. */
+  /** The client's address at the last use, with `trustProxy` as the proxies report it. Null until the token is used. */
   readonly address: string | null
 }
 
@@ -147,7 +147,7 @@ export function createMemorySignIns(): SignIns {
   }
 }
 
-/** The database's statement says the same in SQL. */
+/** The database store does the same in SQL. */
 function toNext(existing: SignInUse, use: SignInUse): SignInUse {
   const ends = Math.max(existing.ends, use.ends)
   const isDue = use.last - existing.last >= recordInterval
@@ -162,7 +162,7 @@ function toNext(existing: SignInUse, use: SignInUse): SignInUse {
 }
 
 /** Recently recorded sign-ins, so that the store is used at most once a minute for each. */
-export class RecentSignIns {
+class RecentSignIns {
   readonly #recent = new Map<string, { readonly at: number; readonly use: SignInUse }>()
 
   /** @param open the transaction that records it, which may be rolled back */
@@ -199,7 +199,7 @@ export class RecentSignIns {
 
 const maxRecent = 20_000
 
-/** Control characters and halves of characters, which no database keeps and no page shows. */
+/** Control characters and unpaired surrogates, which databases cannot store. */
 const unstorable = /[\p{Cc}\ud800-\udfff]/gu
 
 /** The stored parts of a request's head, with limited length. */

@@ -1,16 +1,16 @@
 /**
- * Stores which token replaced another. The first successor applies to everyone who presents the old token again. The
+ * Stores which token replaced another. Every client that sends the old token again gets the first successor. Values of
+ * `exchange` are encrypted with a key derived from the token (AES-256-GCM, HKDF), so that only its holder can read them. The
  * memory store is valid for one process, a database store for all processes. Source: decisions, Tokens.
  */
 
-import { createHash } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, createHash } from 'node:crypto'
 import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
-import { clockTolerance } from './jose.js'
+import { clockTolerance } from './tokens.js'
 import type { RotationRule } from './options.js'
 import { queryStore } from './revocations.js'
-import { seal, unseal } from './secrets.js'
 
 /** The default rule for `exchange`. */
 export const exchangeRule: RotationRule = { grace: 30, reuse: 'end' }
@@ -122,7 +122,7 @@ export interface Successors {
 }
 
 /** Identifies one token of a family by its content, because all tokens of a family share their `jti`. */
-export function toTokenId(claims: Claims): string {
+function toTokenId(claims: Claims): string {
   return createHash('sha256').update(JSON.stringify(claims)).digest('base64url')
 }
 
@@ -147,4 +147,29 @@ export function createMemorySuccessors(): Successors {
       entries.clear()
     },
   }
+}
+
+// Encryption with a key derived from a token, so that the server can store tokens for clients that have lost a response.
+
+const startBytes = 12
+const tagBytes = 16
+
+function seal(text: string, token: string): string {
+  const start = randomBytes(startBytes)
+  const cipher = createCipheriv('aes-256-gcm', keyOf(token), start)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([start, cipher.getAuthTag(), sealed]).toString('base64url')
+}
+
+/** @throws {Error} if it was sealed with another token, or is invalid */
+function unseal(sealed: string, token: string): string {
+  const bytes = Buffer.from(sealed, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', keyOf(token), bytes.subarray(0, startBytes))
+  decipher.setAuthTag(bytes.subarray(startBytes, startBytes + tagBytes))
+  const text = decipher.update(bytes.subarray(startBytes + tagBytes))
+  return Buffer.concat([text, decipher.final()]).toString('utf8')
+}
+
+function keyOf(token: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', token, '', 'filigree exchange', 32))
 }

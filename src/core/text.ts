@@ -15,6 +15,11 @@ export function isStorable(text: string): boolean {
   return !unstorable.test(text)
 }
 
+/** Escapes text for a regular expression. */
+export function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+}
+
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -98,7 +98,7 @@ describe('Auth.getToken', () => {
 
   it.each([null, 'sub', 7, ['sub'], undefined])('refuses the payload %j', async (payload) => {
     await expect(make().getToken(payload as unknown as Claims)).rejects.toThrow(
-      'Auth.getToken: the payload is not an object of claims. Give one, such as { sub: "ada" }.',
+      'Auth.getToken: the payload is not an object of claims. Pass an object such as { sub: "ada" }.',
     )
   })
 
@@ -107,7 +107,7 @@ describe('Auth.getToken', () => {
       /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
     )
     await expect(make().getToken({ exp: 'never' as unknown as number })).rejects.toThrow(
-      'Auth.getToken: exp is not a number of seconds. Count them from 1970, or give expiresIn.',
+      'Auth.getToken: exp is not a number of seconds since 1970. Correct it, or use expiresIn.',
     )
   })
 
@@ -115,7 +115,7 @@ describe('Auth.getToken', () => {
     const { public: keys } = givenKeys(pair) as Extract<AuthInput['origin'], { from: 'given' }>
     const auth = make({ origin: { from: 'given', private: undefined, public: keys } })
     await expect(auth.getToken({})).rejects.toThrow(
-      'Auth.getToken: there is no private key here, tokens are only checked. Set APP_PRIVATE_KEY to make them.',
+      'Auth.getToken: there is no private key, so tokens can only be verified. Set APP_PRIVATE_KEY.',
     )
     expect(await auth.verify(await make().getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
   })
@@ -303,13 +303,13 @@ describe('Auth.revoke', () => {
 
   it.each([undefined, '', 7])('refuses the jti %j', async (jti) => {
     await expect(make().revoke(jti as string)).rejects.toThrow(
-      "Auth.revoke: jti is not text. Give the token's claim of that name.",
+      'Auth.revoke: jti is not text. Pass the claim `jti` of the token.',
     )
   })
 
   it('refuses an end that is not a date', async () => {
     await expect(make().revoke('one', new Date('never'))).rejects.toThrow(
-      'Auth.revoke: until is not a date. Give a Date, or seconds since 1970.',
+      'Auth.revoke: until is not a date. Pass a Date, or seconds since 1970.',
     )
   })
 
@@ -429,7 +429,7 @@ describe('Auth.revokeAll', () => {
 
   it.each([undefined, '', 7])('refuses the subject %j', async (sub) => {
     await expect(make().revokeAll(sub as string)).rejects.toThrow(
-      "Auth.revokeAll: sub is not text. Give the token's claim of that name.",
+      'Auth.revokeAll: sub is not text. Pass the claim `sub` of the token.',
     )
   })
 })

@@ -166,10 +166,10 @@ describe('readHandlerAccess', () => {
       @Secured static make(): void {}
     }
     expect(readHandlerAccess(Misplaced, 'handler').problems[0]?.message).toBe(
-      'Misplaced.handler: @Secured stands before a field, which is not a handler.',
+      'Misplaced.handler: @Secured is on a field, which is not a handler.',
     )
     expect(readHandlerAccess(Misplaced, 'make').problems[0]?.message).toBe(
-      'Misplaced.make: @Secured stands before a static method, which is not a handler.',
+      'Misplaced.make: @Secured is on a static method, which is not a handler.',
     )
   })
 })

@@ -136,7 +136,7 @@ describe('a key set', () => {
   })
 
   it('never signs tokens', async () => {
-    await expect(auth.getToken({})).rejects.toThrow('there is no private key here')
+    await expect(auth.getToken({})).rejects.toThrow('there is no private key')
   })
 
   it.each([

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createKeys } from '../../src/auth/keys.js'
-import { openKeyFolder } from '../../src/auth/key-origin.js'
-import { thumbprint } from '../../src/auth/pem.js'
+import { openKeyFolder, thumbprint } from '../../src/auth/key-origin.js'
 import { createPublicKey } from 'node:crypto'
 import { silentLog } from '../silent-log.js'
 import { makeAuth, makeLog } from './fixtures.js'
@@ -39,7 +38,7 @@ describe('openKeyFolder', () => {
       expect(await modeOf(folder)).toBe('700')
       expect(await modeOf(join(folder, 'private-key.pem'))).toBe('600')
     }
-    expect(log.lines).toEqual(['info made a key pair for development'])
+    expect(log.lines).toEqual(['info created a key pair for development'])
   })
 
   it('adds a .gitignore to a folder that it creates, and nothing to an existing folder', async () => {
@@ -79,7 +78,7 @@ describe('openKeyFolder', () => {
     const log = makeLog()
     await openKeyFolder(folder, log)
     expect(await modeOf(file)).toBe('600')
-    expect(log.lines).toEqual(['warn the key was readable by others; now it is 0600'])
+    expect(log.lines).toEqual(['warn the key was readable by other users, and has mode 0600 now'])
   })
 
   it('fails where the folder is a file, and can be called again', async () => {
@@ -111,7 +110,7 @@ describe('createKeys', () => {
   it('have no key where tokens are turned off', async () => {
     const keys = createKeys({ origin: { from: 'none' }, log: silentLog })
     expect(await keys.checking(undefined)).toEqual([])
-    await expect(keys.signing()).rejects.toThrow('there is no private key here')
+    await expect(keys.signing()).rejects.toThrow('there is no private key')
   })
 })
 

@@ -256,12 +256,12 @@ describe('keys from the environment', () => {
     {
       problem: 'a key cut short',
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem.slice(0, 300) }),
-      says: 'APP_PRIVATE_KEY is no private key in PEM form.',
+      says: 'APP_PRIVATE_KEY is not a private key in PEM form.',
     },
     {
       problem: 'a public key as the private one',
       environment: () => ({ APP_PRIVATE_KEY: pair.publicPem }),
-      says: 'APP_PRIVATE_KEY is no private key in PEM form.',
+      says: 'APP_PRIVATE_KEY is not a private key in PEM form.',
     },
     {
       problem: 'an encrypted key',
@@ -273,14 +273,14 @@ describe('keys from the environment', () => {
       environment: () => ({
         APP_PRIVATE_KEY: elliptic().privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
       }),
-      says: 'APP_PRIVATE_KEY is no RSA key, which RS256 needs.',
+      says: 'APP_PRIVATE_KEY is not an RSA key, which RS256 requires.',
     },
     {
       problem: 'an RSA-PSS key',
       environment: () => ({
         APP_PUBLIC_KEY: pss().publicKey.export({ type: 'spki', format: 'pem' }) as string,
       }),
-      says: 'APP_PUBLIC_KEY is no RSA key, which RS256 needs.',
+      says: 'APP_PUBLIC_KEY is not an RSA key, which RS256 requires.',
     },
     {
       problem: 'a short key',
@@ -290,19 +290,19 @@ describe('keys from the environment', () => {
     {
       problem: 'a private key as the public one',
       environment: () => ({ APP_PUBLIC_KEY: pair.privatePem }),
-      says: 'APP_PUBLIC_KEY holds a private key where a public one belongs.',
+      says: 'APP_PUBLIC_KEY contains a private key in place of a public key.',
     },
     {
       problem: 'text that is not a key',
       environment: () => ({
         APP_PUBLIC_KEY: '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----',
       }),
-      says: 'APP_PUBLIC_KEY is no public key in PEM form.',
+      says: 'APP_PUBLIC_KEY is not a public key in PEM form.',
     },
     {
       problem: 'two keys that do not belong together',
       environment: () => ({ APP_PRIVATE_KEY: pair.privatePem, APP_PUBLIC_KEY: other.publicPem }),
-      says: 'APP_PUBLIC_KEY is not the public half of APP_PRIVATE_KEY.',
+      says: 'APP_PUBLIC_KEY is not the public key of APP_PRIVATE_KEY.',
     },
   ])('refuses $problem, without quoting it', ({ environment, says }) => {
     const variables = environment()
@@ -334,7 +334,7 @@ describe('keys from the environment', () => {
     )
     expect(problems[0]).toMatchObject({
       code: 'AUTH_KEYS',
-      message: 'bootstrap: both auth.jwks and APP_PUBLIC_KEY say where keys come from.',
+      message: 'bootstrap: auth.jwks and APP_PUBLIC_KEY cannot be combined.',
     })
   })
 })
@@ -345,7 +345,7 @@ describe('a key set address', () => {
     (option) => {
       const { problems } = resolve({ jwks: 'https://id.example.org/certs', ...option })
       expect(problems).toMatchObject([{ code: 'INVALID_OPTION' }])
-      expect(problems[0]?.message).toContain('jwks is there without issuer and audience')
+      expect(problems[0]?.message).toContain('jwks requires issuer and audience')
     },
   )
 })
@@ -358,7 +358,7 @@ describe('production', () => {
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatchObject({
       code: 'AUTH_KEYS',
-      message: 'Production has no keys to check tokens with.',
+      message: 'Production has no keys to verify tokens.',
     })
     expect(problems[0]?.remedy).toContain('openssl genpkey -algorithm RSA')
     expect(problems[0]?.remedy).toContain('APP_PRIVATE_KEY')
@@ -385,7 +385,7 @@ describe('the development key folder', () => {
     const keyFolder = mkdtempSync(join(folder, 'made-'))
     writeFileSync(join(keyFolder, 'private-key.pem'), 'nonsense')
     const { problems } = resolve({ keys: { folder: keyFolder } })
-    expect(problems[0]?.message).toContain('private-key.pem is no private key in PEM form.')
+    expect(problems[0]?.message).toContain('private-key.pem is not a private key in PEM form.')
     expect(problems[0]?.remedy).toContain('Delete it')
   })
 })

@@ -32,7 +32,7 @@ describe('hashPassword', () => {
 
   it.each(['', undefined, null, 7, ['a']])('refuses %j', async (password) => {
     await expect(hashPassword(password as string)).rejects.toThrow(
-      'hashPassword: the password is not text, or an empty one. Check it before.',
+      'hashPassword: the password is not text, or is empty. Check it first.',
     )
   })
 })

@@ -370,7 +370,7 @@ describe('auth.renew', () => {
       const log = makeLog()
       const { auth, token } = await renewing(renew, { log })
       expect(await rotate(auth, token)).toBeUndefined()
-      expect(log.lines).toEqual(['error auth.renew failed; no fresh token is sent'])
+      expect(log.lines).toEqual(['error auth.renew failed, so no fresh token is sent'])
       expect(await auth.verify(token)).toMatchObject({ sub: '7' })
     },
   )

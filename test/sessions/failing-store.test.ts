@@ -44,7 +44,9 @@ describe('a failing session store', () => {
       session.views = 1
     })
     expect(visitor).toMatchObject({ before: {}, setCookie: undefined })
-    expect(log.errors).toEqual(['a stored session is not JSON, so the request has an empty one'])
+    expect(log.errors).toEqual([
+      'a stored session is not JSON, so the request has an empty session',
+    ])
     expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
   })
 

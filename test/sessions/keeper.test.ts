@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
-import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
+import { createMemoryStore, type SessionStore } from '../../src/auth/sessions.js'
 import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe.each([

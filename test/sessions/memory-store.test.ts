@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { createMemoryStore } from '../../src/sessions/session-store.js'
+import { createMemoryStore } from '../../src/auth/sessions.js'
 import { describeSessionStore } from '../contracts/session-store.contract.js'
 
 describeSessionStore('memory', () => ({ store: createMemoryStore() }))

@@ -4,8 +4,12 @@ import type { Log } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
-import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
-import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
+import {
+  createSessionKeeper,
+  type SessionKeeper,
+  createMemoryStore,
+  type SessionStore,
+} from '../../src/auth/sessions.js'
 
 interface Visit {
   /** The `Cookie` header. */

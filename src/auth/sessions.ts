@@ -1,9 +1,10 @@
 /**
- * Opens a request's session, and saves the session if the handler has changed it. An unused session costs nothing and
+ * Sessions: opens the session of a request, and saves it if the handler has changed it. An unused session costs nothing and
  * sets no cookie. An ID that the store does not know is never accepted. Source: decisions, Sessions.
  */
 
 import { hash, randomBytes } from 'node:crypto'
+import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Session } from '../http/request.js'
 import { AddressRates } from '../core/address-counts.js'
@@ -13,13 +14,7 @@ import type { Log } from '../core/log.js'
 import { isCrossSiteForm } from '../http/request-head.js'
 import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { isThenable } from '../core/maybe-promise.js'
-import type { SessionStore } from './session-store.js'
-
-/**
- * Session data of a visitor, with the changes that the handler made. Source: specification, Request object; decisions,
- * Sessions.
- */
+import { after, attempt } from '../core/maybe-promise.js'
 
 /** A session that exists in the store. */
 interface StoredSession {
@@ -72,6 +67,10 @@ class VisitorSession implements Session {
     for (const key of Object.keys(this)) Reflect.deleteProperty(this, key)
   }
 
+  /**
+   * @returns undefined for an object that this module did not create
+   * @throws {TypeError} if the data cannot be written as JSON, because of a cycle or a BigInt
+   */
   static outcomeOf(session: object): SessionOutcome | undefined {
     if (!(#stored in session)) return undefined
     return {
@@ -100,14 +99,6 @@ function createSession(stored: StoredSession | undefined): Session {
   return session
 }
 
-/**
- * @returns undefined for an object that this module did not create
- * @throws {TypeError} if the data cannot be written as JSON, because of a cycle or a BigInt
- */
-function readOutcome(session: object): SessionOutcome | undefined {
-  return VisitorSession.outcomeOf(session)
-}
-
 export interface SessionKeeper {
   /**
    * Sets `request.session`. Asynchronous only if the request has a cookie and the store returns a promise.
@@ -126,7 +117,7 @@ export interface SessionKeeper {
   save(request: ServerRequest): void | Promise<void>
 }
 
-export interface SessionKeeperOptions {
+interface SessionKeeperOptions {
   readonly store: SessionStore
   /** Seconds after the last change until a session expires. Default: 7,200. */
   readonly idle?: number
@@ -146,14 +137,8 @@ const idForm = /^[\w-]{43}$/
 const sweepEvery = 300_000
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const {
-    store,
-    idle = 7200,
-    log,
-    now = Date.now,
-    maxByAddress: mostByAddress = Infinity,
-  } = options
-  const sessionRates = new AddressRates(mostByAddress, now)
+  const { store, idle = 7200, log, now = Date.now, maxByAddress = Infinity } = options
+  const sessionRates = new AddressRates(maxByAddress, now)
   /** Hashes of sessions whose data could not be read. Writes to them must not replace the stored data. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
@@ -167,7 +152,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const session = createSession(undefined)
       request.openSession(session, false)
       unread.set(session, hash)
-      log.error({ err: error }, 'a stored session is not JSON, so the request has an empty one')
+      log.error({ err: error }, 'a stored session is not JSON, so the request has an empty session')
     }
   }
 
@@ -241,7 +226,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     save: (request) => {
       const { openedSession } = request
       if (openedSession === undefined) return undefined
-      const outcome = readOutcome(openedSession)
+      const outcome = VisitorSession.outcomeOf(openedSession)
       if (outcome === undefined) return undefined
       sweep()
       return attempt(() => write(request, outcome), refuse)
@@ -282,11 +267,6 @@ function toHash(id: string): string {
   return hash('sha256', id, 'base64url')
 }
 
-/** Continues immediately with a value, or when the promise resolves. */
-function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
-  return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
-}
-
 /** Responds with 503, because the store may recover shortly. The log gets the cause. */
 function refuse(error: unknown): never {
   if (error instanceof HttpError) throw error
@@ -297,16 +277,44 @@ function refuse(error: unknown): never {
   })
 }
 
-/** Runs work that may throw or reject. Both kinds of failure call `failed`. */
-function attempt(
-  run: () => void | Promise<void>,
-  failed: (error: unknown) => void,
-): void | Promise<void> {
-  try {
-    const running = run()
-    return isThenable(running) ? Promise.resolve(running).catch(failed) : undefined
-  } catch (error) {
-    failed(error)
-    return undefined
+/** Session stores: their interface, and the store in the memory of one process, whose sessions end with the process. */
+
+/**
+ * @param maxSessions maximum number of sessions; beyond it, the session that was written longest ago is dropped.
+ * Default: 100,000.
+ */
+export function createMemoryStore(maxSessions = 100_000): SessionStore {
+  return toSessionStore(new MemoryExpiringStore<string>({ maxEntries: maxSessions }))
+}
+
+/** The session store of an expiring store, whose values are the JSON texts. */
+export function toSessionStore(entries: ExpiringStore<string>): SessionStore {
+  return {
+    read: (hash, now) => entries.get(hash, now),
+    write: (hash, data, expiresAt, isExisting) =>
+      isExisting ? entries.replace(hash, data, expiresAt) : entries.set(hash, data, expiresAt),
+    remove: (hash) => entries.delete(hash),
+    sweep: (now) => entries.deleteExpired(now),
   }
+}
+
+/**
+ * The contract of session stores. Source: decisions, Sessions. The suite `test/contracts/session-store.contract.ts` tests every store. Sessions are
+ * identified by the SHA-256 of their ID, so that reading the store does not allow taking over a session. Times are
+ * milliseconds since 1970. Methods may return values or promises. Errors are logged.
+ */
+export interface SessionStore {
+  /** @returns the JSON text last written, or `undefined` if there is none or it has expired */
+  read(hash: string, now: number): string | undefined | Promise<string | undefined>
+  /**
+   * Stores the text until `expiresAt`, and replaces the previous text.
+   *
+   * @param isExisting true if the session was read from this store. If it has been removed since, it stays removed,
+   * because the visitor signed out meanwhile.
+   */
+  write(hash: string, data: string, expiresAt: number, isExisting: boolean): void | Promise<void>
+  /** Removes the session. Removing a missing session is not an error. */
+  remove(hash: string): void | Promise<void>
+  /** Drops expired sessions. Called every few minutes, for stores that do not drop them by themselves. */
+  sweep?(now: number): void | Promise<void>
 }
