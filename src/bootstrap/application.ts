@@ -1,9 +1,11 @@
 /**
- * The running application, as `bootstrap` returns it, and how it closes: in which order, and how long each part may
- * take.
+ * The running application, as `bootstrap` returns it. It closes its parts in order, each within a time limit, and when the
+ * process is asked to end.
  */
-import { rolesOf } from '../auth/access.js'
+
 import type { Log } from '../core/log.js'
+import { routeOfPromise } from '../serving/floating-promises.js'
+import { rolesOf } from '../auth/access.js'
 import type { Ending } from '../http/closing.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import { isOperational } from '../openapi/documented-route.js'
@@ -14,7 +16,6 @@ import type { PlannedRoute } from '../serving/served-route.js'
 import type { Container } from './container.js'
 import type { Listener } from './listen.js'
 import type { ApplicationPlan } from './plan-application.js'
-import { closeWithProcess } from './signals.js'
 import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -42,9 +43,9 @@ interface Running {
 export function createApplication(
   { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  { state, dispatcher, ending, listener, live, hasPortKeeper: isKept }: Running,
+  { state, dispatcher, ending, listener, live, hasPortKeeper }: Running,
 ): Application {
-  let forgetSignals: () => void = () => undefined
+  let removeSignalHandlers: () => void = () => undefined
   const application = new Application({
     dispatcher,
     routes: Object.freeze(reachable(routes).map(toSummary)),
@@ -57,20 +58,20 @@ export function createApplication(
       dispatcher.draining = true
       // With a port keeper the next process waits, and no load balancer has to notice.
       if (container.hasClosing)
-        await notifyClosing(container, isKept ? 0 : settings.times.drain, log)
+        await notifyClosing(container, hasPortKeeper ? 0 : settings.times.drain, log)
       // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       live.close()
-      ending.begin(listener === undefined || isKept ? 0 : settings.times.linger)
+      ending.begin(listener === undefined || hasPortKeeper ? 0 : settings.times.linger)
       await listener?.close()
       await container.stop(logFailure(log))
       await storage.close()
-      forgetSignals()
+      removeSignalHandlers()
     },
   })
   if (listener !== undefined) {
     const timeout = settings.times.drain + closingTime
-    forgetSignals = closeWithProcess(application, { log, timeout })
+    removeSignalHandlers = closeWithProcess(application, { log, timeout })
   }
   return application
 }
@@ -119,7 +120,7 @@ export interface RouteSummary {
   readonly operational: boolean
 }
 
-export interface ApplicationParts {
+interface ApplicationParts {
   readonly dispatcher: Dispatcher
   readonly routes: readonly RouteSummary[]
   /** Returns the OpenAPI document; writes it at the first call. */
@@ -199,14 +200,14 @@ export class Application {
   }
 
   /**
-   * Answers a web-standard request: for tests, serverless and other runtimes. An arrow function, so that it can be
-   * passed on.
+   * Handles a web-standard request: for tests, serverless and other runtimes. An arrow function, so that it can be passed
+   * to other code.
    */
   readonly handle = (request: Request): Promise<Response> =>
     handleWebRequest(this.#parts.dispatcher, request)
 
   /**
-   * Stops accepting requests, lets those in flight end (10 s at most), then stops the providers. Calling it again is
+   * Stops accepting requests, waits for running requests (10 s at most), then stops the providers. Calling it again is
    * safe.
    */
   close(): Promise<void> {
@@ -218,4 +219,77 @@ export class Application {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+// Closes all open applications when the process is asked to end, or after an uncaught error.
+
+const signals = ['SIGTERM', 'SIGINT'] as const
+
+interface Closable {
+  close(): Promise<void>
+}
+
+interface ClosableOptions {
+  readonly log: Log
+  /** Milliseconds after which a failed process ends, even if applications are still closing. */
+  readonly timeout: number
+}
+
+const openApplications = new Map<Closable, ClosableOptions>()
+let isClosing = false
+let hasFailed = false
+
+/**
+ * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it immediately. An
+ * uncaught error is logged, and ends the process in the same way with code 1, unless the program itself listens for
+ * uncaught errors.
+ *
+ * @returns a function that removes the application
+ */
+export function closeWithProcess(application: Closable, options: ClosableOptions): () => void {
+  if (openApplications.size === 0) {
+    for (const signal of signals) process.on(signal, closeOnSignal)
+    // Node also reports unhandled rejections here, unless the program listens for those.
+    process.on('uncaughtException', closeOnFailure)
+  }
+  openApplications.set(application, options)
+  return () => {
+    openApplications.delete(application)
+    if (openApplications.size > 0) return
+    for (const signal of signals) process.off(signal, closeOnSignal)
+    process.off('uncaughtException', closeOnFailure)
+  }
+}
+
+function closeOnSignal(signal: NodeJS.Signals): void {
+  if (isClosing) process.exit(signal === 'SIGINT' ? 130 : 143)
+  isClosing = true
+  closeAll(0)
+}
+
+function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
+  if (process.listenerCount('uncaughtException') > 1) return
+  const options = [...openApplications.values()]
+  const route = routeOfPromise()
+  const where = route === undefined ? '' : ` in ${route}`
+  const message =
+    origin === 'unhandledRejection'
+      ? `a promise rejection was not handled${where}, so the process ends`
+      : `an error was not caught${where}, so the process ends`
+  options[0]?.log.error({ err: error, origin, route }, message)
+  if (hasFailed) return
+  hasFailed = true
+  isClosing = true
+  const longest = Math.max(0, ...options.map(({ timeout }) => timeout))
+  setTimeout(() => process.exit(1), longest).unref()
+  closeAll(1)
+}
+
+function closeAll(code: 0 | 1): void {
+  Promise.allSettled([...openApplications.keys()].map((application) => application.close())).then(
+    (results) => {
+      process.exit(results.every(({ status }) => status === 'fulfilled') ? code : 1)
+    },
+    () => process.exit(1),
+  )
 }

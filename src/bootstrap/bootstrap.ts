@@ -24,16 +24,15 @@ import type { NearRoute } from '../routing/nearest-routes.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
 import { type Application, createApplication, logFailure } from './application.js'
-import { isCaptured } from './captured-call.js'
+import { isCaptured, developmentHostOf, type AttachedHost } from './cli-hooks.js'
 import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
-import { developmentHostOf, type AttachedHost } from './development-host.js'
 import { createGraphqlUpgrades } from './graphql-routes.js'
-import { listen } from './listen.js'
+import { listen, otherWorkers, reportToPrimary } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import {
   createAuth,
@@ -44,10 +43,8 @@ import {
 } from './framework-providers.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
 import { logPublicAccess, logOpenRecords } from './public-access.js'
-import { toStartError, closeInTime, whileResponsive } from './database-start.js'
+import { toStartError, closeInTime, whileResponsive, openStorage, type Storage } from './storage.js'
 import { logStartWarnings } from './start-checks.js'
-import { openStorage, type Storage } from './storage.js'
-import { otherWorkers, reportToPrimary } from './workers.js'
 
 // Files that import each other fail before `bootstrap` is called.
 explainImportCycles()
@@ -264,7 +261,7 @@ function createErrorPages(
   })
 }
 
-/** Routes that are suggested to a developer: those of controllers, the documentation and GraphQL. */
+/** routes that are suggested to a developer: of controllers, the documentation and GraphQL. */
 function suggestedRoutes({ routes, settings, graphql }: ApplicationPlan): NearRoute[] {
   const { docs, basePath } = settings
   const endpoints = graphql.instances.flatMap(({ routes: paths, ide }) =>

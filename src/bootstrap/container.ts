@@ -22,8 +22,8 @@ export interface Lifecycle {
   /** Called before the application listens, after `onStart` of its dependencies. A rejection stops bootstrap. */
   onStart?(): unknown
   /**
-   * Called when the application begins to close but still listens; the port stays open until it is done, `times.drain`
-   * at most.
+   * Called when the application begins to close but still listens. The port stays open until it is done, at most for
+   * `times.drain`.
    */
   onClosing?(): unknown
   /** Called after the last request, in reverse order. */
@@ -32,7 +32,7 @@ export interface Lifecycle {
   [resetState]?(): unknown
 }
 
-export interface ContainerOptions {
+interface ContainerOptions {
   /** The module that messages mention. */
   readonly moduleName: string
   readonly providers: readonly ProviderDeclaration[]
@@ -41,7 +41,7 @@ export interface ContainerOptions {
   readonly interceptors?: readonly Class[]
   /** Replacements of providers, by token: a class is instantiated, anything else is the value. */
   readonly override: readonly (readonly [Token, unknown])[]
-  /** Providers of the framework itself, by token; the application's own take precedence. */
+  /** Tokens of the framework's providers. Providers of the application with the same token take precedence. */
   readonly builtIn: readonly Class[]
 }
 
@@ -67,7 +67,7 @@ export class Container {
       .map((provider) => tokenName(provider.token))
   }
 
-  /** True if a class gets the instance of a token, from its constructor or through one of its providers. */
+  /** True if a class depends on a token, directly or through its dependencies. */
   reaches(from: Token, token: Token): boolean {
     const reached = new Set<Token>([from])
     for (const next of reached) {
@@ -140,7 +140,7 @@ export class Container {
     return [...this.#instances].map(([token, instance]) => [tokenName(token), instance])
   }
 
-  /** Calls `onStop` of everything that was started, in reverse order. If one fails, the others are still stopped. */
+  /** Calls `onStop` of all started instances, in reverse order. If one fails, the remaining ones are still stopped. */
   async stop(onFailure: (error: unknown) => void): Promise<void> {
     for (const instance of this.#started.splice(0).toReversed()) {
       try {
@@ -154,7 +154,7 @@ export class Container {
   #fixFor(token: Token, name: string): string {
     // The framework provides it only if something depends on it.
     if (this.#providers.has(token))
-      return 'Give the module records, or ask for it in a constructor.'
+      return 'Add records to the module, or inject it in a constructor.'
     const near = suggestion(name, [...this.#providers.keys()].map(tokenName))
     return near === undefined ? 'Add it to the providers of a module.' : `Did you mean ${near}?`
   }
@@ -173,10 +173,10 @@ export class Container {
 
 /** The factory of a provider whose instance `provide` sets. */
 function notYet(): never {
-  throw new Error('A provider of the framework was asked for before it was set.')
+  throw new Error('A provider of the framework was requested before it was set.')
 }
 
-/** Checks and orders the providers; missing, circular and unreadable dependencies become problems. */
+/** Checks and orders the providers. Missing, circular and unreadable dependencies are reported as problems. */
 export function createContainer(options: ContainerOptions, problems: Problem[]): Container {
   const providers = collectProviders(options, problems)
   for (const provider of providers.values())

@@ -91,7 +91,7 @@ function ofVersion(
   )
 }
 
-export interface DocsContext {
+interface DocsContext {
   readonly gate: Gate
   readonly timeout: number
   readonly basePath: string
@@ -104,10 +104,10 @@ export function docsRoutes(
   { gate, timeout, basePath }: DocsContext,
 ): FrameworkRoute[] {
   if (docs === undefined) return []
-  return docsFiles(docs, read).flatMap(({ path, access, respond: answer }) => {
+  return docsFiles(docs, read).flatMap(({ path, access, respond }) => {
     const pattern = parsePattern(joinPaths(basePath, path), `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
-    return [frameworkRoute({ pattern, name: 'documentation', before, invoke: answer, timeout })]
+    return [frameworkRoute({ pattern, name: 'documentation', before, invoke: respond, timeout })]
   })
 }

@@ -15,14 +15,13 @@ import { RouteTable, VersionedTable, type RouteLookup } from '../routing/route-t
 import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
 import { docsRoutes } from './docs-routes.js'
-import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
-import { aroundOperations } from './graphql-interceptors.js'
+import { graphqlRoutes, type GraphqlServing, aroundOperations } from './graphql-routes.js'
 import type { FindFile } from '../serving/dispatcher.js'
 import type { ApplicationPlan } from './plan-application.js'
 import type { FolderRoute } from './static-files.js'
 import { versionReader } from './versions.js'
 
-/** The most bytes of all queries of a request together. */
+/** Maximum bytes of all queries of a request. */
 const maxBodyBytes = 256 * 1024
 
 /**
@@ -49,18 +48,18 @@ function liveQueriesRoute(
 }
 
 export interface FilledTable {
-  /** Finds a file of a static folder, which goes before a route with a `<rest:path>`; undefined without such folders. */
+  /** Finds a file of a static folder. It has priority over a route with `<rest:path>`. Undefined without such folders. */
   readonly findFile: FindFile | undefined
   readonly table: RouteLookup<ServedRoute>
   /** The application's own routes, internal ones included. */
   readonly servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>
-  /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
+  /** Runs interceptors of the application around requests without a route. Undefined if there are none. */
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
 /**
  * @param serve handles a request through the table, for requests inside another connection
- * @throws {DeclarationError} with all faulty interceptors and decorators
+ * @throws {DeclarationError} with all invalid interceptors and decorators
  */
 export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: Serve): FilledTable {
   const problems: Problem[] = []
@@ -112,18 +111,12 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
 /** Added after the application's own routes, which take precedence for the same path. */
 function addFrameworkRoutes(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
-  {
-    settings,
-    document,
-    graphql,
-    graphqlInterceptors: graphqlStands,
-    folders,
-    files,
-  }: ApplicationPlan,
+  plan: ApplicationPlan,
   context: ServeContext,
   find: FindInstance,
   around: (served: ServedRoute) => ServedRoute,
 ): FindFile | undefined {
+  const { settings, document, graphql, graphqlInterceptors, folders, files } = plan
   const { basePath, docs, limits, times } = settings
   const documentation = docsRoutes(docs, document, {
     gate: context.gate,
@@ -133,7 +126,7 @@ function addFrameworkRoutes(
   const serving: GraphqlServing = {
     limits,
     basePath,
-    around: (instance) => aroundOperations(instance, graphqlStands, find, context.gate),
+    around: (instance) => aroundOperations(instance, graphqlInterceptors, find, context.gate),
   }
   for (const { method, pattern, served } of graphqlRoutes(graphql, context, serving)) {
     table.add(method, pattern, around(served))
@@ -146,9 +139,9 @@ function addFrameworkRoutes(
     readonly hasFile: FolderRoute['hasFile']
   }>()
   for (const { pattern, served, hasFile } of files) {
-    const inside = around(served)
-    table.add('GET', pattern, inside)
-    byPath.add('GET', pattern, { served: inside, hasFile })
+    const intercepted = around(served)
+    table.add('GET', pattern, intercepted)
+    byPath.add('GET', pattern, { served: intercepted, hasFile })
   }
   if (files.length === 0) return undefined
   return (path, values) => {
@@ -157,7 +150,7 @@ function addFrameworkRoutes(
   }
 }
 
-/** The route that stands in for requests without one, for interceptors. */
+/** The route that interceptors get for requests without a route. */
 function unmatchedRoute(refuse: Invoker, timeout: number): ServedRoute {
   return {
     pathNames: [],

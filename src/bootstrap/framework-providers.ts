@@ -13,7 +13,7 @@ import { againInRequest } from '../serving/current-request.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 import { Routes, type RoutesParts } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
-import { createSessionKeeper } from '../sessions/keeper.js'
+import { createSessionKeeper } from '../auth/sessions.js'
 import type { BootstrapOptions } from './options.js'
 import type { ApplicationPlan } from './plan-application.js'
 import { Database } from '../records/database.js'
@@ -71,7 +71,7 @@ export function createContext(
   }
 }
 
-/** What `Routes` needs of the running application. */
+/** The parts of the running application that `Routes` uses. */
 export type Serving = ReturnType<RoutesParts['serving']>
 
 export function createRoutes(

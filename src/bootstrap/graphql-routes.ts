@@ -1,5 +1,13 @@
-/** The GraphQL instances of an application, and the routes and WebSockets of their endpoints. */
-import type { Problem } from '../errors/declaration-error.js'
+/**
+ * The GraphQL instances of an application: the routes and WebSockets of their endpoints, and custom decorators on their root
+ * fields.
+ */
+
+import { promise } from '../core/maybe-promise.js'
+import type { Gate } from '../auth/gate.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { HttpError } from '../errors/http-error.js'
+import { malformedReply } from '../graphql/endpoint.js'
 import {
   GraphQL,
   findOptionProblems,
@@ -8,10 +16,29 @@ import {
   type GraphQLOptions,
 } from '../graphql/graphql.js'
 import {
-  isSubscription,
   graphqlEndpoints,
+  isSubscription,
+  queryParts,
   type GraphqlEndpoint,
 } from '../graphql/graphql-endpoints.js'
+import { requestedOperation } from '../graphql/request-parts.js'
+import { readNamedOperation, interceptedRoots } from '../graphql/root-interceptors.js'
+import { ServerRequest } from '../http/server-request.js'
+import type { RouteInfo } from '../routing/route.js'
+import type { Intercept, Next } from '../extensions/interceptor.js'
+import {
+  type PipelineEntry,
+  frameworkRoute,
+  type FrameworkRoute,
+  toSteps,
+  type Step,
+} from '../serving/served-route.js'
+import {
+  createInterceptors,
+  type FindInstance,
+  type PlannedInterceptor,
+} from '../serving/interceptors.js'
+import { planDecorator } from './plan-interceptors.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
@@ -23,18 +50,15 @@ import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/floating-promises.js'
-import { frameworkRoute, type FrameworkRoute, toSteps, type Step } from '../serving/served-route.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
-import type { Intercept } from '../extensions/interceptor.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */
 function findSocketProblems(instances: readonly GraphQL[], problems: Problem[]): void {
   if (!instances.some(({ sockets }) => sockets === true) || hasWebSockets()) return
   problems.push({
     code: 'SOCKETS_DRIVER_MISSING',
-    message:
-      'bootstrap graphql: sockets is true, and the package ws, which speaks them, is not installed.',
-    remedy: 'Run: npm install ws. Or leave sockets out.',
+    message: 'bootstrap graphql: sockets is true, and the package ws is not installed.',
+    remedy: 'Run: npm install ws. Or omit sockets.',
   })
 }
 
@@ -131,7 +155,7 @@ export function prepareGraphql(
     if (instance.routes.length > 0 || problems.length > before) continue
     problems.push({
       code: 'GRAPHQL_ROUTE_MISSING',
-      message: `The GraphQL at position ${index + 1} of the modules' graphql has no route.`,
+      message: `The GraphQL instance at position ${index + 1} of the modules' graphql has no route.`,
       remedy: "Call its registerRoute('/graphql'), or remove it from the module.",
     })
   }
@@ -152,7 +176,7 @@ function checkDuplicatePaths(instances: readonly GraphQL[], problems: Problem[])
   }
 }
 
-export interface GraphqlRoute extends FrameworkRoute {
+interface GraphqlRoute extends FrameworkRoute {
   readonly method: Method
 }
 
@@ -188,18 +212,127 @@ function serve(
   { sessions, times, promises }: ServeContext,
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
-  const { method, path, runsOperations: runs, before, handle } = endpoint
+  const { method, path, runsOperations, before, handle } = endpoint
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
   const steps = {
-    before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
-    after: runs ? [saveSession(sessions)] : [],
+    before: [
+      ...(runsOperations ? [openSession(sessions)] : []),
+      ...(before === undefined ? [] : [before]),
+    ],
+    after: runsOperations ? [saveSession(sessions)] : [],
   }
   const invoke =
-    runs && promises !== undefined ? followPromises(handle, `${method} ${path}`, promises) : handle
+    runsOperations && promises !== undefined
+      ? followPromises(handle, `${method} ${path}`, promises)
+      : handle
   const options = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
   const route = frameworkRoute({ ...options, ...steps })
-  if (!runs || intercept === undefined) return [{ method, ...route }]
+  if (!runsOperations || intercept === undefined) return [{ method, ...route }]
   const lines = [...steps.before.map((step) => ({ step })), { intercept }]
   return [{ method, ...route, served: Object.freeze({ ...route.served, ...toSteps(lines) }) }]
+}
+
+// Custom decorators on root fields. They are planned at the start, and run around operations that select the fields.
+
+interface PlannedRoot {
+  readonly info: RouteInfo
+  readonly interceptors: readonly PlannedInterceptor[]
+}
+
+/** By field, e.g. `Query.items`, for each instance with such decorators. */
+export type GraphqlInterceptors = ReadonlyMap<GraphQL, ReadonlyMap<string, PlannedRoot>>
+
+/** @param problems receives problems that decorators report; an invalid schema is reported elsewhere */
+export function planGraphqlInterceptors(
+  instances: readonly GraphQL[],
+  problems: Problem[],
+): GraphqlInterceptors {
+  const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
+  for (const instance of instances) {
+    const roots = new Map<string, PlannedRoot>()
+    for (const [name, { info, interceptors }] of readRoots(instance)) {
+      roots.set(name, {
+        info,
+        interceptors: interceptors.flatMap(
+          (one) => planDecorator(one, info, problems).planned ?? [],
+        ),
+      })
+    }
+    if (roots.size > 0) all.set(instance, roots)
+  }
+  return all
+}
+
+function readRoots(instance: GraphQL): ReturnType<typeof interceptedRoots> {
+  try {
+    return interceptedRoots(instance)
+  } catch (error) {
+    if (error instanceof DeclarationError) return new Map()
+    throw error
+  }
+}
+
+/** All decorators and interceptors, for the container. */
+export function listGraphqlInterceptors(all: GraphqlInterceptors): PlannedInterceptor[] {
+  return [...all.values()].flatMap((roots) =>
+    [...roots.values()].flatMap(({ interceptors }) => interceptors),
+  )
+}
+
+/**
+ * Makes the interceptor around the operations of an instance.
+ *
+ * @returns undefined if there are no decorators
+ */
+export function aroundOperations(
+  instance: GraphQL,
+  all: GraphqlInterceptors,
+  find: FindInstance,
+  gate: Gate,
+): Intercept | undefined {
+  const planned = all.get(instance)
+  if (planned === undefined) return undefined
+  const problems: Problem[] = []
+  const interceptorsByField = new Map<string, readonly Intercept[]>()
+  for (const [name, { info, interceptors }] of planned) {
+    const { gate: outer, body, handler } = createInterceptors(interceptors, info, find, problems)
+    interceptorsByField.set(name, [...outer, ...body, ...handler].map(toIntercept))
+  }
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return async (request, next) => {
+    if (!(request instanceof ServerRequest)) return next()
+    const { method, body } = request
+    const operation = readNamedOperation(instance, method === 'POST' ? body : queryParts(request))
+    const interceptors =
+      operation?.roots.flatMap((name) => interceptorsByField.get(name) ?? []) ?? []
+    if (operation === undefined || interceptors.length === 0) return next()
+    const roots = operation.roots.map((name) => planned.get(name)?.info)
+    requestedOperation.set(request, { ...operation, roots })
+    try {
+      // The caller must be identified; an invalid token is reported later by the endpoint.
+      await gate.recognise(request)
+    } catch {
+      return next()
+    }
+    const run = interceptors.reduceRight<() => Promise<unknown>>(
+      (inner, interceptor) => () => promise(() => interceptor(request, inner as Next)),
+      () => next(),
+    )
+    return run().catch(toErrorReply)
+  }
+}
+
+function toIntercept(line: PipelineEntry): Intercept {
+  if ('intercept' in line) return line.intercept
+  return async (request, next) => {
+    if (request instanceof ServerRequest) await line.step(request)
+    return await next()
+  }
+}
+
+/** @returns the error in the form that GraphQL clients expect */
+function toErrorReply(error: unknown): unknown {
+  if (error instanceof HttpError) return malformedReply(error)
+  throw error
 }

@@ -1,29 +1,32 @@
-/** Opens the port: with a server in this process, or with workers. */
+/** Opens the port: with a server in this process, or with workers, which share the port through node:cluster. */
+
 import cluster from 'node:cluster'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { Worker } from 'node:cluster'
+import { once } from 'node:events'
 import type { Log } from '../core/log.js'
+import type { OtherProcesses } from '../engines/contract/engine.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Bounds } from '../http/limits.js'
 import { type PortKeeper, createNodeServer, type Times } from '../http/server.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
-import type { TakeRequest } from './development-host.js'
+import type { TakeRequest } from './cli-hooks.js'
 import type { Settings } from './options.js'
-import { startsWorkers, startWorkers } from './workers.js'
 
 export interface Listener {
   readonly url: string
   close(): Promise<void>
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
-  /** Headers of answers to malformed requests, names and values in turn. */
+  /** Headers of responses to malformed requests: names and values alternate. */
   readonly errorHeaders: readonly string[]
   readonly log: Log
-  /** Takes connections that ask for another protocol. */
+  /** Handles connections that request another protocol. */
   readonly upgrade?: UpgradeHandler | undefined
-  /** Answers requests that are not for the application. */
+  /** Handles requests that are not for the application. */
   readonly take?: TakeRequest | undefined
   /** Holds the port while the next process starts. */
   readonly keeper?: PortKeeper | undefined
@@ -34,13 +37,13 @@ export interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, errorHeaders: faultHeaders, log, upgrade, take, keeper } = options
+  const { settings, dispatcher, errorHeaders, log, upgrade, take, keeper } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
     times: keeper === undefined ? settings.times : withShortLinger(settings.times),
     bounds: countable(settings),
-    errorHeaders: faultHeaders,
+    errorHeaders,
     log,
     upgrade,
     // If other processes accept connections on the port, a closing process does not need to.
@@ -91,16 +94,156 @@ function toProblem(code: string | undefined, { port, host }: Settings): Problem 
       return {
         code: 'PORT_REFUSED',
         message: `bootstrap: this user may not listen at port ${port}.`,
-        remedy: 'Choose one from 1024 on: PORT=8080, or the option port.',
+        remedy: 'Choose a port from 1024 on: PORT=8080, or the option port.',
       }
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return {
         code: 'HOST_UNKNOWN',
         message: `bootstrap: host ${host} is not an address of this machine.`,
-        remedy: 'Give 127.0.0.1 for this machine alone, or leave out HOST and the option host.',
+        remedy: 'Use 127.0.0.1 for this machine alone, or omit HOST and the option host.',
       }
     default:
       return undefined
   }
+}
+
+// Workers: `workers: 4`. The first process starts the others and replaces those that end. Each worker runs the same program
+// and listens itself.
+
+interface Workers {
+  /** The address on which they listen. */
+  readonly url: string
+  /** Asks every worker to close and waits until all have ended. */
+  close(): Promise<void>
+}
+
+/** A worker that ends within this time in milliseconds is restarted with a delay. */
+const shortLife = 1000
+
+/** The messages between the processes. */
+type Message =
+  | { readonly filigree: 'listening'; readonly url: string }
+  | { readonly filigree: 'close' }
+  /** From a worker to all others, through the first process: which caller has written. */
+  | { readonly filigree: 'wrote'; readonly names: readonly string[] }
+
+/** True in the process that starts the workers and does not listen itself. */
+function startsWorkers(workers: number): boolean {
+  return workers > 1 && cluster.isPrimary
+}
+
+/**
+ * Starts the workers.
+ *
+ * @returns once all of them listen; rejects if one ends before it does
+ */
+async function startWorkers(count: number, log: Log): Promise<Workers> {
+  let closing = false
+  const startWorker = (worker: Worker): void => {
+    const startTime = performance.now()
+    worker.once('exit', (code: number) => {
+      if (closing) return
+      log.error({ pid: worker.process.pid, code }, 'a worker ended and is replaced')
+      const lived = performance.now() - startTime
+      setTimeout(
+        () => {
+          if (!closing) startWorker(fork())
+        },
+        lived < shortLife ? shortLife : 0,
+      )
+    })
+  }
+  const workers = Array.from({ length: count }, fork)
+  const close = async (): Promise<void> => {
+    closing = true
+    const open = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    await Promise.all(open.map(closeWorker))
+  }
+  try {
+    const urls = await Promise.all(workers.map(whenListening))
+    workers.forEach(startWorker)
+    return { url: urls[0] ?? '', close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The workers that have reported their address: only these receive messages. */
+const listening = new WeakSet<Worker>()
+
+function fork(): Worker {
+  const worker = cluster.fork()
+  worker.on('message', (message: Partial<Message> | null) => {
+    if (message?.filigree === 'listening') listening.add(worker)
+    if (message?.filigree === 'wrote') forward(message as Message, worker)
+  })
+  return worker
+}
+
+function forward(message: Message, from: Worker): void {
+  for (const worker of Object.values(cluster.workers ?? {})) {
+    if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message)
+  }
+}
+
+/** In a worker: the other workers, which serve the same callers. */
+export function otherWorkers(): OtherProcesses | undefined {
+  if (!cluster.isWorker) return undefined
+  return {
+    notify: (names) => {
+      if (process.connected) process.send?.({ filigree: 'wrote', names } satisfies Message)
+    },
+    onNotified: (listener) => {
+      const onMessage = (message: unknown): void => {
+        const { filigree, names } = (message ?? {}) as {
+          filigree?: unknown
+          names?: readonly string[]
+        }
+        if (filigree === 'wrote' && names !== undefined) listener(names)
+      }
+      process.on('message', onMessage)
+      return () => process.off('message', onMessage)
+    },
+  }
+}
+
+/** In a worker: reports its address to the first process, and closes when it is asked to. */
+export function reportToPrimary(url: string, close: () => Promise<void>): void {
+  if (!cluster.isWorker) return
+  process.send?.({ filigree: 'listening', url } satisfies Message)
+  process.on('message', (message) => {
+    if ((message as Partial<Message> | null)?.filigree !== 'close') return
+    close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  })
+}
+
+function whenListening(worker: Worker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    worker.on('message', (message: Partial<Message> | null) => {
+      if (message?.filigree === 'listening') resolve((message as { url: string }).url)
+    })
+    worker.once('exit', (code) => {
+      reject(
+        new Error(
+          `A worker ended with code ${String(code)} before it listened. Its log contains the reason.`,
+        ),
+      )
+    })
+  })
+}
+
+async function closeWorker(worker: Worker): Promise<void> {
+  if (worker.isDead()) return
+  const ended = once(worker, 'exit')
+  // A worker that is still starting has no requests in flight and cannot receive messages yet: it would start listening
+  // later and remain.
+  if (worker.isConnected() && listening.has(worker)) {
+    worker.send({ filigree: 'close' } satisfies Message)
+  } else worker.process.kill()
+  await ended
 }

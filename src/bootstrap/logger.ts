@@ -4,7 +4,7 @@
  */
 import { type DeferredLog, fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 
-/** The most milliseconds that a line waits. */
+/** Maximum milliseconds that a line waits. */
 const maxDelay = 100
 /** When the buffer has this many characters, it is written without waiting. */
 const maxBufferedLength = 64 * 1024
@@ -54,8 +54,8 @@ function flushAll(): void {
 
 /**
  * @param logger true or undefined: pino; false: none
- * @returns a log that never throws, whatever the logger does: its errors are logged, because a request waits for its
- * answer and a process must go on
+ * @returns a log that never throws. Errors of the logger are logged, because requests must be answered and the process
+ * must continue
  */
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
   if (logger !== undefined && typeof logger !== 'boolean') return withoutThrowing(logger)

@@ -1,10 +1,15 @@
-/** `@Module` and `createModule`, and how the parts of all imported modules are collected. */
+/**
+ * `@Module` and `createModule`. Collects the parts of all imported modules, and decides which module's `use` applies to
+ * which routes.
+ */
+
 import {
   type Class,
   resolveClass,
   type ClassReference,
   createClassMetadata,
 } from '../metadata/class-metadata.js'
+import type { UseList } from './plan-interceptors.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -20,9 +25,6 @@ import {
   type ArgumentResolvers,
   type ArgumentResolver,
 } from '../extensions/argument-resolvers.js'
-import { useByController, type ModuleNode } from './module-order.js'
-import { readList } from './option-checks.js'
-import type { UseList } from './plan-interceptors.js'
 import type { ProviderDeclaration } from './provider.js'
 
 /**
@@ -65,16 +67,16 @@ export interface ModuleOptions {
   /** Problems in the options of a package; they are added to the report at the start. */
   problems?: readonly Problem[]
   /**
-   * Finds problems that only the complete list of classes shows (providers, controllers, interceptors), such as two
-   * classes that claim the same name. Called before anything is created.
+   * Finds problems in the complete list of classes (providers, controllers, interceptors), such as two classes with the
+   * same name. Called before anything is created.
    */
   check?: (providers: readonly Class[]) => readonly Problem[]
   /**
-   * Packages that this module needs as it is configured, and that applications install themselves. One that is missing stops
+   * Packages that this module needs as it is configured, and that applications install themselves. A missing package stops
    * the start in production, and is a warning elsewhere.
    */
   packages?: readonly MissingPackage[]
-  /** Finds for `filigree doctor` what the database lacks for this application. */
+  /** Finds problems of the database for this application, for `filigree doctor`. */
   examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
   cors?: CorsHeaders
@@ -134,7 +136,7 @@ function declareModule(owner: Class, options: ModuleOptions): void {
 const packages = createClassMetadata<true>('package')
 
 /** Stores the options of a module that `createModule` made. */
-export function writePackage(owner: Class, options: ModuleOptions): void {
+function writePackage(owner: Class, options: ModuleOptions): void {
   declareModule(owner, options)
   packages.write(owner, true)
   for (const controller of options.controllers ?? []) {
@@ -255,8 +257,8 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
 function invalidModule(value: unknown): Problem {
   return {
     code: 'NOT_A_CLASS',
-    message: `bootstrap was given ${value === undefined ? 'undefined' : `a value of type ${typeof value}`} as its module.`,
-    remedy: 'Give the class with @Module; in an import cycle it is not defined yet.',
+    message: `bootstrap received ${value === undefined ? 'undefined' : `a value of type ${typeof value}`} as its module.`,
+    remedy: 'Pass the class with @Module. In an import cycle it is not defined yet.',
   }
 }
 
@@ -272,7 +274,7 @@ function readInstances(
     problems.push({
       code: 'NOT_A_GRAPHQL',
       message: `${module.name}.graphql[${index}] is not a GraphQL instance.`,
-      remedy: 'Give an instance: new GraphQL().',
+      remedy: 'Write an instance: new GraphQL().',
     })
     return []
   })
@@ -292,6 +294,27 @@ function resolveList(
   })
 }
 
+/** @returns the list; an empty one if none is given. Anything else becomes a problem. */
+export function readList<T>(
+  where: string,
+  list: readonly T[] | undefined,
+  problems: Problem[],
+): readonly T[] {
+  if (list === undefined) return []
+  const value: unknown = list
+  if (Array.isArray(value)) return list
+  problems.push({
+    code: 'INVALID_OPTION',
+    message: `${where} is not a list.`,
+    remedy: `Write ${where.slice(where.lastIndexOf('.') + 1)}: [${nameOf(value)}].`,
+  })
+  return []
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === 'function' && value.name !== '' ? value.name : '…'
+}
+
 /** A package that is not called looks like a thunk, and throws as soon as it reads its options. */
 function attemptResolve(
   reference: ClassReference | undefined,
@@ -305,8 +328,89 @@ function attemptResolve(
     if (resolved !== undefined) return resolved
   } catch (error) {
     message = `${where} is a function that throws: ${String(error)}.`
-    remedy = 'Call a package with its options, audit({ … }); a thunk only names a class.'
+    remedy = 'Call a package with its options, audit({ … }). A thunk only returns a class.'
   }
   problems.push({ code: 'NOT_A_CLASS', message, remedy })
   return undefined
+}
+
+// A module's `use` applies to its own routes and to the routes of the modules that it imports. A package's `use` counts as if
+// the importing module had listed it.
+
+/** A module in the graph of imports. */
+interface ModuleNode {
+  readonly imports: readonly Class[]
+  readonly controllers: readonly Class[]
+  /** True if it was made by `createModule`. */
+  readonly isPackage: boolean
+  readonly use: UseList
+}
+
+type Modules = ReadonlyMap<Class, ModuleNode>
+
+/** @returns the lists for each controller, the lists of importing modules first */
+function useByController(modules: Modules, root: Class): Map<Class, readonly UseList[]> {
+  const order = importersFirst(modules, root)
+  const covered = coveredModules(modules, order)
+  const lists = new Map<Class, readonly UseList[]>()
+  for (const controller of order.flatMap((module) => modules.get(module)?.controllers ?? [])) {
+    const owners = order.filter((module) => modules.get(module)?.controllers.includes(controller))
+    const around = order.filter((module) => owners.some((owner) => covered.get(module)?.has(owner)))
+    lists.set(
+      controller,
+      around.flatMap((module) => modules.get(module)?.use ?? []),
+    )
+  }
+  return lists
+}
+
+/** For each module, the modules whose routes its `use` applies to. */
+function coveredModules(
+  modules: Modules,
+  order: readonly Class[],
+): ReadonlyMap<Class, ReadonlySet<Class>> {
+  const reachableFrom = new Map(
+    order.map((module) => [module, reachable(modules, module, () => true)]),
+  )
+  const covered = new Map(order.map((module) => [module, new Set(reachableFrom.get(module))]))
+  for (const importer of order) {
+    // For a package within a package, the importer of the outer one counts.
+    const isPackage = (module: Class): boolean => modules.get(module)?.isPackage === true
+    for (const imported of reachable(modules, importer, isPackage)) {
+      for (const module of reachableFrom.get(importer) ?? []) covered.get(imported)?.add(module)
+    }
+  }
+  return covered
+}
+
+/** The module and the modules that it imports, directly or indirectly. `follows` decides which imports are followed. */
+function reachable(
+  modules: Modules,
+  from: Class,
+  follows: (module: Class) => boolean,
+): ReadonlySet<Class> {
+  const found = new Set([from])
+  for (const module of found) {
+    for (const imported of modules.get(module)?.imports ?? [])
+      if (follows(imported)) found.add(imported)
+  }
+  return found
+}
+
+/** Each module before the modules that it imports, packages first; otherwise in the order of declaration. */
+function importersFirst(modules: Modules, root: Class): Class[] {
+  const order: Class[] = []
+  const visited = new Set<Class>()
+  const visit = (module: Class): void => {
+    if (visited.has(module)) return
+    visited.add(module)
+    const imports = modules.get(module)?.imports.toReversed() ?? []
+    const isPackage = (imported: Class): boolean => modules.get(imported)?.isPackage === true
+    // The list is reversed at the end.
+    for (const imported of imports) if (!isPackage(imported)) visit(imported)
+    for (const imported of imports) if (isPackage(imported)) visit(imported)
+    order.push(module)
+  }
+  visit(root)
+  return order.reverse()
 }

@@ -24,17 +24,16 @@ import { Database } from '../records/database.js'
 import { checkSearchLimit } from '../records/database-options.js'
 import type { DatabaseChoice } from './storage.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
-import type { SessionStore } from '../sessions/session-store.js'
+import type { SessionStore } from '../auth/sessions.js'
 import type { ClassReference } from '../metadata/class-metadata.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
-import { isOfPackage } from './module.js'
-import { readList, checkUnknownKeys } from './option-checks.js'
+import { isOfPackage, readList } from './module.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
 export interface SessionOptions {
-  /** Seconds without changes after which a session is forgotten. Default 7,200. */
+  /** Seconds without changes after which a session expires. Default: 7,200. */
   idle?: number
   /** Where sessions are stored. Default: in the database if there is one, else in memory. */
   store?: SessionStore
@@ -59,7 +58,7 @@ export interface StaticFolder {
 export interface BootstrapOptions {
   /** False: the application opens no port; it is used by `inject` and `handle`. Default true. */
   listen?: boolean
-  /** Default: `PORT`, else 3000. 0 selects any free port; `app.url` tells which. */
+  /** Default: `PORT`, otherwise 3000. 0 selects a free port, which `app.url` contains. */
   port?: number
   /** Default: `HOST`, else all addresses of the machine. */
   host?: string
@@ -78,7 +77,7 @@ export interface BootstrapOptions {
   errorPage?: ErrorPage | false
   /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */
   graphql?: ApplicationGraphQLOptions | boolean
-  /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
+  /** The lifetime and the store of sessions. Default: two hours after the last change, in the database or in memory. */
   sessions?: SessionOptions
   /**
    * `sqlite:./data/app.db`, `postgres://…`, an engine (`pglite()`), or an open database. Default: `DATABASE_URL`;
@@ -86,8 +85,8 @@ export interface BootstrapOptions {
    */
   database?: DatabaseChoice
   /**
-   * How many matches a client's search ranks at most, of records without a `searchLimit` of their own. Default 10,000.
-   * An open database has its own: give it to `connect`.
+   * Maximum number of matches that a client's search ranks, for records without their own `searchLimit`. Default: 10,000.
+   * For an open database, pass it to `connect`.
    */
   searchLimit?: number
   /** Sizes, in bytes or as `'10mb'`, and counts. Defaults: see `Limits` and `Bounds`. */
@@ -104,8 +103,8 @@ export interface BootstrapOptions {
   /** The log: a pino logger or anything with its methods; false turns it off. Default: pino on standard output. */
   logger?: Log | boolean
   /**
-   * Where browsers find the application: `'https://desk.example'`. Links and addresses for others are made of it, never of
-   * `Host`. Default: `PUBLIC_URL`; outside production `http://localhost` with our port.
+   * The address at which browsers find the application: `'https://desk.example'`. Links use it, and never `Host`. Default:
+   * `PUBLIC_URL`; outside production `http://localhost` with the open port.
    */
   publicUrl?: string
   /**
@@ -218,14 +217,14 @@ export function resolveOptions(
   checkSearches(options, problems)
   checkUnknownKeys('bootstrap', options.unknownKeys, problems)
   const publicUrl = choosePublicUrl(options.publicUrl, environment, problems)
-  // Behind a proxy that takes a prefix away, clients have to send it.
-  const server = publicUrl === undefined ? undefined : new URL(publicUrl).pathname
+  // Clients must send a prefix that a proxy removes.
+  const serverPath = publicUrl === undefined ? undefined : new URL(publicUrl).pathname
   const closed = options.auth?.closed === true
   return Object.freeze({
     listen: options.listen ?? true,
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
     host: options.host ?? environment.host ?? '::',
-    docs: resolveDocsOptions(options.docs, problems, { closed, server }),
+    docs: resolveDocsOptions(options.docs, problems, { closed, server: serverPath }),
     errors: resolveErrors(options.errors, isOfPackage, problems),
     errorPage: resolveErrorPage(options.errorPage, problems),
     limits: resolveLimits(options.limits ?? {}, problems),
@@ -243,6 +242,20 @@ export function resolveOptions(
     live: resolveLive(options.live, problems),
     override: Object.freeze([...readList('bootstrap.override', options.override, problems)]),
   })
+}
+
+/**
+ * @param where the beginning of the message: `bootstrap`, or a route
+ * @param problems receives any other value, which must not let unknown keys pass
+ */
+export function checkUnknownKeys(
+  where: string,
+  value: string | undefined,
+  problems: Problem[],
+): void {
+  if (value === undefined || value === 'refuse' || value === 'drop') return
+  const message = `${where}: unknownKeys is "${value}".`
+  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
 }
 
 function resolveStatic(
@@ -312,7 +325,7 @@ function checkProxies(input: unknown, problems: Problem[]): void {
   const isNumber = typeof input === 'number'
   const remedy = isNumber
     ? `Give the number of proxies in front, 0 to ${maxProxies}.`
-    : 'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
+    : 'Give the number of proxies in front, such as 1. With true, every client could choose its address.'
   problems.push(invalid('trustProxy', JSON.stringify(input), remedy))
 }
 
@@ -324,8 +337,8 @@ function checkHost(host: unknown, problems: Problem[]): void {
 function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problem[]): void {
   checkSearchLimit('bootstrap', searchLimit, problems)
   if (searchLimit === undefined || !(database instanceof Database)) return
-  const message = 'bootstrap: searchLimit is given together with a database that is already open.'
-  const remedy = 'Give it where the database is opened: connect(url, { searchLimit }).'
+  const message = 'bootstrap: searchLimit cannot be combined with an open database.'
+  const remedy = 'Set it when the database is opened: connect(url, { searchLimit }).'
   problems.push({ code: 'INVALID_OPTION', message, remedy })
 }
 
@@ -352,11 +365,11 @@ function resolveLimits(
   const names = namesOf({ ...defaultLimits, ...defaultBounds })
   refuseUnknownNames('bootstrap limits', input, names, problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
-  for (const [name, value] of Object.entries(givenOf(input))) {
+  for (const [name, value] of Object.entries(definedOf(input))) {
     if (name in defaultBounds) continue
     const size = name === 'cost' && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
-    else problems.push(invalid(`limits.${name}`, value, `Give bytes, or a size such as '10mb'.`))
+    else problems.push(invalid(`limits.${name}`, value, `Use bytes, or a size such as '10mb'.`))
   }
   const { file = 0 } = sizes
   const multipart = Math.max(defaultLimits.multipart, multipartAround(file))
@@ -365,7 +378,7 @@ function resolveLimits(
 
 function resolveTimes(input: Partial<Times>, problems: Problem[]): Times {
   refuseUnknownNames('bootstrap times', input, namesOf(defaultTimes), problems)
-  const times = givenOf(input)
+  const times = definedOf(input)
   for (const [name, value] of Object.entries(times)) {
     if (value === Infinity && (name === 'delay' || name === 'stall')) continue
     readCount(`times.${name}`, value, [1, 2 ** 31 - 1], problems)
@@ -389,8 +402,8 @@ function invalid(name: string, value: unknown, remedy: string): Problem {
   return { code: 'INVALID_OPTION', message, remedy }
 }
 
-/** `{ body: undefined }` counts as not given. */
-function givenOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
+/** The options that are not undefined. */
+function definedOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
   const input = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(input) as { [K in keyof T]: NonNullable<T[K]> }
 }

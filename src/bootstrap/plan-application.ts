@@ -12,7 +12,6 @@ import { resolveClass, type Class } from '../metadata/class-metadata.js'
 import { isClass } from '../metadata/dialect.js'
 import type { ReadDocument } from '../openapi/docs-files.js'
 import type { CorsHeaders } from '../http/cors.js'
-import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
 import { packageFor } from '../engines/engine-for-url.js'
@@ -20,22 +19,24 @@ import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/decorators.js'
 import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
 import { forOwnRoutes, planApplicationUse, interceptorClasses } from './plan-interceptors.js'
-import { findUnknownVariables, provideConfigs } from './config.js'
+import {
+  findUnknownVariables,
+  provideConfigs,
+  readEnvironment,
+  type Environment,
+} from './environment.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
-import { readEnvironment, type Environment } from './environment.js'
 import {
   documentedEndpoints,
   planGraphql,
   prepareGraphql,
   type PlannedGraphql,
-} from './graphql-routes.js'
-import {
   listGraphqlInterceptors,
   planGraphqlInterceptors,
   type GraphqlInterceptors,
-} from './graphql-interceptors.js'
-import { developmentHostOf } from './development-host.js'
+} from './graphql-routes.js'
+import { developmentHostOf } from './cli-hooks.js'
 import { createLog } from './logger.js'
 import { findMissingPackages } from './start-checks.js'
 import { collectParts, type Parts } from './module.js'
@@ -74,9 +75,9 @@ export interface ApplicationPlan {
   /** Custom decorators on its root fields. */
   readonly graphqlInterceptors: GraphqlInterceptors
   readonly container: Container
-  /** What packages look for in the database, for `filigree doctor`. */
+  /** Runs the checks of packages in the database, for `filigree doctor`. */
   readonly examine: (database: Database) => Promise<readonly string[]>
-  /** True if `currentRequest()` also works behind an `await`. */
+  /** True if `currentRequest()` also works after an `await`. */
   readonly requestContext: boolean
 }
 
@@ -93,8 +94,8 @@ export async function planApplication(
   const environment = readEnvironment(options.env ?? process.env, problems)
   const settings = resolveOptions(options, environment, problems)
   const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
-  const ownLog = await createLog(options.logger, environment.logLevel)
-  const log = (starts ? developmentHostOf(environment)?.watchLog(ownLog) : undefined) ?? ownLog
+  const baseLog = await createLog(options.logger, environment.logLevel)
+  const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
   // Routes of records ask the container for the database at each request.
@@ -208,8 +209,8 @@ export async function planApplication(
 }
 
 /** The header of `auth.read`: pages of other origins need it to sign in. */
-function tokenHeaders({ source: { location: place } }: ResolvedAuthOptions): readonly string[] {
-  return place?.in === 'header' && place.name !== 'authorization' ? [place.name] : []
+function tokenHeaders({ source: { location } }: ResolvedAuthOptions): readonly string[] {
+  return location?.in === 'header' && location.name !== 'authorization' ? [location.name] : []
 }
 
 /** The default address is loopback, and links to it work only on this machine. */
@@ -243,19 +244,6 @@ function classOfValue(value: unknown): readonly Class[] {
 function clockOf({ override }: Settings): Clock {
   const replaced = override.findLast(([token]) => token === Clock)
   return replaced === undefined ? new Clock() : (replaced[1] as Clock)
-}
-
-/**
- * The OpenAPI document of an application that is not started: no provider is created, no port opened.
- *
- * @throws {DeclarationError} as `bootstrap`
- */
-export async function describeApplication(
-  module: Class,
-  options: BootstrapOptions = {},
-): Promise<OpenApiDocument> {
-  const { document } = await planApplication(module, options)
-  return document()
 }
 
 function injectsDatabase(interceptor: PlannedInterceptor): boolean {

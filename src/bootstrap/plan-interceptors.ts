@@ -1,6 +1,6 @@
 /**
  * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
- * one list, from outside to inside. Nothing is created yet; mistakes become problems.
+ * one list, from outside to inside. Nothing is created yet. Mistakes are reported as problems.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
@@ -62,7 +62,7 @@ function pick({ where, use }: UseList, everywhere: boolean): UseList {
   return { where, use: use.filter((reference) => isEverywhere(reference) === everywhere) }
 }
 
-/** Interceptors in a `use` list, and whose list it is. */
+/** The interceptors of a `use` list, and the owner of the list. */
 export interface UseList {
   /** `bootstrap` or `AppModule`. */
   readonly where: string
@@ -70,7 +70,7 @@ export interface UseList {
 }
 
 /** The interceptors and decorators of a route. */
-export interface PlannedInterceptors {
+interface PlannedInterceptors {
   readonly info: RouteInfo
   readonly interceptors: readonly PlannedInterceptor[]
   readonly documents: readonly DocumentOperation[]
@@ -132,8 +132,8 @@ export function planDecorator(
     : { specification, planned: { position, where, enter, intercept, inject } }
 }
 
-/** The interceptors of a list, with their places. */
-export function planUse({ where, use }: UseList, problems: Problem[]): PlannedInterceptor[] {
+/** The interceptors of a list, with their positions. */
+function planUse({ where, use }: UseList, problems: Problem[]): PlannedInterceptor[] {
   return use.flatMap((reference, index) => {
     const interceptor = resolveClass(reference)
     if (interceptor === undefined) {
@@ -141,7 +141,7 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedIn
         code: 'NOT_AN_INTERCEPTOR',
         message: `${where}: use[${index}] is not a class.`,
         remedy:
-          'Name the class of an interceptor; in an import cycle write a thunk, () => TheClass.',
+          'Name the class of an interceptor. In an import cycle write a thunk, () => TheClass.',
       })
       return []
     }
@@ -160,8 +160,8 @@ export function interceptorClasses(interceptors: Iterable<PlannedInterceptor>): 
   return [...classes]
 }
 
-/** True for interceptors that run around everything, wherever they are listed. */
-export function appliesEverywhere(interceptor: PlannedInterceptor): boolean {
+/** True for interceptors that run around all requests, regardless of the module that lists them. */
+function appliesEverywhere(interceptor: PlannedInterceptor): boolean {
   return (
     'interceptor' in interceptor &&
     (interceptor.interceptor as InterceptorClass).everywhere === true
@@ -202,7 +202,8 @@ function readSpecification(
   const refuse = (reason: string, remedy: string): void => {
     problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${reason}.`, remedy })
   }
-  const remedy = 'Give { before, check, document, enter, inject, intercept }; each may be left out.'
+  const remedy =
+    'Return { before, check, document, enter, inject, intercept }. Each of them is optional.'
   let specification: unknown
   try {
     specification = specify()
@@ -245,8 +246,8 @@ function runCheck(
   if (!isProblemList(found)) {
     problems.push({
       code: 'DECORATOR_SPECIFICATION',
-      message: `${where}: check gives no list of problems.`,
-      remedy: 'Return a list of { message, remedy }, empty where nothing is wrong.',
+      message: `${where}: check does not return a list of problems.`,
+      remedy: 'Return a list of { message, remedy }, which is empty without problems.',
     })
     return
   }

@@ -8,7 +8,7 @@ import type { Clock } from '../core/clock.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { isConcealed as isShownAlready } from '../records/rights/secured-responses.js'
+import { isConcealed } from '../records/rights/secured-responses.js'
 import { bodyMedia } from '../openapi/requests.js'
 import { docMetadata } from '../openapi/doc.js'
 import { documentLive } from '../live/live.js'
@@ -18,13 +18,12 @@ import { declaredClasses, compileChecks } from '../serving/route-checks.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
-import type { Settings } from './options.js'
+import { checkUnknownKeys, type Settings } from './options.js'
 import { planInterceptors, type UseList } from './plan-interceptors.js'
-import { checkUnknownKeys } from './option-checks.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
 
 /** The data that a controller's routes are planned from. */
-export interface PlannedController {
+interface PlannedController {
   readonly controller: Class
   /** The interceptors around all its routes, from outside to inside. */
   readonly use: readonly UseList[]
@@ -55,10 +54,10 @@ export function planRoutes(
       checkUnknownKeys(describeRoute(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const groups = readGroups(route, problems)
-      const isShown = isShownAlready(handlerOf(route))
+      const isFiltered = isConcealed(handlerOf(route))
       const checks = compileChecks(
         classes,
-        { unknownKeys, groups, status, isFilteredForCaller: isShown, now },
+        { unknownKeys, groups, status, isFilteredForCaller: isFiltered, now },
         problems,
       )
       const names = route.argumentNames
@@ -88,7 +87,7 @@ export function planRoutes(
           documents: [
             ...documentVersion(versions, route.version),
             ...around.documents,
-            ...(isShown && route.method === 'GET' ? [documentLive] : []),
+            ...(isFiltered && route.method === 'GET' ? [documentLive] : []),
           ],
           headers: headersOf(route, versions),
         }),
@@ -115,12 +114,12 @@ function readGroups(route: Route, problems: Problem[]): readonly string[] | unde
   problems.push({
     code: 'INVALID_OPTION',
     message: `${describeRoute(route)}: groups is not a list of names.`,
-    remedy: `Name groups of class-validator, groups: ['create'], or leave it out.`,
+    remedy: `Name groups of class-validator, groups: ['create'], or omit it.`,
   })
   return undefined
 }
 
-/** The headers of all answers of a route. */
+/** The headers of all responses of a route. */
 function headersOf(
   { controller, member, version }: Route,
   versions: ResolvedVersions,
@@ -180,7 +179,7 @@ function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
     problems.push({
       code: 'INVALID_OPTION',
       message: `${describeRoute(route)}: limit is ${JSON.stringify(limit)}.`,
-      remedy: `Give bytes, or a size such as '20mb'.`,
+      remedy: `Use bytes, or a size such as '20mb'.`,
     })
     return limits
   }

@@ -12,10 +12,10 @@ import {
 export type Token = Class | string | symbol
 
 /** An entry of `static inject`: a token, or a thunk of a class that is defined later. */
-export type Dependency = Token | (() => Class)
+type Dependency = Token | (() => Class)
 
 /** `{ provide: 'clock', use: () => 0 }`: an existing value. */
-export interface ValueProvider {
+interface ValueProvider {
   readonly provide: Token
   readonly use: unknown
 }
@@ -24,7 +24,7 @@ export interface ValueProvider {
  * `{ provide: Mailer, make: (log) => new Mailer(log), inject: [Log] }`: a value that a function creates once, also
  * asynchronously.
  */
-export interface FactoryProvider {
+interface FactoryProvider {
   readonly provide: Token
   readonly make: (...dependencies: never[]) => unknown
   readonly inject?: readonly Dependency[]
@@ -144,7 +144,7 @@ function checkInject(
   for (const [index, type] of emitted.entries()) {
     const token = declared.dependencies[index]
     if (!isClass(type) || valueTypes.includes(type) || !isClass(token)) continue
-    // Any compatible class may be used; but a class that another argument takes is a mistake.
+    // Any compatible class is allowed. A class that another argument requires is a mistake.
     const isSwapped = token !== type && declared.dependencies.includes(type)
     if (!isSwapped) continue
     const problem = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`

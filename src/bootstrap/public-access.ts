@@ -19,11 +19,14 @@ import { readController } from '../routing/decorators.js'
 
 type AccessPlan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions' | 'settings'>
 
-/** The most names of one kind that are written out; of more names only the number is given. */
+/** Maximum number of listed names of one kind. For further names only their number is written. */
 const maxNames = 40
 
 /** One text for each kind of access: `read GET /items, GET /metrics`. */
-export function openDoors(plan: AccessPlan, { cors }: Pick<BootstrapOptions, 'cors'>): string[] {
+export function describePublicAccess(
+  plan: AccessPlan,
+  { cors }: Pick<BootstrapOptions, 'cors'>,
+): string[] {
   const { docs, basePath, static: folders } = plan.settings
   const open = reachable(plan.routes).filter(({ access }) => access.open)
   const named = ({ route }: (typeof open)[number]): string =>
@@ -47,17 +50,20 @@ export function openDoors(plan: AccessPlan, { cors }: Pick<BootstrapOptions, 'co
     ...describeNames('read', open.filter(({ route }) => route.method === 'GET').map(named)),
     ...describeNames('write', open.filter(({ route }) => route.method !== 'GET').map(named)),
     ...describeNames(
-      'ask GraphQL at',
+      'query GraphQL at',
       readable.map(({ route }) => joinPaths(basePath, route.path)),
     ),
     ...describeNames('read rows of', [...records.readable, ...records.confirmed].sort()),
-    ...describeNames('ask for records that show no rows without a sign-in:', records.withoutRows),
+    ...describeNames('query records that show no rows without a sign-in:', records.withoutRows),
     ...describeNames('read documentation', pages),
     ...describeNames(
       'read files below',
       Object.keys(folders).map((path) => joinPaths(basePath, path)),
     ),
-    ...describeNames('read answers in pages of', origins === '*' ? ['any origin (CORS)'] : origins),
+    ...describeNames(
+      'read responses in pages of',
+      origins === '*' ? ['any origin (CORS)'] : origins,
+    ),
   ]
 }
 
@@ -67,20 +73,20 @@ function describeNames(label: string, names: readonly string[]): string[] {
   return [`${label} ${names.slice(0, maxNames).join(', ')}${more}`]
 }
 
-/** Logs one line, so that open access is noticed before others find it. */
+/** Logs one line, so that operators notice open access. */
 export function logPublicAccess(
   plan: AccessPlan,
   options: Pick<BootstrapOptions, 'cors'>,
   log: Log,
 ): void {
-  const open = openDoors(plan, options)
-  log.info({ open }, `Everybody may: ${open.join('; ')}.`)
+  const open = describePublicAccess(plan, options)
+  log.info({ open }, `Callers without a token may: ${open.join('; ')}.`)
 }
 
 type Plan = Pick<ApplicationPlan, 'routes' | 'graphql'>
 
 /** Names of records, in alphabetical order. */
-export interface OpenRecords {
+interface OpenRecords {
   /** Callers without a sign-in can read rows, and no decorator confirms that this is intended. */
   readonly readable: readonly string[]
   /** The same, confirmed by `@NoAuth` on the record. */
@@ -98,7 +104,7 @@ export function logOpenRecords(plan: Plan, log: Log): void {
   if (text !== '') log.info({ records }, text)
 }
 
-/** The same in sentences; empty if no record is open. */
+/** @returns sentences about open records, or an empty text */
 export function describeOpenRecords(records: OpenRecords): string {
   const { readable, confirmed, withoutRows, writable } = records
   const sentences = [
@@ -113,10 +119,11 @@ export function describeOpenRecords(records: OpenRecords): string {
 
 export function openRecords({ routes, graphql }: Plan): OpenRecords {
   const tables = new Set<Table>()
-  for (const { route, access } of routes)
-    if (route.method === 'GET' && access.open)
-      for (const table of readTables(recordOf(route.controller), []).slice(0, 1))
-        addReachable(table, tables)
+  for (const { route, access } of routes) {
+    const record = route.method === 'GET' && access.open ? recordOf(route.controller) : undefined
+    const [table] = record === undefined ? [] : readTables([record], [])
+    if (table !== undefined) addReachable(table, tables)
+  }
   for (const instance of graphql.instances)
     for (const { access } of instance.routes) {
       const { read, secured } = instance.accessFor(access)
@@ -162,8 +169,8 @@ function namesOf(tables: readonly Table[]): string[] {
   return [...new Set(tables.map(({ type }) => type.name))]
 }
 
-function recordOf(controller: Class): Class[] {
+/** The record of a controller with `crud`. */
+export function recordOf(controller: Class): Class | undefined {
   const { crud } = readController(controller) ?? {}
-  const record = crud === undefined ? undefined : resolveClass(crud)
-  return record === undefined ? [] : [record]
+  return crud === undefined ? undefined : resolveClass(crud)
 }

@@ -27,7 +27,7 @@ export class PublicUrl {
     return this.#href()
   }
 
-  /** Scheme, name and port, as browsers say them in `Origin`. */
+  /** Scheme, name and port, as browsers send them in `Origin`. */
   get origin(): string {
     return new URL(this.href).origin
   }
@@ -56,9 +56,9 @@ export class PublicUrl {
 }
 
 /**
- * What it is where nobody said it.
+ * The address of an application without a configured public address.
  *
- * @throws {Error} in production, where nobody outside could follow it
+ * @throws {Error} in production, because other machines cannot reach it
  */
 export function localAddress(port: number, production: boolean): string {
   if (!production) return `http://localhost:${port}`
@@ -67,7 +67,7 @@ export function localAddress(port: number, production: boolean): string {
   )
 }
 
-/** @returns whether the host is this machine itself, so that http is as good as https */
+/** True if the host is this machine, so that http is as safe as https. */
 function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }
@@ -75,8 +75,8 @@ function isLoopback(hostname: string): boolean {
 /**
  * @param value the option, or the variable
  * @param where its name in messages: `bootstrap: publicUrl`, `PUBLIC_URL`
- * @param problems gets what is wrong
- * @returns without a slash at its end; `undefined` where it cannot be used
+ * @param problems receives the error
+ * @returns the address without a slash at its end. Undefined if it is invalid
  */
 export function readPublicUrl(
   value: unknown,
@@ -86,7 +86,7 @@ export function readPublicUrl(
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   const error = findError(String(value), url, production)
   if (url !== undefined && error === undefined) return url.href.replace(/\/+$/, '')
-  const remedy = "Give the address that people type: 'https://desk.example'."
+  const remedy = "Write the address that people type: 'https://desk.example'."
   problems.push({ code, message: `${where} ${error ?? ''}.`, remedy })
   return undefined
 }

@@ -85,7 +85,7 @@ function findIneffectiveNoAuth(planned: readonly PlannedRoute[]): Problem[] {
   }
   return [...found].map(([{ name }, { record, routes }]) => ({
     code: 'ACCESS_IN_VAIN',
-    message: `${name} is @NoAuth, but ${record} lets in only those whom its own rule admits, so these stay closed: ${routes.join(', ')}.`,
+    message: `${name} is @NoAuth, but ${record} has an access rule of its own, so these routes still need a token: ${routes.join(', ')}.`,
     remedy: `Remove @NoAuth from ${name}, or change @Secured or writes of ${record}.`,
   }))
 }
@@ -97,12 +97,12 @@ function findProxyWarnings({ trustProxy }: Pick<Settings, 'trustProxy'>): Proble
       code: 'PROXY_TRUSTED_LEFT',
       message:
         'bootstrap: trustProxy is true, so request.ip is the leftmost entry of X-Forwarded-For.',
-      remedy: 'A client can forge it. Give the number of proxies in front: trustProxy: 1.',
+      remedy: 'A client can forge it. Write the number of proxies in front: trustProxy: 1.',
     },
   ]
 }
 
-/** Patterns of bodies and queries only: nothing else that clients send is matched. */
+/** Only patterns of bodies and queries, because other input is not matched against patterns. */
 function findSlowInputPatterns(planned: readonly PlannedRoute[]): Problem[] {
   const inputs = planned.flatMap(({ classes }) => [classes.body?.type, classes.query?.type])
   const types = new Set(inputs.filter((type) => type !== undefined))

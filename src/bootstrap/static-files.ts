@@ -22,27 +22,17 @@ import type { ServerRequest } from '../http/server-request.js'
 import type { Settings, StaticFolder } from './options.js'
 
 const scriptName = 'filigree.min.js'
+const javascript = 'text/javascript; charset=utf-8'
+const json = 'application/json; charset=utf-8'
 
 /** The source map is at the address in the script's last line. */
 const files = [
-  { path: '/filigree.js', name: scriptName, type: 'text/javascript; charset=utf-8' },
-  { path: '/filigree-live.js', name: 'live.min.js', type: 'text/javascript; charset=utf-8' },
-  { path: '/live.min.js.map', name: 'live.min.js.map', type: 'application/json; charset=utf-8' },
-  {
-    path: '/filigree-passkeys.js',
-    name: 'passkeys.min.js',
-    type: 'text/javascript; charset=utf-8',
-  },
-  {
-    path: '/passkeys.min.js.map',
-    name: 'passkeys.min.js.map',
-    type: 'application/json; charset=utf-8',
-  },
-  {
-    path: '/filigree.min.js.map',
-    name: 'filigree.min.js.map',
-    type: 'application/json; charset=utf-8',
-  },
+  { path: '/filigree.js', name: scriptName, type: javascript },
+  { path: '/filigree-live.js', name: 'live.min.js', type: javascript },
+  { path: '/live.min.js.map', name: 'live.min.js.map', type: json },
+  { path: '/filigree-passkeys.js', name: 'passkeys.min.js', type: javascript },
+  { path: '/passkeys.min.js.map', name: 'passkeys.min.js.map', type: json },
+  { path: '/filigree.min.js.map', name: 'filigree.min.js.map', type: json },
 ] as const
 
 type ClientFile = (typeof files)[number]['name']
@@ -51,8 +41,8 @@ type ClientFile = (typeof files)[number]['name']
 const fromSource = import.meta.url.endsWith('.ts')
 
 /**
- * Routes for the script and its source map, both public, for GET and HEAD. Caches ask each time whether the script has
- * changed; with a version in the address, `/filigree.js?v=2`, they keep it for a year without asking.
+ * Routes for the script and its source map, both public, for GET and HEAD. Caches check each time whether the script has
+ * changed. With a version in the address, `/filigree.js?v=2`, they store it for a year without a check.
  *
  * @param enabled false makes no routes
  * @param problems receives `CLIENT_MISSING` if the script was not built
@@ -73,9 +63,9 @@ export function scriptRoutes(
     if (pattern === undefined) return []
     const script = createCachedText(type, () => read(name))
     const invoke: Invoker = async (request) => {
-      const answer = await script(request)
-      if (request.query.v === undefined) return answer
-      return answer.header('Cache-Control', 'public, max-age=31536000, immutable')
+      const reply = await script(request)
+      if (request.query.v === undefined) return reply
+      return reply.header('Cache-Control', 'public, max-age=31536000, immutable')
     }
     return [frameworkRoute({ pattern, name: 'client', invoke, timeout })]
   })
@@ -176,7 +166,7 @@ function findFolderProblems(where: string, { folder, fallback }: StaticFolder): 
       {
         code: 'STATIC_FOLDER',
         message: `${where}: the folder ${folder} does not exist.`,
-        remedy: `Create it, or give a path relative to ${process.cwd()}.`,
+        remedy: `Create it, or use a path relative to ${process.cwd()}.`,
       },
     ]
   }
@@ -185,7 +175,7 @@ function findFolderProblems(where: string, { folder, fallback }: StaticFolder): 
     {
       code: 'STATIC_FOLDER',
       message: `${where}: the folder has no file ${fallback} for its fallback.`,
-      remedy: `Create it, or give a path relative to ${folder}.`,
+      remedy: `Create it, or use a path relative to ${folder}.`,
     },
   ]
 }
@@ -222,7 +212,7 @@ function findBelow(below: string, root: string): 'file' | 'page' | undefined {
   return index?.isFile() === true ? 'page' : undefined
 }
 
-/** Browsers name HTML when they open a page, and not when they load a script, a picture or data. */
+/** Browsers accept HTML when they open a page, and not when they load a script, a picture or data. */
 function acceptsHtml(accept: string | undefined): boolean {
   return /(?:^|,)\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(
     accept ?? '',

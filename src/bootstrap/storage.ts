@@ -1,17 +1,22 @@
 /**
- * The application's database: it is opened before any provider is created; its schema is updated to the records or, in
- * production, compared with them; sessions and revocations are stored in it.
+ * The application's database. It is opened before any provider is created. Its schema is updated to the records or, in
+ * production, compared with them. Sessions and revocations are stored in it. A database that fails or stops responding
+ * during the start is reported.
  */
-import { createMemoryStore, type SessionStore } from '../sessions/session-store.js'
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { HttpError } from '../errors/http-error.js'
+import { EngineError } from '../engines/contract/engine-error.js'
+import { Database, createDatabase } from '../records/database.js'
+import { createMemoryStore, type SessionStore } from '../auth/sessions.js'
 import type { Revocations } from '../auth/revocations.js'
 import type { SignIns } from '../auth/sign-ins.js'
 import type { Successors } from '../auth/successors.js'
 import type { Clock } from '../core/clock.js'
 import { LentLog, type Log } from '../core/log.js'
-import { DeclarationError } from '../errors/declaration-error.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
@@ -21,9 +26,8 @@ import { createDatabaseSessionStore } from '../records/session-store.js'
 import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
 import { readScans, ScanLog } from '../records/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
-import { closeInTime, whileResponsive, toStartError } from './database-start.js'
 
-export interface TokenStores {
+interface TokenStores {
   readonly revocations: Revocations
   readonly successors: Successors
   readonly signIns: SignIns
@@ -64,7 +68,7 @@ export function toDatabaseOptions(
   return { engine: choice.engine }
 }
 
-export interface StorageOptions {
+interface StorageOptions {
   /** A URL, an engine, an open database, or undefined: then `DATABASE_URL`, else a file. */
   readonly database: DatabaseChoice | undefined
   /** `DATABASE_DIRECT_URL`, if set. */
@@ -78,7 +82,7 @@ export interface StorageOptions {
   readonly production: boolean
   /** The application's own session store. */
   readonly sessions: SessionStore | undefined
-  /** How many matches a client's search ranks, of records that do not say it. */
+  /** Maximum number of matches that a client's search ranks, for records without their own limit. */
   readonly searchLimit: number | undefined
   /** Milliseconds after which the server cancels a statement. */
   readonly statementTimeout: number
@@ -87,10 +91,10 @@ export interface StorageOptions {
 }
 
 const readOnly =
-  'the database is a replica or read-only: reads are answered, writes are 503, and its schema is not changed'
+  'the database is a replica or read-only: writes are rejected with 503, and the schema is not changed'
 
 /**
- * @throws {DeclarationError} a missing driver, a refused connection, faulty records, in production a different schema
+ * @throws {DeclarationError} a missing driver, a refused connection, invalid records, in production a different schema
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { database: choice, direct, replicas, records, log, statementTimeout } = options
@@ -103,8 +107,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       close: () => Promise.resolve(),
     }
   }
-  const isOwn = !(choice instanceof Database)
-  const database = isOwn
+  const opensDatabaseItself = !(choice instanceof Database)
+  const database = opensDatabaseItself
     ? await createDatabase({
         direct,
         replicas: replicas === undefined ? undefined : splitAddresses(replicas),
@@ -116,21 +120,21 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         ...toDatabaseOptions(choice as ClosedChoice),
       })
     : choice
-  const returnLog = database.log instanceof LentLog ? database.log.lend(log) : undefined
+  const restoreLog = database.log instanceof LentLog ? database.log.lend(log) : undefined
   let scans: ScanLog | undefined
   const close = async (): Promise<void> => {
     await scans?.close()
-    returnLog?.()
-    if (isOwn) await database.close()
+    restoreLog?.()
+    if (opensDatabaseItself) await database.close()
   }
   const open = async (): Promise<Storage> => {
     for (const record of records) database.table(record)
     const { isReadOnly } = database.context.engine
     if (isReadOnly === true) log.warn({}, readOnly)
     await (options.production || isReadOnly ? database.verify() : database.sync())
-    if (isOwn && !options.production && isReadOnly !== true) {
+    if (opensDatabaseItself && !options.production && isReadOnly !== true) {
       for (const advice of await readScans(database))
-        log.warn({}, `A query reads a whole table. ${advice}`)
+        log.warn({}, `A query reads a complete table. ${advice}`)
       scans = new ScanLog(database, servedRoute)
     }
     return {
@@ -150,4 +154,92 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     await closeInTime(close)
     throw toStartError(error)
   }
+}
+
+// A database that fails or stops responding during the start.
+
+/** @returns the error itself, or a report with a fix if the database failed */
+export function toStartError(error: unknown): unknown {
+  const cause = error instanceof HttpError && error.status === 503 ? error.cause : error
+  if (!(cause instanceof EngineError) || (cause === error && cause.kind !== 'unavailable'))
+    return error
+  const problem = cause.needsSession
+    ? {
+        code: 'DATABASE_POOLED',
+        message:
+          'The database is behind a pooler without sessions, and the application follows changes of rows (@CacheFor, onChange everywhere), which needs a session.',
+        remedy:
+          'Set DATABASE_DIRECT_URL to the address of the server without the pooler. It is used for this, and for changes of the schema.',
+      }
+    : {
+        code: 'DATABASE_UNREACHABLE',
+        message: `The database failed while the application started: ${cause.message}`,
+        remedy: 'Check that the server is up and not overloaded, and start again.',
+      }
+  return new DeclarationError([problem], { cause: error })
+}
+
+/**
+ * Milliseconds between two checks. A check without a response until the next one means that the database is
+ * unresponsive.
+ */
+const checkInterval = 5000
+/** Maximum milliseconds for closing everything that a failed start has opened. */
+const closeTimeout = 2000
+
+/**
+ * Runs a part of the start, however long it takes, as long as the database responds. Embedded databases are not
+ * checked, because a check would wait for the start's own transaction.
+ *
+ * @throws {DeclarationError} `DATABASE_UNREACHABLE`
+ */
+export function whileResponsive<T>(
+  database: Database | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (database === undefined || database.context.dialect.isLocal) return work()
+  return new Promise<T>((resolve, reject) => {
+    let isChecking = false
+    const check = (): void => {
+      isChecking = true
+      // If no connection is free, the check fails, which counts as no response.
+      database.check().then(
+        () => {
+          isChecking = false
+        },
+        () => undefined,
+      )
+    }
+    const timer = setInterval(() => {
+      if (!isChecking) check()
+      // Decide after pending events: the start itself may have kept the process busy.
+      else
+        setImmediate(() => {
+          if (isChecking) reject(unresponsiveError())
+        })
+    }, checkInterval)
+    work()
+      .then(resolve, reject)
+      .finally(() => {
+        clearInterval(timer)
+      })
+      .catch(() => undefined)
+  })
+}
+
+/** Closes what a failed start has opened. An unresponsive connection is closed by the end of the process. */
+export async function closeInTime(close: () => Promise<void>): Promise<void> {
+  const ended = new AbortController()
+  await Promise.race([close(), wait(closeTimeout, undefined, { ref: false, signal: ended.signal })])
+  ended.abort()
+}
+
+function unresponsiveError(): DeclarationError {
+  return new DeclarationError([
+    {
+      code: 'DATABASE_UNREACHABLE',
+      message: `The database stopped responding while the application started: its connection is open, and it sent nothing for ${checkInterval / 1000} s.`,
+      remedy: 'Check that the server is up and not overloaded, and start again.',
+    },
+  ])
 }

@@ -33,18 +33,18 @@ export function resolveVersions(
     refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")
   }
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
-    refuse('header is not the name of a header', "Give one such as 'X-API-Version'.")
+    refuse('header is not the name of a header', "Write a name such as 'X-API-Version'.")
   }
   return Object.freeze({ by, header })
 }
 
-/** The header by which answers of one path differ, for caches. `undefined` if the path contains the version. */
+/** The header by which responses of one path differ, for caches. Undefined if the path contains the version. */
 export function variesBy({ by, header }: ResolvedVersions): string | undefined {
   if (by === 'path') return undefined
   return by === 'header' ? header : 'Accept'
 }
 
-/** The request header by which a client chooses a version; none where the path or `Accept` chooses. */
+/** The request header that selects a version. Empty if the path or `Accept` selects it. */
 export function versionHeaders(versions: ResolvedVersions): string[] {
   return versions.by === 'header' ? [versions.header] : []
 }

@@ -214,7 +214,7 @@ describe('an application without records', () => {
     class EmptyModule {}
     await using app = await bootstrap(EmptyModule, { listen: false, logger: false, env: {} })
     expect(() => app.get(Database)).toThrow(
-      'No module provides Database. Give the module records, or ask for it in a constructor.',
+      'No module provides Database. Add records to the module, or inject it in a constructor.',
     )
   })
 })

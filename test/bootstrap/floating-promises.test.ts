@@ -99,8 +99,8 @@ describe('a floating promise of a handler', () => {
       return output()
     }
     const warnings = await Promise.all(['/graphql?query={fail}', '/job'].map(begin))
-    expect(warnings[0]).toContain('a promise rejection was not handled in GET /graphql;')
-    expect(warnings[1]).toContain('a promise rejection was not handled in the job Work.fail;')
+    expect(warnings[0]).toContain('a promise rejection was not handled in GET /graphql,')
+    expect(warnings[1]).toContain('a promise rejection was not handled in the job Work.fail,')
   })
 })
 

@@ -256,7 +256,7 @@ it('warns about unused environment variables with our prefixes', async () => {
     ...{ DATABASE_URL: 'sqlite::memory:', OTHER_X: '1' },
   }
   await (await bootstrap(UsesModule, { listen: false, logger, env })).close()
-  const found = lines.filter((line) => line.includes('nothing reads this variable'))
+  const found = lines.filter((line) => line.includes('nothing reads this environment variable'))
   expect(found).toEqual([
     expect.stringMatching(/^APP_PROT: .* Did you mean PORT\?/),
     expect.stringMatching(/^APP_API_KEI: .* Did you mean APP_API_KEY\?/),

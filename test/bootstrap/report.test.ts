@@ -64,7 +64,7 @@ describe('the boot report', () => {
   it('reports a module that is undefined because of an import cycle', async () => {
     const { problems } = await report(undefined as unknown as Class)
     expect(problems.map(({ code, message }) => [code, message])).toEqual([
-      ['NOT_A_CLASS', 'bootstrap was given undefined as its module.'],
+      ['NOT_A_CLASS', 'bootstrap received undefined as its module.'],
     ])
   })
 

@@ -1,0 +1,100 @@
+/**
+ * The interfaces through which commands observe applications of their process: `filigree dev` watches running applications,
+ * and commands that only describe an application capture its call of `bootstrap`, which then starts nothing.
+ */
+
+import type { Class } from '../metadata/class-metadata.js'
+import type { BootstrapOptions } from './options.js'
+import type { Log } from '../core/log.js'
+import type { Incoming, Outgoing } from '../http/node-messages.js'
+import type { PageContent } from '../http/error-page.js'
+import type { PortKeeper } from '../http/server.js'
+import type { ServerRequest } from '../http/server-request.js'
+import type { ApplicationState } from '../serving/application-state.js'
+import type { ApplicationPlan } from './plan-application.js'
+
+/** An application as the development host sees it. */
+export interface HostedApplication {
+  readonly plan: ApplicationPlan
+  readonly state: ApplicationState
+}
+
+/** Handles requests that are for the development host. @returns false for other requests */
+export type TakeRequest = (incoming: Incoming, outgoing: Outgoing) => boolean
+
+/** The development host's hooks for one application. */
+export interface AttachedHost {
+  readonly take: TakeRequest
+  /** The page that shows a developer why a request failed. It returns undefined for other clients and errors. */
+  readonly errorPage: (request: ServerRequest, error: unknown) => PageContent | undefined
+}
+
+export interface DevelopmentHost {
+  readonly keeper?: PortKeeper | undefined
+  /** The log that the application writes to. */
+  watchLog(log: Log): Log
+  /** Called before the port is opened. */
+  attach(application: HostedApplication): AttachedHost
+  /** Called once it listens. `url` is undefined if it opens no port. */
+  started(application: HostedApplication, url: string | undefined): void
+}
+
+let currentHost: DevelopmentHost | undefined
+
+/** Sets the host of the whole process; undefined removes it. */
+export function setDevelopmentHost(host: DevelopmentHost | undefined): void {
+  currentHost = host
+}
+
+/** @param production the result is undefined in production */
+export function developmentHostOf({
+  production,
+}: {
+  readonly production: boolean
+}): DevelopmentHost | undefined {
+  return production ? undefined : currentHost
+}
+
+// Captures calls of `bootstrap`. While commands load an application's file, `bootstrap` starts nothing and passes its arguments
+// to the command, so that a program in a single file can be described like one that exports its module.
+
+/** The arguments of `bootstrap`. */
+interface BootstrapCall {
+  readonly module: Class
+  readonly options: BootstrapOptions
+}
+
+let take: ((call: BootstrapCall) => void) | undefined
+let wasCalled = false
+
+/** @returns true if a program of this process has called `bootstrap` */
+export function wasBootstrapCalled(): boolean {
+  return wasCalled
+}
+
+/**
+ * Loads a file and captures its first call of `bootstrap`. That call never returns, so the code after it does not run.
+ *
+ * @returns the call or, if there was none, the loaded module
+ */
+export async function captureBootstrap<T>(
+  load: () => Promise<T>,
+): Promise<{ readonly call: BootstrapCall } | { readonly loaded: T }> {
+  const call = new Promise<{ call: BootstrapCall }>((resolve) => {
+    take = (captured) => {
+      resolve({ call: captured })
+    }
+  })
+  try {
+    return await Promise.race([call, load().then((loaded) => ({ loaded }))])
+  } finally {
+    take = undefined
+  }
+}
+
+/** Called by `bootstrap`. @returns true if a command captures the call, so that nothing may be started */
+export function isCaptured(call: BootstrapCall): boolean {
+  wasCalled = true
+  take?.(call)
+  return take !== undefined
+}
