@@ -1,8 +1,7 @@
-/** The parts that all commands share: the command's interface, its terminal, options, exit codes and text tables. */
-import { parseArgs, stripVTControlCharacters } from 'node:util'
+/** The parts that all commands share: the command's interface, its terminal and its arguments. */
+import { parseArgs } from 'node:util'
 import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import type { Paint } from './colours.js'
 
 /** The groups of `filigree --help`, in their order. */
 export const commandGroups = ['Develop', 'Check', 'Generate', 'Data', 'Operate', 'Shell'] as const
@@ -21,28 +20,41 @@ export interface Command {
   readonly actions?: Readonly<Record<string, string>>
   /** Complete command lines. */
   readonly examples: readonly string[]
-  /** @returns the exit code @throws {UsageError} */
-  readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>
+  /** @returns false if the exit code is 1 @throws {UsageError} */
+  readonly run: (args: readonly string[], terminal: Terminal) => Promise<boolean>
 }
 
-export interface OptionDefinition {
+interface OptionDefinition {
   readonly type: 'boolean' | 'string'
   /** The placeholder of a string in help texts: `<file>`. */
   readonly value?: string
   readonly help: string
-  /** Values that shell completion offers. */
+  /** Values that shell completion offers. Empty or undefined for any value. */
   readonly choices?: readonly string[]
 }
 
 /** Options by their names without dashes. */
-export type OptionDefinitions = Readonly<Record<string, OptionDefinition>>
+type OptionDefinitions = Readonly<Record<string, OptionDefinition>>
+
+/** An option without a value, such as `--json`. */
+export function flag(help: string): { readonly type: 'boolean'; readonly help: string } {
+  return { type: 'boolean', help }
+}
+
+/** An option with a value, such as `--out <file>`. */
+export function option(
+  value: string,
+  help: string,
+  choices: readonly string[] = [],
+): OptionDefinition & { readonly type: 'string' } {
+  return { type: 'string', value, help, choices }
+}
 
 /** The option that names the application in every command. */
-export const moduleOption = {
-  type: 'string',
-  value: '<file>',
-  help: 'the file of the application. Default: "filigree": { "module": … } in package.json',
-} as const
+export const moduleOption = option(
+  '<file>',
+  'the file of the application. Default: "filigree": { "module": … } in package.json',
+)
 
 /** Input and output of a command, so that tests can run it without a process. */
 export interface Terminal {
@@ -58,9 +70,9 @@ export interface Terminal {
   readonly hasErrorColours?: boolean
   /** Prepares the process to import TypeScript sources. Undefined if that is not necessary. */
   readonly loadSources?: ((file: string) => Promise<void>) | undefined
-  /** Asks a question and reads a line. Undefined without an interactive terminal. */
-  readonly prompt?: ((question: string) => Promise<string>) | undefined
-  /** Writes the progress of long work to standard error. Undefined if nobody watches, for example in a pipe. */
+  /** Writes a text and reads a line. Undefined without an interactive terminal. */
+  readonly prompt?: ((text: string) => Promise<string>) | undefined
+  /** Writes the progress of long work to standard error. Undefined if standard error is not a terminal. */
   readonly progress?: ((text: string) => void) | undefined
 }
 
@@ -71,9 +83,6 @@ export class UsageError extends Error {
     this.name = 'UsageError'
   }
 }
-
-/** Exit codes of every command. */
-export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
 
 type Values<O extends OptionDefinitions> = {
   readonly [Name in keyof O]: O[Name]['type'] extends 'boolean' ? boolean : string | undefined
@@ -86,15 +95,32 @@ interface Arguments<O extends OptionDefinitions> {
   readonly positionals: readonly string[]
 }
 
-/**
- * Reads the arguments of a command.
- *
- * @throws {UsageError} an unknown option, a missing or unexpected value, or too many positional arguments
- */
-export function readArguments<O extends OptionDefinitions>(
+interface CommandDefinition<O extends OptionDefinitions> extends Omit<Command, 'options' | 'run'> {
+  readonly options: O
+  /** Maximum number of arguments that do not belong to an option. Default: 1. */
+  readonly maxPositionals?: number
+  /** @returns false if the exit code is 1 @throws {UsageError} */
+  readonly run: (args: Arguments<O>, terminal: Terminal) => Promise<boolean>
+}
+
+/** Makes a command whose `run` receives the arguments that its options describe. */
+export function defineCommand<O extends OptionDefinitions>({
+  maxPositionals = 1,
+  run,
+  ...command
+}: CommandDefinition<O>): Command {
+  return {
+    ...command,
+    run: async (args, terminal) =>
+      run(readArguments(args, command.options, maxPositionals), terminal),
+  }
+}
+
+/** @throws {UsageError} an unknown option, a missing or unexpected value, or too many positional arguments */
+function readArguments<O extends OptionDefinitions>(
   args: readonly string[],
   options: O,
-  maxPositionals = 1,
+  maxPositionals: number,
 ): Arguments<O> {
   const values: Record<string, unknown> = {}
   const types: Record<string, { type: 'boolean' | 'string' }> = {}
@@ -124,8 +150,7 @@ export function readArguments<O extends OptionDefinitions>(
 
 function unknownOption(option: string, names: readonly string[]): UsageError {
   const options = [...names.map((name) => `--${name}`), '--help']
-  const suggestion = didYouMean(option, options)
-  const hint = suggestion === '' ? `Options: ${options.join(', ')}.` : suggestion
+  const hint = didYouMean(option, options) || `Options: ${options.join(', ')}.`
   return new UsageError(`unknown option ${option}. ${hint}`)
 }
 
@@ -133,10 +158,10 @@ function unknownOption(option: string, names: readonly string[]): UsageError {
  * @returns the file of the application: the option `--module`, or the argument of the command
  * @throws {UsageError} there are both
  */
-export function readModuleArgument(
-  { module }: { readonly module: string | undefined },
-  [argument]: readonly string[],
-): string | undefined {
+export function moduleFileOf({
+  values: { module },
+  positionals: [argument],
+}: Arguments<{ readonly module: typeof moduleOption }>): string | undefined {
   if (module !== undefined && argument !== undefined)
     throw new UsageError(`both --module ${module} and ${argument} are given. Name one file.`)
   return module ?? argument
@@ -157,48 +182,4 @@ export function readJsonObject(option: string, text: string): Record<string, unk
 export function readInteger(option: string, text: string, min = 1): number {
   if (/^\d{1,15}$/.test(text) && Number(text) >= min) return Number(text)
   throw new UsageError(`${option} ${text} is not a number from ${min}.`)
-}
-
-/** Writes a value as JSON with a line feed. */
-export function toJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`
-}
-
-/** @returns the rows as lines of a text table. Each column except the last is as wide as its longest text. */
-export function toTable(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = []
-  for (const row of rows)
-    row.forEach((text, column) => (widths[column] = Math.max(widths[column] ?? 0, widthOf(text))))
-  const lines = rows.map((row) => {
-    const cells = row.map((text, column) =>
-      column === row.length - 1 ? text : text + ' '.repeat((widths[column] ?? 0) - widthOf(text)),
-    )
-    return `${cells.join('  ').trimEnd()}\n`
-  })
-  return lines.join('')
-}
-
-function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length
-}
-
-/** Headings of a table, bold in a terminal with colours. */
-export function toHeading(paint: Paint, ...headings: readonly string[]): string[] {
-  return headings.map((heading) => paint('bold', heading))
-}
-
-/** @returns a time for people: `85 ms`, `1.2 s`, `2 min 5 s` */
-export function describeTime(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
-  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
-  const seconds = Math.round(milliseconds / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}
-
-/** @returns a size for people: `512 bytes`, `3.4 MB` */
-export function describeSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`
-  const units = ['kB', 'MB', 'GB', 'TB']
-  const exponent = Math.min(units.length, Math.floor(Math.log10(bytes) / 3))
-  return `${(bytes / 1000 ** exponent).toFixed(1)} ${units[exponent - 1] ?? ''}`
 }

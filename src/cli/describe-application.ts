@@ -1,4 +1,9 @@
-/** Describes an application's routes and records, and who has access, for commands, agents and the development page. */
+/** Describes routes, records, their tables and access rules for commands, agents and the development page. */
+
+import type { IndexSchema, TableSchema } from '../engines/contract/table-schema.js'
+import type { Database } from '../records/database.js'
+import type { Relation, Table } from '../records/model/table.js'
+import { toSchema } from '../records/schema/schema.js'
 import {
   hasRoles,
   describeDenial,
@@ -10,18 +15,15 @@ import {
 } from '../auth/access.js'
 import type { Claims } from '../http/request.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
-import { resolveClass } from '../metadata/class-metadata.js'
 import { readTables } from '../records/model/read-table.js'
-import type { Table } from '../records/model/table.js'
 import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/record-policy.js'
 import { isOfPackage } from '../bootstrap/module.js'
-import { documentedRecords } from '../bootstrap/public-access.js'
+import { documentedRecords, recordOf } from '../bootstrap/public-access.js'
 import type { DocumentedRecords } from '../openapi/document.js'
-import { readController } from '../routing/decorators.js'
 import { reachable } from '../routing/route.js'
 
 /** An access rule as data and as text. */
-export interface DescribedAccess {
+interface DescribedAccess {
   readonly access: 'everybody' | 'token' | 'roles' | 'guard'
   readonly roles: readonly string[]
   /** `everybody`, `any token`, `role admin`, `role admin or editor, and a guard decides`. */
@@ -63,7 +65,7 @@ export function describeResult(
   readsToken = false,
 ): string {
   if (rule.open && readsToken) return 'let in: a token is optional, and a bad or expired one is 401'
-  if (rule.open) return 'let in: nobody is asked for a token'
+  if (rule.open) return 'let in: no token is needed'
   if (claims === undefined) return '401: there is no token'
   const refused = rulesOf(rule).find((one) => !satisfies(one, claims, undefined))
   if (refused !== undefined) {
@@ -89,7 +91,7 @@ export interface DescribedRecord {
   readonly doors: readonly string[]
 }
 
-export interface DescribedField {
+interface DescribedField {
   readonly name: string
   readonly kind: string
   /** `optional`, `unique`, `hidden`, `read-only`, `role admin`. */
@@ -124,7 +126,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
 }
 
 /** Describes who can write rows: one text, or one for each operation. */
-export function describeWrites(writes: RecordPolicy['writes']): string {
+function describeWrites(writes: RecordPolicy['writes']): string {
   const phrases = writeOperations.map((operation) => {
     const access = writes[operation]
     return access === false ? 'no client' : describeAccess(access ?? tokenAccess).words
@@ -154,11 +156,6 @@ function describeFields({ shape, type }: Table): DescribedField[] {
     ]
     return { name, kind: list ? `[${kind}]` : kind, marks }
   })
-}
-
-function recordOf(controller: Parameters<typeof readController>[0]): unknown {
-  const { crud } = readController(controller) ?? {}
-  return crud === undefined ? undefined : resolveClass(crud)
 }
 
 /** A route in the list of routes. */
@@ -234,4 +231,90 @@ function listedGraphql(
 ): ListedRoute[] {
   const described = describeAccess(access ?? openAccess)
   return [{ method, path, name, ...described, of: 'framework' }]
+}
+
+// Tables: relations, constraints and indexes.
+
+/** One line each. */
+interface DescribedTable {
+  readonly relations: readonly DescribedRelation[]
+  readonly constraints: readonly DescribedRule[]
+  readonly indexes: readonly DescribedRule[]
+}
+
+interface DescribedRelation {
+  readonly name: string
+  /** `belongs to Shelf`, `has many Book`, `many to many Tag`. */
+  readonly kind: string
+  /** `shelf_id = shelf.id, on delete restrict`. */
+  readonly keys: string
+}
+
+interface DescribedRule {
+  /** The name in the database. */
+  readonly name: string
+  readonly rule: string
+}
+
+/** @returns the tables of the application's records by name */
+export function describeTables(database: Database, now: number): Map<string, DescribedTable> {
+  const tables = [...database.tables]
+  const schemas = toSchema(tables, database.context.dialect, now)
+  const byName = new Map(schemas.map((schema) => [schema.name, schema]))
+  return new Map(
+    tables.map((table) => {
+      const schema = byName.get(table.name)
+      return [
+        table.name,
+        {
+          relations: [...table.relations.values()].map(describeRelation),
+          constraints: schema === undefined ? [] : [...describeConstraints(table, schema)],
+          indexes: schema === undefined ? [] : schema.indexes.map(describeIndex),
+        },
+      ]
+    }),
+  )
+}
+
+const kinds = { belongsTo: 'belongs to', hasMany: 'has many', manyToMany: 'many to many' }
+
+function describeRelation(relation: Relation): DescribedRelation {
+  const { name, kind, target, local, foreign, join, onDelete } = relation
+  const keys =
+    join === undefined
+      ? `${local.name} = ${target.name}.${foreign.name}`
+      : `${join.name} (${join.from}, ${join.to})`
+  const rule = onDelete === 'setNull' ? 'set null' : onDelete
+  return {
+    name,
+    kind: `${kinds[kind]} ${target.type.name}`,
+    keys: kind === 'belongsTo' ? `${keys}, on delete ${rule}` : keys,
+  }
+}
+
+function* describeConstraints(table: Table, schema: TableSchema): Generator<DescribedRule> {
+  yield { name: 'primary key', rule: schema.primaryKey.join(', ') }
+  for (const { name, column, table: target, foreignColumn, onDelete } of schema.foreignKeys) {
+    const rule = `foreign key ${column} references ${target} (${foreignColumn}) on delete ${onDelete}`
+    yield { name, rule }
+  }
+  for (const { check } of schema.columns)
+    if (check !== undefined) yield { name: check.name, rule: `check ${check.sql}` }
+  for (const [name, { status, message }] of table.constraints)
+    yield {
+      name,
+      rule: `of the application${status === undefined ? '' : `, ${status}`}: ${message ?? ''}`,
+    }
+}
+
+function describeIndex(index: IndexSchema): DescribedRule {
+  const { name, columns, unique, whereNull, parts, where, using } = index
+  const condition = where ?? (whereNull === undefined ? undefined : `${whereNull} is null`)
+  const rule = [
+    unique ? 'unique' : '',
+    using ?? '',
+    (parts ?? columns).join(', '),
+    condition === undefined ? '' : `where ${condition}`,
+  ]
+  return { name, rule: rule.filter((part) => part !== '').join(' ') }
 }

@@ -4,9 +4,9 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DeclarationError, isDebugged, type Problem } from '../errors/declaration-error.js'
 import { findImportCycle } from '../errors/import-cycle.js'
-import { toPosix } from './package-files.js'
+import { countOf } from './output.js'
+import { toPosix, filesInFolder, importedFiles } from './project-files.js'
 import { SourceIndex, type SourceLocation } from './problem-location.js'
-import { filesInFolder, importedFiles } from './source-files.js'
 
 export interface ErrorReport {
   readonly name: string
@@ -85,7 +85,7 @@ function showSource(text: string, show: (text: string) => string): string {
   return /["'`]/.test(text) ? show(text) : text
 }
 
-export interface DescribeOptions {
+interface DescribeOptions {
   /** The folder of the application's sources. Default: the working folder. */
   readonly cwd?: string
   /** The TypeScript source that was loaded. Default: all sources of the folder are searched. */
@@ -111,11 +111,10 @@ function describeProblems(
   problems: readonly Problem[],
   { cwd = process.cwd(), entry }: DescribeOptions,
 ): string {
-  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
   const sources = indexSources(cwd, entry)
   const texts = problems.map((problem) => describeProblem(problem, sources?.locate(problem), cwd))
   const code = problems[0]?.code ?? ''
-  return `${prefix}: ${count}\n\n${texts.join('\n')}\nMore about a code: filigree explain ${code}`
+  return `${prefix}: ${countOf(problems.length, 'problem')}\n\n${texts.join('\n')}\nMore about a code: filigree explain ${code}`
 }
 
 /** @returns undefined if the sources cannot be read, because a report without them is better than none */

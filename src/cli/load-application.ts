@@ -1,18 +1,32 @@
-/** Loads an application's module without starting it. The file exports the module, or calls `bootstrap` with it. */
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
+/**
+ * Loads an application's module and opens its database, without starting the application. The file exports the module, or
+ * calls `bootstrap` with it.
+ */
+
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { BootstrapOptions } from '../bootstrap/options.js'
-import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
-import { installCommand } from '../errors/missing-package.js'
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import type { Class } from '../metadata/class-metadata.js'
+import { readRecord } from '../records/model/record.js'
 import { UsageError, type Terminal } from './command.js'
-import { captureBootstrap, wasBootstrapCalled } from '../bootstrap/captured-call.js'
+import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
+import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
+import { silentLog, type Log } from '../core/log.js'
+import { createDatabase, Database } from '../records/database.js'
+import {
+  defaultUrl,
+  dialectNameOf,
+  emptyAddress,
+  isLocalAddress,
+  readOnlyAddress,
+} from '../engines/engine-for-url.js'
+import type { BootstrapOptions } from '../bootstrap/options.js'
+import { installCommand } from '../errors/missing-package.js'
+import { captureBootstrap, wasBootstrapCalled } from '../bootstrap/cli-hooks.js'
 import { isModule } from '../bootstrap/module.js'
 import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/class-metadata.js'
-import { pathInPackage } from './package-files.js'
-import { isSource } from './source-files.js'
+import { pathInPackage, isSource } from './project-files.js'
 
 /**
  * Plans the application for commands that only need its records and its database. Only the environment variables of the
@@ -67,6 +81,17 @@ export function findLoader(file: string): string | undefined {
   }
 }
 
+/** Loads an application and plans it without a log. It is not started. */
+export async function loadPlan(
+  path: string | undefined,
+  terminal: Pick<Terminal, 'cwd' | 'loadSources'>,
+  overrides: BootstrapOptions = {},
+): Promise<LoadedApplication & { readonly plan: ApplicationPlan }> {
+  const loaded = await loadApplication(path, terminal)
+  const options = { ...loaded.options, ...overrides, logger: false }
+  return { ...loaded, plan: await planApplication(loaded.module, options) }
+}
+
 export interface LoadedApplication {
   readonly module: Class
   /** The options of the file's call of `bootstrap`, or its export `options`. */
@@ -109,7 +134,7 @@ export async function loadApplication(
 }
 
 /** @returns the application's module among the exports of a file: `AppModule`, the default, or the only class with `@Module` */
-export function exportedModule(exported: Readonly<Record<string, unknown>>): Class | undefined {
+function exportedModule(exported: Readonly<Record<string, unknown>>): Class | undefined {
   const named = exported.AppModule ?? exported.default
   if (named !== undefined) return isClass(named) ? named : undefined
   const modules = Object.values(exported).filter(isClass).filter(isModule)
@@ -141,4 +166,101 @@ function isUnloadableSource(named: string, error: Error): boolean {
   const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
   const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'
   return isSource(named) && (isUnknown || isAtSign)
+}
+
+// The database.
+
+/**
+ * @returns the record of `filigree/jobs`
+ * @throws {UsageError} the application does not import `jobs()`
+ */
+export function findJobRecord(records: readonly Class[]): Class {
+  const record = records.find(isJobRecord)
+  if (record !== undefined) return record
+  throw new UsageError(
+    "the application has no jobs. Add imports: [jobs()] from 'filigree/jobs' to its module.",
+  )
+}
+
+export function isJobRecord(type: Class): boolean {
+  return type.name === 'JobEntry' && readRecord(type)?.table === 'jobs'
+}
+
+type Plan = Pick<Awaited<ReturnType<typeof planApplication>>, 'records' | 'environment'>
+
+/**
+ * @param databaseOption the option `database` of the application. Default: DATABASE_URL
+ * @throws {DeclarationError} the database cannot be opened
+ */
+export async function openDatabase(
+  { records, environment }: Plan,
+  databaseOption: unknown,
+  terminal: Terminal,
+): Promise<Database> {
+  const database = databaseOption ?? environment.databaseUrl
+  const opened =
+    database instanceof Database
+      ? database
+      : await createDatabase({
+          records,
+          ...toDatabaseOptions(database as ClosedChoice),
+          direct: environment.databaseDirectUrl,
+          log: warningsTo(terminal),
+        })
+  for (const record of records) opened.table(record)
+  return opened
+}
+
+/**
+ * @param databaseOption the option `database` of the application
+ * @returns the name of the engine, without opening the database. Undefined if the settings do not name it
+ */
+export function engineInUse({ environment }: Pick<Plan, 'environment'>, databaseOption: unknown) {
+  const choice = databaseOption ?? environment.databaseUrl
+  if (choice instanceof Database) return choice.engineName
+  return typeof choice === 'string' ? dialectNameOf(choice) : undefined
+}
+
+export interface ReadDatabase {
+  readonly database: Database
+  /** True for a file that is opened read-only. */
+  readonly isReadOnly: boolean
+  /** The file does not exist. The database is an empty one in memory instead. */
+  readonly isMissing: boolean
+}
+
+/** Opens the database for reading. A database file is opened read-only, and is not created. */
+export async function openForReading(
+  plan: Plan,
+  databaseOption: unknown,
+  terminal: Terminal,
+): Promise<ReadDatabase> {
+  const choice = databaseOption ?? plan.environment.databaseUrl ?? defaultUrl
+  const file = typeof choice === 'string' ? fileOf(choice, terminal.cwd) : undefined
+  if (typeof choice !== 'string' || file === undefined)
+    return {
+      ...{ database: await openDatabase(plan, choice, terminal), isReadOnly: false },
+      isMissing: false,
+    }
+  const exists = existsSync(file)
+  const address = exists ? readOnlyAddress(choice) : emptyAddress
+  const database = await openDatabase(plan, address, terminal)
+  return { database, isReadOnly: exists, isMissing: !exists }
+}
+
+/** @returns the path of a database file. Undefined for servers and databases in memory */
+export function fileOf(address: string, cwd: string): string | undefined {
+  if (!isLocalAddress(address)) return undefined
+  const path = address.slice(address.indexOf(':') + 1).split('?')[0] ?? ''
+  return path === '' || path.startsWith(':')
+    ? undefined
+    : resolve(cwd, path.replace(/^\/\/(?=\/)/, ''))
+}
+
+/** A log that prints warnings, for example while the database waits for a lock. */
+function warningsTo({ err }: Terminal): Log {
+  const warn = (_details: object, message: string): void => {
+    void err(`${message}\n`)
+  }
+  return { ...silentLog, warn, error: warn }
 }

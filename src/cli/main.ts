@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The entry point of the `filigree` command. */
 import { createInterface } from 'node:readline/promises'
-import { showsColours } from './colours.js'
+import { showsColours } from './output.js'
 import { loadSources } from './load-application.js'
 import { runCommand } from './run-command.js'
 
@@ -28,11 +28,11 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
 }
 
 /** Asks a question. Ctrl+C or the end of the input ends the command. */
-async function prompt(question: string): Promise<string> {
+async function prompt(text: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   lines.on('SIGINT', () => process.exit(130))
   try {
-    return await lines.question(question)
+    return await lines.question(text)
   } finally {
     lines.close()
   }

@@ -3,6 +3,7 @@
  * leads to the class, in it to the member, and there to the text `integer`.
  */
 import { readFileSync } from 'node:fs'
+import { escapePattern } from '../core/text.js'
 import type { Problem } from '../errors/declaration-error.js'
 
 export interface SourceLocation {
@@ -143,9 +144,9 @@ function memberBlock(owner: Block, name: string): Block | undefined {
   const isBody = (line: number): boolean => line > owner.line && line < owner.end
   const indent = indentOf(lines[owner.line + 1] ?? '')
   const isMember = new RegExp(
-    `^(?:(?:public|private|protected|readonly|static|async|override|declare|get|set)\\s+)*${escape(name)}\\s*[!?]?\\s*[:(=;<]`,
+    `^(?:(?:public|private|protected|readonly|static|async|override|declare|get|set)\\s+)*${escapePattern(name)}\\s*[!?]?\\s*[:(=;<]`,
   )
-  const isAfterDecorator = new RegExp(`^@.*\\)\\s+${escape(name)}\\s*[!?]?\\s*[:(=;<]`)
+  const isAfterDecorator = new RegExp(`^@.*\\)\\s+${escapePattern(name)}\\s*[!?]?\\s*[:(=;<]`)
   const line = lines.findIndex((text, index) => {
     const code = text.trimStart()
     return (
@@ -168,7 +169,7 @@ function isDecoratorLine(text: string, indent: number): boolean {
 }
 
 function findInBlock(block: Block, text: string): SourceLocation | undefined {
-  const pattern = new RegExp(`(?<![\\w$])${escape(text)}(?![\\w$])`)
+  const pattern = new RegExp(`(?<![\\w$])${escapePattern(text)}(?![\\w$])`)
   for (let line = block.start; line <= block.end; line += 1) {
     const source = block.lines[line] ?? ''
     const column = isCommentOrImport.test(source) ? -1 : source.search(pattern)
@@ -184,8 +185,4 @@ function toLocation(
   text: string,
 ): SourceLocation {
   return { file, lines, line: line + 1, column: Math.max(0, column) + 1, length: text.length }
-}
-
-function escape(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

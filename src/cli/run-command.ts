@@ -1,9 +1,9 @@
-/** Finds the requested command, runs it, and turns errors into a message and an exit code. */
+/** Finds the requested command, prints help texts, runs the command, and turns errors into a message and an exit code. */
+
+import { commandGroups, type Command, UsageError, type Terminal } from './command.js'
+import { toTable, type Paint, createPaint, paintReport } from './output.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { createPaint, paintReport } from './colours.js'
-import { type Command, exitCodes, UsageError, type Terminal } from './command.js'
 import { describeError } from './describe-error.js'
-import { describeCommand, listCommands } from './help.js'
 import { backupCommand } from './commands/backup.js'
 import { createCompletionCommand } from './commands/completion.js'
 import { devCommand } from './commands/dev.js'
@@ -17,7 +17,7 @@ import { mcpCommand } from './commands/mcp.js'
 import { migrateCommand } from './commands/migrate.js'
 import { newCommand } from './commands/new.js'
 import { openapiCommand } from './commands/openapi.js'
-import { readOwnPackage } from './package-files.js'
+import { readInstalledPackage } from './project-files.js'
 import { routesCommand } from './commands/routes.js'
 import { tokenCommand } from './commands/token.js'
 import { typesCommand } from './commands/types.js'
@@ -43,6 +43,8 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['completion', createCompletionCommand(() => commands)],
 ])
 
+const exitCodes = { done: 0, failed: 1, usage: 2 } as const
+
 /** @returns the exit code: 0 done, 1 failed, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args
@@ -59,13 +61,12 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     return exitCodes.done
   }
   if (name === '--version' || name === '-v') {
-    await terminal.out(`${(await readOwnPackage()).version}\n`)
+    await terminal.out(`${(await readInstalledPackage()).version}\n`)
     return exitCodes.done
   }
   const command = commands.get(name)
   if (command === undefined) {
-    const suggestion = didYouMean(name, commands.keys())
-    const hint = suggestion === '' ? 'filigree --help lists all commands.' : suggestion
+    const hint = didYouMean(name, commands.keys()) || 'filigree --help lists all commands.'
     await terminal.err(`filigree: unknown command "${name}". ${hint}\n`)
     return exitCodes.usage
   }
@@ -90,7 +91,8 @@ async function runWithErrors(
     await terminal.loadSources?.(file)
   }
   try {
-    return await run(args, { ...terminal, loadSources })
+    const succeeded = await run(args, { ...terminal, loadSources })
+    return succeeded ? exitCodes.done : exitCodes.failed
   } catch (error) {
     if (error instanceof UsageError) {
       await terminal.err(
@@ -102,4 +104,50 @@ async function runWithErrors(
     await terminal.err(`${paintReport(report, paint)}\n`)
     return exitCodes.failed
   }
+}
+
+// Help texts.
+
+/** The list of all commands, in groups. */
+function listCommands(commands: ReadonlyMap<string, Command>, paint: Paint): string {
+  const rows = [...commands].map(([name, { summary }]) => [`  filigree ${name}`, summary])
+  const lines = toTable(rows).split('\n')
+  const sections = commandGroups.map((group) => {
+    const ofGroup = [...commands.values()].flatMap((command, index) =>
+      command.group === group ? [`${lines[index] ?? ''}\n`] : [],
+    )
+    return `${paint('bold', group)}\n${ofGroup.join('')}`
+  })
+  return `Usage: filigree <command> [options]
+
+${sections.join('\n')}
+${paint('bold', 'Options')}
+  --help, -h     describes a command with its options and examples: filigree migrate --help
+  --version, -v  prints the version
+
+${paint('bold', 'Examples')}
+  npx filigree new desk
+  npx filigree dev
+  npx filigree doctor --production
+`
+}
+
+/** The help text of a command. */
+function describeCommand(
+  { usage, description, actions = {}, options, examples }: Command,
+  paint: Paint,
+): string {
+  const optionRows = Object.entries(options).map(([name, { value, help }]) => [
+    `  --${name}${value === undefined ? '' : ` ${value}`}`,
+    help,
+  ])
+  const sections = [
+    ['Actions', toTable(Object.entries(actions).map(([name, text]) => [`  ${name}`, text]))],
+    ['Options', toTable([...optionRows, ['  --help', 'shows this text']])],
+    ['Examples', examples.map((line) => `  ${line}\n`).join('')],
+  ] as const
+  const texts = sections
+    .filter(([, text]) => text !== '')
+    .map(([title, text]) => `${paint('bold', title)}\n${text}`)
+  return [`Usage: ${usage} [options]\n`, `${description}\n`, ...texts].join('\n')
 }

@@ -15,7 +15,7 @@ import type {
   TagObject,
 } from 'openapi3-ts/oas31'
 import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
-import type { TokenSource } from '../auth/token-source.js'
+import type { TokenSource } from '../auth/options.js'
 import { docMetadata, type DocMetadata } from './doc.js'
 import { reachable } from '../routing/route.js'
 import {

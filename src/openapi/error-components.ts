@@ -17,7 +17,7 @@ import { ServerRequest } from '../http/server-request.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import type { Schemas } from './schemas.js'
-import type { TokenSource } from '../auth/token-source.js'
+import type { TokenSource } from '../auth/options.js'
 import { secureTokenCookie } from '../http/cookies.js'
 
 /** Prefix for the names of responses in the application's form; packages use the responses of the standard form. */

@@ -5,7 +5,7 @@
 import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/cookies.js'
-import { sessionCookie } from '../sessions/keeper.js'
+import { sessionCookie } from '../auth/sessions.js'
 import type { Engine, EngineCaller, OtherProcesses } from '../engines/contract/engine.js'
 import { isTracking } from './table-reads.js'
 

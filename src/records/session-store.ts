@@ -1,5 +1,5 @@
 /** Sessions in the database, shared by all processes that use it. Source: decisions, Sessions. */
-import { toSessionStore, type SessionStore } from '../sessions/session-store.js'
+import { toSessionStore, type SessionStore } from '../auth/sessions.js'
 import type { Database } from './database.js'
 import { createExpiringTable, type ExpiringTable } from './expiring-table.js'
 import { refuseUnavailable } from './statements/client-errors.js'

@@ -17,7 +17,7 @@ import type { Times } from '../http/server.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
-import type { SessionKeeper } from '../sessions/keeper.js'
+import type { SessionKeeper } from '../auth/sessions.js'
 import {
   type PlannedRoute,
   toSteps,

@@ -6,92 +6,76 @@ import { dirname, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { backupProgram, defaultUrl, readOnlyAddress } from '../../engines/engine-for-url.js'
 import { createDatabase } from '../../records/database.js'
-import {
-  type Command,
-  describeSize,
-  describeTime,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  type Terminal,
-  toJson,
-  UsageError,
-} from '../command.js'
-import { loadApplication, planForDatabase } from '../load-application.js'
-import { fileOf } from '../open-database.js'
-import { pathInPackage } from '../package-files.js'
+import { defineCommand, flag, moduleOption, type Terminal, UsageError } from '../command.js'
+import { describeSize, describeTime, toJson } from '../output.js'
+import { loadApplication, planForDatabase, fileOf } from '../load-application.js'
+import { pathInPackage } from '../project-files.js'
 import { withoutPasswords } from '../../core/secrets.js'
 
-const flags = {
-  module: moduleOption,
-  json: { type: 'boolean', help: 'prints { file, bytes, milliseconds }' },
-} as const
-
-export const backupCommand: Command = {
+export const backupCommand = defineCommand({
   group: 'Data',
   usage: 'filigree backup <file>',
   summary: 'copies the embedded database into a file while it is in use',
   description: `Copies the application's database (its option "database", otherwise DATABASE_URL) in one consistent state, and opens the
 copy to check it. The file is replaced only after the copy is complete. Database servers have their own backup programs:
 for them the command exits with 1 and prints the command to run.`,
-  options: flags,
+  options: {
+    module: moduleOption,
+    json: flag('prints { file, bytes, milliseconds }'),
+  },
   examples: [
     'filigree backup backups/today.db',
     'DATABASE_URL=sqlite:./data/app.db filigree backup copy.db',
   ],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const [name] = positionals
-  if (name === undefined)
-    throw new UsageError('name the file of the copy: filigree backup copy.db.')
-  const target = resolve(terminal.cwd, name)
-  if (existsSync(target) && (await stat(target)).isDirectory())
-    throw new UsageError(`${name} is a folder. Name a file in it.`)
-  const address = await findAddress(values.module, terminal)
-  const program = backupProgram(address)
-  if (program !== undefined) {
-    const { title, command } = program
-    const where = withoutPasswords(address)
-    await terminal.err(
-      `filigree backup: ${where} is ${title}, which has its own backup program. Run:\n  ${command}\n`,
+  run: async ({ values, positionals: [name] }, terminal) => {
+    if (name === undefined)
+      throw new UsageError('name the file of the copy: filigree backup copy.db.')
+    const target = resolve(terminal.cwd, name)
+    if (existsSync(target) && (await stat(target)).isDirectory())
+      throw new UsageError(`${name} is a folder. Name a file in it.`)
+    const address = await findAddress(values.module, terminal)
+    const program = backupProgram(address)
+    if (program !== undefined) {
+      const { title, command } = program
+      const where = withoutPasswords(address)
+      await terminal.err(
+        `filigree backup: ${where} is ${title}, which has its own backup program. Run:\n  ${command}\n`,
+      )
+      return false
+    }
+    const source = fileOf(address, terminal.cwd)
+    if (source !== undefined && existsSync(target) && (await isSame(source, target))) {
+      await terminal.err(`filigree backup: ${name} is the database itself. Name another file.\n`)
+      return false
+    }
+    const start = performance.now()
+    const sourceSize = source === undefined ? 0 : (await stat(source)).size
+    const isWatched = terminal.progress !== undefined && sourceSize > 0
+    terminal.progress?.(`Copying ${describeSize(sourceSize)} …`)
+    const database = await createDatabase({ url: readOnlyAddress(address) })
+    try {
+      const { engine } = database.context
+      await writeAtomically(target, async (file) => {
+        const stopWatching = isWatched ? await watchCopy(file, sourceSize) : undefined
+        try {
+          engine.backup?.(file)
+        } finally {
+          await stopWatching?.()
+        }
+      })
+    } finally {
+      await database.close()
+    }
+    const { size } = await stat(target)
+    const milliseconds = Math.round(performance.now() - start)
+    await terminal.out(
+      values.json
+        ? toJson({ file: target, bytes: size, milliseconds })
+        : `${name}: ${describeSize(size)}, copied and checked in ${describeTime(milliseconds)}.\n`,
     )
-    return exitCodes.failed
-  }
-  const source = fileOf(address, terminal.cwd)
-  if (source !== undefined && existsSync(target) && (await isSame(source, target))) {
-    await terminal.err(`filigree backup: ${name} is the database itself. Name another file.\n`)
-    return exitCodes.failed
-  }
-  const start = performance.now()
-  const sourceSize = source === undefined ? 0 : (await stat(source)).size
-  const isWatched = terminal.progress !== undefined && sourceSize > 0
-  terminal.progress?.(`Copying ${describeSize(sourceSize)} …`)
-  const database = await createDatabase({ url: readOnlyAddress(address) })
-  try {
-    const { engine } = database.context
-    await writeAtomically(target, async (file) => {
-      const stopWatching = isWatched ? await watchCopy(file, sourceSize) : undefined
-      try {
-        engine.backup?.(file)
-      } finally {
-        await stopWatching?.()
-      }
-    })
-  } finally {
-    await database.close()
-  }
-  const { size } = await stat(target)
-  const milliseconds = Math.round(performance.now() - start)
-  await terminal.out(
-    values.json
-      ? toJson({ file: target, bytes: size, milliseconds })
-      : `${name}: ${describeSize(size)}, copied and checked in ${describeTime(milliseconds)}.\n`,
-  )
-  return exitCodes.done
-}
+    return true
+  },
+})
 
 /**
  * Prints how much of a copy is written, and then that it is checked. A thread does this, because SQLite blocks this one.
@@ -177,6 +161,5 @@ async function findAddress(module: string | undefined, terminal: Terminal): Prom
 }
 
 async function isSame(one: string, other: string): Promise<boolean> {
-  if (!existsSync(one)) return false
-  return (await realpath(one)) === (await realpath(other))
+  return existsSync(one) && (await realpath(one)) === (await realpath(other))
 }

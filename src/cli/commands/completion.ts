@@ -1,5 +1,5 @@
 /** `filigree completion`: prints a script that completes commands and options in a shell. */
-import { type Command, exitCodes, readArguments, UsageError } from '../command.js'
+import { type Command, defineCommand, UsageError } from '../command.js'
 
 type Commands = ReadonlyMap<string, Command>
 
@@ -17,7 +17,7 @@ const actions = {
 
 /** @param commands all commands, which are only known after this one is created */
 export function createCompletionCommand(commands: () => Commands): Command {
-  return {
+  return defineCommand({
     group: 'Shell',
     usage: 'filigree completion bash | zsh | fish',
     summary: 'prints a script that completes commands and options in a shell',
@@ -26,15 +26,14 @@ export function createCompletionCommand(commands: () => Commands): Command {
     actions,
     options: {},
     examples: ['source <(npx filigree completion bash)'],
-    run: async (args, { out }) => {
-      const [shell = ''] = readArguments(args, {}).positionals
+    run: async ({ positionals: [shell = ''] }, { out }) => {
       const write = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined
       if (write === undefined)
         throw new UsageError(`name your shell: ${Object.keys(scripts).join(', ')}.`)
       await out(write(commands()))
-      return exitCodes.done
+      return true
     },
-  }
+  })
 }
 
 /** The actions and options of a command, in the order of the help text. */
@@ -50,8 +49,8 @@ function optionsOf(options: Command['options']): string[] {
 function choiceCases(commands: Commands, write: (candidates: string) => string): string {
   const choices = new Map<string, string>()
   for (const { options } of commands.values())
-    for (const [name, { choices: list }] of Object.entries(options))
-      if (list !== undefined) choices.set(name, list.join(' '))
+    for (const [name, { choices: list = [] }] of Object.entries(options))
+      if (list.length > 0) choices.set(name, list.join(' '))
   return [...choices]
     .map(([name, candidates]) => `    --${name}) ${write(candidates)} ;;\n`)
     .join('')
@@ -118,8 +117,8 @@ function writeFish(commands: Commands): string {
       ...Object.entries(actions).map(
         ([action, text]) => `${after} -f -a ${action} -d ${quoted(text)}`,
       ),
-      ...Object.entries(options).map(([option, { type, help, choices }]) => {
-        const values = choices === undefined ? '' : ` -f -a ${quoted(choices.join(' '))}`
+      ...Object.entries(options).map(([option, { type, help, choices = [] }]) => {
+        const values = choices.length === 0 ? '' : ` -f -a ${quoted(choices.join(' '))}`
         return `${after} -l ${option}${type === 'string' ? ' -r' : ''}${values} -d ${quoted(help)}`
       }),
     ]

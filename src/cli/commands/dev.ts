@@ -3,17 +3,15 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createPaint, paintReport, type Colour, type Paint } from '../colours.js'
 import {
-  type Command,
-  exitCodes,
+  defineCommand,
+  flag,
+  moduleFileOf,
   moduleOption,
-  readArguments,
-  readModuleArgument,
   type Terminal,
-  toTable,
   UsageError,
 } from '../command.js'
+import { type Colour, countOf, createPaint, type Paint, paintReport, toTable } from '../output.js'
 import type { DevEvent, LogText, TypeCheckError } from '../dev/child-process.js'
 import { Redactor } from '../dev/redactor.js'
 import { StatusFile } from '../dev/status-file.js'
@@ -22,8 +20,7 @@ import { Supervisor } from '../dev/supervisor.js'
 import { installCommand } from '../../errors/missing-package.js'
 import { withoutPackageFrames } from '../describe-error.js'
 import { findLoader } from '../load-application.js'
-import { pathInPackage } from '../package-files.js'
-import { isSource } from '../source-files.js'
+import { pathInPackage, isSource } from '../project-files.js'
 
 /** Maximum number of lines of an error report. */
 const maxReportLines = 60
@@ -108,12 +105,13 @@ function toAddresses(
 
 function toTypes(errors: readonly TypeCheckError[], paint: Paint): string {
   if (errors.length === 0) return paint('dim', 'types: no errors')
-  const count = errors.length === 1 ? '1 error' : `${errors.length} errors`
   const lines = errors
     .slice(0, maxTypeErrors)
     .map(({ file, line, column, message }) => `  ${file}:${line}:${column} ${message}`)
   const more = errors.length > maxTypeErrors ? [`  and ${errors.length - maxTypeErrors} more`] : []
-  return [paint('yellow', `types: ${count}`), ...lines, ...more].join('\n')
+  return [paint('yellow', `types: ${countOf(errors.length, 'error')}`), ...lines, ...more].join(
+    '\n',
+  )
 }
 
 const levels: Readonly<Record<number, readonly [string, Colour]>> = {
@@ -159,59 +157,54 @@ function shorten(report: string): string {
   ].join('\n')
 }
 
-const flags = {
-  module: moduleOption,
-  json: {
-    type: 'boolean',
-    help: 'prints events as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }',
-  },
-} as const
-
-export const devCommand: Command = {
+export const devCommand = defineCommand({
   group: 'Develop',
   usage: 'filigree dev [file]',
   summary: 'runs the application, and restarts it when a source changes',
   description: `Starts an application and restarts it when a source changes. The file is a program that calls bootstrap, or exports the
 module. Types are checked in parallel. After a failed start the command waits for the next change. It reads .env.
 The development page, /__filigree, shows requests with their SQL, routes, records, jobs and the log.`,
-  options: flags,
+  options: {
+    module: moduleOption,
+    json: flag(
+      'prints events as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }',
+    ),
+  },
   examples: ['filigree dev', 'filigree dev src/app-module.ts', 'PORT=4000 filigree dev --json'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const { cwd } = terminal
-  const named = readModuleArgument(values, positionals) ?? (await pathInPackage(cwd))
-  if (named === undefined) {
-    throw new UsageError(
-      'the program is unknown. Name its file, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
-    )
-  }
-  const file = resolve(cwd, named)
-  if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
-  const redactor = new Redactor(process.env)
-  const secret = createSecret()
-  const statusFile = new StatusFile(cwd, redactor, secret)
-  const report = createReport(terminal, values.json ? redactor : undefined)
-  const supervisor = new Supervisor({
-    ...{ cwd, file, named, reportsEvents: values.json, redactor, secret },
-    loader: isSource(file) ? loaderOf(file, named) : undefined,
-    show: (event) => {
-      report(event)
-      statusFile.update(event)
-    },
-  })
-  await new Promise<void>((end) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.once(signal, () => {
-        end()
-      })
-  })
-  await supervisor.close()
-  statusFile.remove()
-  return exitCodes.done
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const { cwd } = terminal
+    const named = moduleFileOf(args) ?? (await pathInPackage(cwd))
+    if (named === undefined) {
+      throw new UsageError(
+        'the program is unknown. Name its file, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
+      )
+    }
+    const file = resolve(cwd, named)
+    if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
+    const redactor = new Redactor(process.env)
+    const secret = createSecret()
+    const statusFile = new StatusFile(cwd, redactor, secret)
+    const report = createReport(terminal, values.json ? redactor : undefined)
+    const supervisor = new Supervisor({
+      ...{ cwd, file, named, reportsEvents: values.json, redactor, secret },
+      loader: isSource(file) ? loaderOf(file, named) : undefined,
+      show: (event) => {
+        report(event)
+        statusFile.update(event)
+      },
+    })
+    await new Promise<void>((end) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.once(signal, () => {
+          end()
+        })
+    })
+    await supervisor.close()
+    statusFile.remove()
+    return true
+  },
+})
 
 function loaderOf(file: string, named: string): string {
   const loader = findLoader(file)

@@ -1,24 +1,17 @@
 /** `filigree docs`: prints pages of the documentation, which is part of the package. */
 
 import { readdir, readFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
-import { packageFolder } from '../package-files.js'
+import { join } from 'node:path'
+import { packageFolder, toPosix } from '../project-files.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import {
-  type Command,
-  exitCodes,
-  readArguments,
-  type Terminal,
-  toJson,
-  toTable,
-  UsageError,
-} from '../command.js'
+import { defineCommand, flag, UsageError } from '../command.js'
+import { toJson, toTable } from '../output.js'
 
 /** @returns the names of all pages for users. A `README.md` has the name of its folder */
 export async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
-    .map((name) => name.split(sep).join('/'))
+    .map(toPosix)
     .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
     .map(pageNameOf)
     .sort()
@@ -39,44 +32,34 @@ function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? ''
 }
 
-const flags = {
-  json: {
-    type: 'boolean',
-    help: 'prints the list as [{ page, title }], a page as { page, title, text }',
-  },
-} as const
-
-export const docsCommand: Command = {
+export const docsCommand = defineCommand({
   group: 'Develop',
   usage: 'filigree docs [page]',
   summary: 'prints a page of the documentation',
   description:
     'Prints a page of the documentation of the installed version. Without a page it lists all pages.',
-  options: flags,
+  options: {
+    json: flag('prints the list as [{ page, title }], a page as { page, title, text }'),
+  },
   examples: ['filigree docs', 'filigree docs records/queries'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const [name] = positionals
-  const pages = await findPages()
-  if (name === undefined) {
-    const list = await Promise.all(
-      pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
-    )
-    const rows = list.map(({ page, title }) => [page, title])
-    await terminal.out(values.json ? toJson(list) : toTable(rows))
-    return exitCodes.done
-  }
-  const page = pageNameOf(name)
-  if (!pages.includes(page)) {
-    const suggestion = didYouMean(page, pages)
-    const hint = suggestion === '' ? 'filigree docs lists all pages.' : suggestion
-    throw new UsageError(`there is no page "${name}". ${hint}`)
-  }
-  const text = await readPage(page)
-  const value = { page, title: titleOf(text), text }
-  await terminal.out(values.json ? toJson(value) : text)
-  return exitCodes.done
-}
+  run: async ({ values, positionals: [name] }, terminal) => {
+    const pages = await findPages()
+    if (name === undefined) {
+      const list = await Promise.all(
+        pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
+      )
+      const rows = list.map(({ page, title }) => [page, title])
+      await terminal.out(values.json ? toJson(list) : toTable(rows))
+      return true
+    }
+    const page = pageNameOf(name)
+    if (!pages.includes(page)) {
+      const hint = didYouMean(page, pages) || 'filigree docs lists all pages.'
+      throw new UsageError(`there is no page "${name}". ${hint}`)
+    }
+    const text = await readPage(page)
+    const value = { page, title: titleOf(text), text }
+    await terminal.out(values.json ? toJson(value) : text)
+    return true
+  },
+})

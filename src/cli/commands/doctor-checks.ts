@@ -3,13 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { createPaint, paintReport, type Paint } from '../colours.js'
-import { toTable, type Terminal } from '../command.js'
+import type { Terminal } from '../command.js'
+import { createPaint, paintReport, toTable, type Paint } from '../output.js'
 import { withoutPasswords } from '../../core/secrets.js'
-import { readOwnPackage, readEngines, toPosix } from '../package-files.js'
+import { isSource, readInstalledPackage, readEngines, toPosix } from '../project-files.js'
 import { indexSources, toSourceFrame } from '../describe-error.js'
-import type { LoadedApplication } from '../load-application.js'
-import { isSource } from '../source-files.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { logStartWarnings } from '../../bootstrap/start-checks.js'
@@ -21,7 +19,12 @@ import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
 import { findScans } from '../../records/scan-log.js'
 import { reachable } from '../../routing/route.js'
-import { engineInUse, openForReading, type ReadDatabase } from '../open-database.js'
+import {
+  engineInUse,
+  openForReading,
+  type ReadDatabase,
+  type LoadedApplication,
+} from '../load-application.js'
 
 /** The result of a check. */
 export interface Finding {
@@ -83,7 +86,10 @@ export function findingsToJson(findings: readonly Finding[]): string {
 /** Checks Node.js, the TypeScript compiler and its options. */
 export async function examineSetup(cwd: string): Promise<Finding[]> {
   const require = createRequire(join(cwd, 'package.json'))
-  return [examineNode((await readOwnPackage()).engines.node), ...examineCompiler(cwd, require)]
+  return [
+    examineNode((await readInstalledPackage()).engines.node),
+    ...examineCompiler(cwd, require),
+  ]
 }
 
 function examineNode(requiredRange: string): Finding {
@@ -175,7 +181,7 @@ function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {
   return [{ about: 'compiler options', state: 'ok', what: 'decorators and strict are on' }]
 }
 
-export interface ExaminedApplication {
+interface ExaminedApplication {
   readonly findings: readonly Finding[]
   /** Undefined if the declarations have errors. */
   readonly plan: ApplicationPlan | undefined

@@ -1,16 +1,21 @@
-/** Explains a GraphQL operation: its cost, its access rules, and the SQL that it sends with the query plans. */
+/**
+ * Explains a GraphQL operation: its cost, its access rules, and the SQL that it sends with the query plans. Query plans show
+ * which tables a statement reads completely.
+ */
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Database } from '../../records/database.js'
+import type { StatementEvent } from '../../records/statement-events.js'
+import type { Table } from '../../records/model/table.js'
+import { adviseIndex, tableCalled } from '../../records/scan-log.js'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { silentLog } from '../../core/log.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
 import { Refusal } from '../../graphql/operations.js'
 import type { Claims } from '../../http/request.js'
-import type { Database } from '../../records/database.js'
-import type { StatementEvent } from '../../records/statement-events.js'
 import { describeAccess, describeResult } from '../describe-application.js'
-import type { ReadDatabase } from '../open-database.js'
-import { readsApplicationTables, planStatement } from '../plan-statement.js'
+import type { ReadDatabase } from '../load-application.js'
 import { UsageError } from '../command.js'
 
 export interface ExplainedOperation {
@@ -28,13 +33,8 @@ export interface ExplainedOperation {
   readonly note?: string
 }
 
-export interface ExplainedStatement {
+interface ExplainedStatement extends PlannedStatement {
   readonly sql: string
-  /** Tables that are read completely. */
-  readonly scans: readonly string[]
-  readonly plan: readonly string[]
-  /** Indexes that would avoid the scans. */
-  readonly advice: readonly string[]
 }
 
 /** @returns true if a text is a GraphQL document and not a path */
@@ -80,13 +80,13 @@ export async function explainOperation(
       ),
   }
   const empty = { ...explained, statements: [], errors: [] }
-  if (type !== 'query') return { ...empty, note: `A ${type} is not run, so its SQL is not known.` }
+  if (type !== 'query') return { ...empty, note: `A ${type} is not run, so its SQL is unknown.` }
   let opened: ReadDatabase
   try {
     opened = await open()
   } catch (error) {
     const reason = reasonOf(error)
-    return { ...empty, note: `Without its database the SQL is not known. ${reason}` }
+    return { ...empty, note: `Without its database the SQL is unknown. ${reason}` }
   }
   const { database } = opened
   try {
@@ -110,20 +110,20 @@ async function runReadOnly<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (isReadOnly) return work()
-  const done: T[] = []
-  const enough = new Error('rolled back')
+  const results: T[] = []
+  const rollback = new Error('rolled back')
   const { engine } = database.context
   try {
     await database.transaction(async () => {
       // Only servers know read-only transactions. A file was opened read-only.
       if (engine.backup === undefined) await database.runner().run(readOnly, [], 'nothing')
-      done.push(await work())
-      throw enough
+      results.push(await work())
+      throw rollback
     })
   } catch (error) {
-    if (error !== enough) throw error
+    if (error !== rollback) throw error
   }
-  return done[0] as T
+  return results[0] as T
 }
 
 function reasonOf(error: unknown): string {
@@ -150,4 +150,65 @@ async function run(
   } finally {
     unsubscribe('filigree:statement', onStatement)
   }
+}
+
+// Query plans.
+
+export interface PlannedStatement {
+  /** Tables that the statement reads completely, to filter or to sort. */
+  readonly scans: readonly string[]
+  /** The lines of the query plan. */
+  readonly plan: readonly string[]
+  /** Indexes that would avoid the scans. */
+  readonly advice: readonly string[]
+}
+
+const noPlan: PlannedStatement = { scans: [], plan: [], advice: [] }
+const maxPlanLines = 60
+
+/** @returns true if the statement can read, and uses only tables of the application. Other statements are not planned */
+export function readsApplicationTables({
+  kind,
+  tables,
+}: Pick<StatementEvent, 'kind' | 'tables'>): boolean {
+  return readKinds.has(kind) && !tables.some((name) => name.startsWith('filigree_'))
+}
+
+/** Custom SQL is UNKNOWN: it can be anything, and planning it changes nothing. */
+const readKinds: ReadonlySet<string> = new Set(['SELECT', 'UNKNOWN'])
+
+export async function planStatement(
+  { context, tables }: Database,
+  sql: string,
+): Promise<PlannedStatement> {
+  const { engine, dialect } = context
+  try {
+    const rows = await dialect.scans.explain(engine, sql)
+    const plan = rows.flatMap((row) => toLines(row.at(-1))).slice(0, maxPlanLines)
+    const scans = new Set<string>()
+    const advice = new Set<string>()
+    for (const name of dialect.scans.read(rows)) {
+      // Plans can name tables by their alias in the statement.
+      const table = tableCalled(name, sql, tables)
+      const index = table && adviseIndex(table, sql)
+      // A scan in the order of the primary key is on purpose, or ends at the limit.
+      if (table === undefined || index === undefined || index.includes(primaryKeyIndex(table)))
+        continue
+      scans.add(table.name)
+      advice.add(index)
+    }
+    return { scans: [...scans], plan, advice: [...advice] }
+  } catch {
+    // Some statements cannot be planned without their values.
+    return noPlan
+  }
+}
+
+function primaryKeyIndex({ key }: Table): string {
+  return `fields: ['${key.property}'] }`
+}
+
+function toLines(cell: unknown): string[] {
+  const text = typeof cell === 'string' ? cell : JSON.stringify(cell, null, 1)
+  return text.split('\n')
 }

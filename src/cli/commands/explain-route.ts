@@ -1,17 +1,18 @@
 /** Explains which route handles a request, why similar routes do not, and the steps before the handler. */
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { recordOf } from '../../bootstrap/public-access.js'
 import { tokenAccess } from '../../auth/access.js'
-import { resolveClass, type Class } from '../../metadata/class-metadata.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Claims } from '../../http/request.js'
 import { readShape } from '../../fields/shape.js'
 import { readTables } from '../../records/model/read-table.js'
 import { describeRows } from '../../records/policy/visible-rows.js'
 import { policyOf, type WriteOperation } from '../../records/rights/record-policy.js'
-import { readController } from '../../routing/decorators.js'
-import { RouteTable } from '../../routing/route-table.js'
+import { methods, RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, dependsOnCaller } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
+import { UsageError } from '../command.js'
 import { describeAccess, describeResult } from '../describe-application.js'
 
 export interface ExplainedRoute {
@@ -28,6 +29,18 @@ export interface ExplainedRoute {
   readonly others: readonly { readonly route: string; readonly reason: string }[]
   /** The steps of the request up to the response, in order. */
   readonly steps: readonly { readonly step: string; readonly what: string }[]
+}
+
+/**
+ * @param method in any case
+ * @param path of which the query is removed
+ * @throws {UsageError} the method is unknown
+ */
+export function readRequest(method: string, path: string): { method: string; path: string } {
+  const upperCase = method.toUpperCase()
+  if (!['HEAD', ...methods].includes(upperCase))
+    throw new UsageError(`${method} is not a method. Methods: ${methods.join(', ')}.`)
+  return { method: upperCase, path: path.replace(/[?#].*$/s, '') }
 }
 
 /**
@@ -58,7 +71,7 @@ export function explainRoute(
     const answer =
       allowed.length === 0
         ? '404: no route has this path'
-        : `405: this path answers ${allowed.join(', ')}`
+        : `405: the methods of this path are ${allowed.join(', ')}`
     return { method, path, handler: null, pattern: null, parameters: {}, answer, others, steps: [] }
   }
   const { route } = winner
@@ -81,10 +94,10 @@ function explainRejection(
   path: string,
   winner: PlannedRoute | undefined,
 ): string | undefined {
-  const alone = new RouteTable<object>()
-  alone.add(route.method, route.pattern, route)
-  const matches = alone.match(route.method, path, []) !== undefined
-  if (matches && route.method !== method) return `answers ${route.method}, not ${method}`
+  const table = new RouteTable<object>()
+  table.add(route.method, route.pattern, route)
+  const matches = table.match(route.method, path, []) !== undefined
+  if (matches && route.method !== method) return `is for ${route.method}, not ${method}`
   if (matches && winner !== undefined) return explainPrecedence(route.pattern, winner.route.pattern)
   if (route.method !== method) return undefined
   return explainMismatch(route.pattern, path)
@@ -182,8 +195,7 @@ function recordSteps(
   { controller, method }: PlannedRoute['route'],
   claims: Claims | undefined,
 ): ExplainedStep[] {
-  const { crud } = readController(controller) ?? {}
-  const record = crud === undefined ? undefined : resolveClass(crud)
+  const record = recordOf(controller)
   const [table] = record === undefined ? [] : readTables([record], [])
   if (table === undefined) return []
   const policy = policyOf(table)

@@ -1,35 +1,24 @@
-/** `filigree explain`: explains an error code, or how a request or a GraphQL operation is handled. */
-import { planApplication } from '../../bootstrap/plan-application.js'
+/** `filigree explain`: explains an error code of docs/errors.md, or how a request or a GraphQL operation is handled. */
+
+import { didYouMean } from '../../errors/did-you-mean.js'
 import { methods } from '../../routing/route-table.js'
 import {
-  type Command,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  readJsonObject,
   type Terminal,
-  toJson,
-  toTable,
   UsageError,
+  defineCommand,
+  flag,
+  moduleOption,
+  option,
+  readJsonObject,
 } from '../command.js'
-import { explainCode, isErrorCode } from './explain-code.js'
+import { toJson, toTable } from '../output.js'
+import { readPage } from './docs.js'
 import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
-import { explainRoute, type ExplainedRoute } from './explain-route.js'
-import { loadApplication } from '../load-application.js'
-import { openForReading, type ReadDatabase } from '../open-database.js'
+import { explainRoute, readRequest, type ExplainedRoute } from './explain-route.js'
+import { loadPlan, openForReading, type ReadDatabase } from '../load-application.js'
 import { withoutPasswords } from '../../core/secrets.js'
 
-const flags = {
-  as: {
-    type: 'string',
-    value: '<json>',
-    help: 'the claims of the caller. Default: a caller without a token',
-  },
-  module: moduleOption,
-  json: { type: 'boolean', help: 'prints the same as one JSON object' },
-} as const
-
-export const explainCommand: Command = {
+export const explainCommand = defineCommand({
   group: 'Develop',
   usage: "filigree explain GET /items/7 | '{ items { id } }' | CODE",
   summary: 'explains a request, a GraphQL operation or an error code',
@@ -37,59 +26,48 @@ export const explainCommand: Command = {
 interceptors, rights. Of a GraphQL operation it shows the cost, the gate, and for queries the SQL with the database's plan. Queries
 run in a read-only transaction, which is rolled back. The application is not started. Of an error code it shows the cause and
 what to do.`,
-  options: flags,
+  options: {
+    as: option('<json>', 'the claims of the caller. Default: a caller without a token'),
+    module: moduleOption,
+    json: flag('prints the same as one JSON object'),
+  },
   examples: [
     `filigree explain GET /items/7 --as '{"sub":"7","roles":["admin"]}'`,
     "filigree explain '{ items { id } }'",
     'filigree explain UNKNOWN_PATH_TYPE',
   ],
-  run,
-}
+  maxPositionals: 2,
+  run: async ({ values, positionals: [text = '', path] }, terminal) => {
+    if (isErrorCode(text) && path === undefined) {
+      await explainCode(text, values.json, terminal)
+      return true
+    }
+    // Without a method: GET.
+    const [method, target] = path === undefined ? ['GET', text] : [text, path]
+    const request = isDocument(text) ? undefined : readRequest(method, target)
+    if (request?.path.startsWith('/') === false)
+      throw new UsageError('the path is missing. Write filigree explain GET /items/7.')
+    const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
+    const { options, plan } = await loadPlan(values.module, terminal)
+    if (request === undefined) {
+      const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
+      const operation = await explainOperation(plan, text, claims, open)
+      const output = values.json ? toJson(operation) : toOperationText(operation)
+      // An invalid operation only has errors.
+      if (operation.operation === 'none')
+        await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
+      if (operation.operation !== 'none' || values.json)
+        await terminal.out(withoutPasswords(output))
+      return operation.operation !== 'none'
+    }
+    const explained = explainRoute(plan, request.method, request.path, claims)
+    await terminal.out(values.json ? toJson(explained) : toText(explained))
+    return explained.handler !== null
+  },
+})
 
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags, 2)
-  const [text = ''] = positionals
-  if (isErrorCode(text) && positionals.length === 1) return explainCode(text, values.json, terminal)
-  const request = isDocument(text) ? undefined : readRequest(positionals)
-  const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
-  const { module, options } = await loadApplication(values.module, terminal)
-  const plan = await planApplication(module, { ...options, logger: false })
-  if (request === undefined) {
-    const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
-    const operation = await explainOperation(plan, text, claims, open)
-    const output = values.json ? toJson(operation) : toOperationText(operation)
-    // An invalid operation only has errors.
-    if (operation.operation === 'none')
-      await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
-    if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(output))
-    return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
-  }
-  const explained = explainRoute(plan, request.method, request.path, claims)
-  await terminal.out(values.json ? toJson(explained) : toText(explained))
-  return explained.handler === null ? exitCodes.failed : exitCodes.done
-}
-
-function readRequest(positionals: readonly string[]): { method: string; path: string } {
-  const [first = '', second] = positionals
-  // Without a method: GET.
-  const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
-  if (!['HEAD', ...methods].includes(method))
-    throw new UsageError(`${first} is not a method. Methods: ${methods.join(', ')}.`)
-  if (!path.startsWith('/'))
-    throw new UsageError('the path is missing. Write filigree explain GET /items/7.')
-  return { method, path: path.replace(/[?#].*$/s, '') }
-}
-
-function toText({
-  method,
-  path,
-  pattern,
-  handler,
-  parameters,
-  answer,
-  others,
-  steps,
-}: ExplainedRoute): string {
+function toText(explained: ExplainedRoute): string {
+  const { method, path, pattern, handler, parameters, answer, others, steps } = explained
   const parameterLines = Object.entries(parameters).map(
     ([name, value]) => `${name} = ${JSON.stringify(value)}`,
   )
@@ -125,4 +103,70 @@ function toOperationText(explained: ExplainedOperation): string {
     note === undefined ? '' : `${note}\n`,
   ]
   return sections.filter((section) => section !== '').join('\n')
+}
+
+// Error codes, explained by the tables of docs/errors.md.
+
+/** An entry of docs/errors.md. A code can have several, for example for REST and for GraphQL. */
+interface Explanation {
+  readonly code: string
+  /** The headings above the entry: `At the start`, `Routes and access`. */
+  readonly section: string
+  /** The status of a response. Undefined for problems at the start, and in GraphQL. */
+  readonly status: string | undefined
+  readonly text: string
+}
+
+/** @returns true for a text such as `UNKNOWN_PATH_TYPE`, but not for a method of HTTP */
+function isErrorCode(text: string): boolean {
+  return /^[A-Z][A-Z0-9_]{2,}$/.test(text) && !['HEAD', ...methods].includes(text)
+}
+
+/** @throws {UsageError} the code is unknown */
+async function explainCode(
+  code: string,
+  json: boolean,
+  { out }: Pick<Terminal, 'out'>,
+): Promise<void> {
+  const all = readExplanations(await readPage('errors'))
+  const found = all.filter((one) => one.code === code)
+  if (found.length === 0) {
+    const codes = new Set(all.map((one) => one.code))
+    const hint = didYouMean(code, codes) || 'filigree docs errors lists all codes.'
+    throw new UsageError(`unknown error code ${code}. ${hint}`)
+  }
+  await out(json ? toJson(found) : found.map(explanationToText).join('\n'))
+}
+
+/** Reads the rows of tables whose first or second cell has codes. */
+function readExplanations(page: string): Explanation[] {
+  const headings: string[] = []
+  return page.split('\n').flatMap((line) => {
+    const [, marks, heading] = /^(#{2,3}) (.+)$/.exec(line) ?? []
+    if (marks !== undefined && heading !== undefined) headings.splice(marks.length - 2, 2, heading)
+    if (!line.startsWith('|')) return []
+    const cells = line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('\\|', '|'))
+    const index = cells.findIndex((cell) => /^`[A-Z0-9_]{3,}`/.test(cell))
+    if (index === -1) return []
+    const codes = [...(cells[index] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].flatMap(
+      ([, code]) => code ?? [],
+    )
+    const text = plainText(cells[index + 1] ?? '')
+    const status = index === 0 ? undefined : cells[0]
+    return codes.map((code) => ({ code, section: headings.join(', '), status, text }))
+  })
+}
+
+/** Removes the Markdown of links. */
+function plainText(text: string): string {
+  return text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+}
+
+function explanationToText({ code, section, status, text }: Explanation): string {
+  const origin = status === undefined ? section : `${section}, status ${status}`
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.:]$/.test(text) ? '' : '.'}`
+  return `${code} (${origin})\n  ${sentence}\n`
 }

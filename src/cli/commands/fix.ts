@@ -3,39 +3,45 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { planApplication } from '../../bootstrap/plan-application.js'
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
-import { createPaint, type Paint } from '../colours.js'
-import {
-  type Command,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  readModuleArgument,
-  type Terminal,
-  toJson,
-} from '../command.js'
+import { defineCommand, flag, moduleFileOf, moduleOption, type Terminal } from '../command.js'
+import { createPaint, type Paint, toJson } from '../output.js'
 import { indexSources } from '../describe-error.js'
 import { loadApplication } from '../load-application.js'
-import { toPosix } from '../package-files.js'
+import { toPosix, isSource } from '../project-files.js'
 import type { SourceIndex, SourceLocation } from '../problem-location.js'
-import { isSource } from '../source-files.js'
 
-const flags = {
-  'dry-run': { type: 'boolean', help: 'prints the changes without writing them' },
-  module: moduleOption,
-  json: { type: 'boolean', help: 'prints { fixed, remaining }' },
-} as const
-
-export const fixCommand: Command = {
+export const fixCommand = defineCommand({
   group: 'Check',
   usage: 'filigree fix [file]',
   summary: 'corrects mistyped names that the start report suggests',
-  description: `Reads the problems that stop the application from starting, and replaces each name for which the report asks "Did you mean …?".
-A name is replaced only if its place in the sources is certain. Problems that remain are printed, and the exit code is 1.
+  description: `Reads the problems that stop the application from starting, and replaces each name for which the report suggests another: "Did you mean …?".
+A name is replaced only if its location in the sources is certain. Problems that remain are printed, and the exit code is 1.
 Correcting names can reveal further problems: run the command again.`,
-  options: flags,
+  options: {
+    'dry-run': flag('prints the changes without writing them'),
+    module: moduleOption,
+    json: flag('prints { fixed, remaining }'),
+  },
   examples: ['filigree fix --dry-run', 'filigree fix && filigree doctor'],
-  run,
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const file = moduleFileOf(args)
+    const { problems, path } = await findProblems(file, terminal)
+    const index = indexSources(terminal.cwd, isSource(path) ? path : undefined)
+    const fixes = new Map<Problem, Fix>()
+    for (const problem of problems) {
+      const fix = index && findFix(problem, index)
+      if (fix !== undefined) fixes.set(problem, fix)
+    }
+    const unique = withoutDuplicates([...fixes.values()])
+    if (!values['dry-run']) unique.forEach(applyFix)
+    const remaining = problems.filter((problem) => !fixes.has(problem))
+    const fixed = unique.map((fix) => ({ ...fix, file: toPosix(relative(terminal.cwd, fix.file)) }))
+    const paint = createPaint(terminal.hasColours)
+    await terminal.out(values.json ? toJson({ fixed, remaining }) : toText(fixed, remaining, paint))
+    return remaining.length === 0
+  },
+})
 
 interface Fix {
   readonly file: string
@@ -43,25 +49,6 @@ interface Fix {
   readonly column: number
   readonly from: string
   readonly to: string
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const file = readModuleArgument(values, positionals)
-  const { problems, path } = await findProblems(file, terminal)
-  const index = indexSources(terminal.cwd, isSource(path) ? path : undefined)
-  const fixes = new Map<Problem, Fix>()
-  for (const problem of problems) {
-    const fix = index && findFix(problem, index)
-    if (fix !== undefined) fixes.set(problem, fix)
-  }
-  const unique = withoutDuplicates([...fixes.values()])
-  if (!values['dry-run']) unique.forEach(applyFix)
-  const remaining = problems.filter((problem) => !fixes.has(problem))
-  const fixed = unique.map((fix) => ({ ...fix, file: toPosix(relative(terminal.cwd, fix.file)) }))
-  const paint = createPaint(terminal.hasColours)
-  await terminal.out(values.json ? toJson({ fixed, remaining }) : toText(fixed, remaining, paint))
-  return remaining.length === 0 ? exitCodes.done : exitCodes.failed
 }
 
 /** Loads and plans the application. Decorators can throw while it is loaded, the other problems are found by the plan. */

@@ -2,58 +2,77 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../../records/database.js'
 import type { Repository } from '../../records/repository.js'
-import { createPaint } from '../colours.js'
 import {
-  type Command,
-  exitCodes,
+  defineCommand,
+  flag,
+  moduleFileOf,
   moduleOption,
-  readArguments,
+  option,
   readInteger,
-  readModuleArgument,
   type Terminal,
-  toHeading,
-  toJson,
-  toTable,
   UsageError,
 } from '../command.js'
-import { findJobRecord, openDatabase } from '../open-database.js'
-import { loadApplication, planForDatabase } from '../load-application.js'
+import { createPaint, toHeading, toJson, toTable } from '../output.js'
+import {
+  findJobRecord,
+  openDatabase,
+  loadApplication,
+  planForDatabase,
+} from '../load-application.js'
 
 const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
 
-const flags = {
-  state: {
-    type: 'string',
-    value: '<state>',
-    help: `only jobs in this state: ${states.join(', ')}`,
-    choices: states,
-  },
-  name: { type: 'string', value: '<name>', help: 'only jobs of this name: Mail.welcome' },
-  limit: { type: 'string', value: '<number>', help: 'the maximum number of jobs. Default: 50' },
-  retry: {
-    type: 'string',
-    value: '<id>',
-    help: 'runs a failed or cancelled job again. "all" runs all listed jobs again',
-  },
-  cancel: {
-    type: 'string',
-    value: '<id>',
-    help: 'cancels a waiting job, or asks a running job to stop',
-  },
-  module: moduleOption,
-  json: { type: 'boolean', help: 'prints { counts, jobs }' },
-} as const
-
-export const jobsCommand: Command = {
+export const jobsCommand = defineCommand({
   group: 'Operate',
   usage: 'filigree jobs [file]',
   summary: 'lists jobs, retries and cancels them',
   description:
     'Lists jobs, the newest first, and the number of jobs in each state. The application is not started.',
-  options: flags,
+  options: {
+    state: option('<state>', `only jobs in this state: ${states.join(', ')}`, states),
+    name: option('<name>', 'only jobs of this name: Mail.welcome'),
+    limit: option('<number>', 'the maximum number of jobs. Default: 50'),
+    retry: option('<id>', 'runs a failed or cancelled job again. "all" runs all listed jobs again'),
+    cancel: option('<id>', 'cancels a waiting job, or asks a running job to stop'),
+    module: moduleOption,
+    json: flag('prints { counts, jobs }'),
+  },
   examples: ['filigree jobs --state failed', 'filigree jobs --state failed --retry all'],
-  run,
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const { state, name } = values
+    if (state !== undefined && !states.includes(state))
+      throw new UsageError(`unknown state "${state}". States: ${states.join(', ')}.`)
+    const limit = readInteger('--limit', values.limit ?? '50')
+    const application = await loadApplication(moduleFileOf(args), terminal)
+    const plan = await planForDatabase(application)
+    const type = findJobRecord(plan.records)
+    const database = await openDatabase(plan, application.options.database, terminal)
+    try {
+      const records = database.records(type) as Repository<Entry & object>
+      const where = {
+        ...(state === undefined ? {} : { state }),
+        ...(name === undefined ? {} : { name }),
+      }
+      const list = (): Promise<Entry[]> =>
+        records.list({ where, orderBy: { id: 'desc' }, limit } as never)
+      if (values.retry !== undefined)
+        return await retry(await idsOf(values.retry, list), { records, database, terminal })
+      if (values.cancel !== undefined)
+        return await cancel(readInteger('--cancel', values.cancel), { records, database, terminal })
+      const counts = await countStates(records)
+      const jobs = await list()
+      await terminal.out(
+        values.json
+          ? toJson({ counts, jobs: jobs.map(withoutSecretBody) })
+          : toLines(counts, jobs, terminal),
+      )
+      return true
+    } finally {
+      await database.close()
+    }
+  },
+})
 
 /** The columns of a job that the list shows. */
 interface Entry {
@@ -63,41 +82,6 @@ interface Entry {
   readonly attempt: number
   readonly runAt: string
   readonly error: string | null
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const { state, name } = values
-  if (state !== undefined && !states.includes(state))
-    throw new UsageError(`unknown state "${state}". States: ${states.join(', ')}.`)
-  const limit = readInteger('--limit', values.limit ?? '50')
-  const application = await loadApplication(readModuleArgument(values, positionals), terminal)
-  const plan = await planForDatabase(application)
-  const type = findJobRecord(plan.records)
-  const database = await openDatabase(plan, application.options.database, terminal)
-  try {
-    const records = database.records(type) as Repository<Entry & object>
-    const where = {
-      ...(state === undefined ? {} : { state }),
-      ...(name === undefined ? {} : { name }),
-    }
-    const list = (): Promise<Entry[]> =>
-      records.list({ where, orderBy: { id: 'desc' }, limit } as never)
-    if (values.retry !== undefined)
-      return await retry(await idsOf(values.retry, list), { records, database, terminal })
-    if (values.cancel !== undefined)
-      return await cancel(readInteger('--cancel', values.cancel), { records, database, terminal })
-    const counts = await countStates(records)
-    const jobs = await list()
-    await terminal.out(
-      values.json
-        ? toJson({ counts, jobs: jobs.map(withoutSecretBody) })
-        : toLines(counts, jobs, terminal),
-    )
-    return exitCodes.done
-  } finally {
-    await database.close()
-  }
 }
 
 interface JobAccess {
@@ -119,7 +103,7 @@ async function idsOf(text: string, list: () => Promise<Entry[]>): Promise<number
 async function retry(
   ids: readonly number[],
   { records, database, terminal }: JobAccess,
-): Promise<number> {
+): Promise<boolean> {
   let done = 0
   for (const id of ids) {
     const where = { id, state: { in: ['failed', 'cancelled'] }, emptiedAt: { isNull: true } }
@@ -140,10 +124,10 @@ async function retry(
   }
   if (done > 0) await database.signal('jobs')
   await terminal.out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
-  return done === ids.length ? exitCodes.done : exitCodes.failed
+  return done === ids.length
 }
 
-async function cancel(id: number, { records, database, terminal }: JobAccess): Promise<number> {
+async function cancel(id: number, { records, database, terminal }: JobAccess): Promise<boolean> {
   const now = new Date(database.now()).toISOString()
   const waiting = { id, state: 'waiting' }
   const cancelled = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
@@ -156,7 +140,7 @@ async function cancel(id: number, { records, database, terminal }: JobAccess): P
     wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)
   const result = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'was asked to stop' : undefined
   await terminal.out(`Job ${id} ${result ?? 'neither waits nor runs'}.\n`)
-  return result === undefined ? exitCodes.failed : exitCodes.done
+  return result !== undefined
 }
 
 async function countStates(records: Repository<Entry & object>): Promise<Record<string, number>> {

@@ -3,34 +3,33 @@ import { generateKeyPair, randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import {
-  type Command,
-  exitCodes,
-  readArguments,
-  type Terminal,
-  toJson,
-  UsageError,
-} from '../command.js'
+import { defineCommand, flag, option, type Terminal, UsageError } from '../command.js'
+import { toJson } from '../output.js'
 
-const flags = {
-  out: {
-    type: 'string',
-    value: '<folder>',
-    help: 'writes private-key.pem (mode 0600) and public-key.pem there. Existing files are not replaced',
-  },
-  json: { type: 'boolean', help: 'prints { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY }' },
-} as const
-
-export const keysCommand: Command = {
+export const keysCommand = defineCommand({
   group: 'Generate',
   usage: 'filigree keys',
   summary: 'creates keys for production',
   description: `Creates an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY). Without --out it prints
 lines for an environment file.`,
-  options: flags,
+  options: {
+    out: option(
+      '<folder>',
+      'writes private-key.pem (mode 0600) and public-key.pem there. Existing files are not replaced',
+    ),
+    json: flag('prints { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY }'),
+  },
   examples: ['filigree keys > production.env', 'filigree keys --out keys'],
-  run,
-}
+  maxPositionals: 0,
+  run: async ({ values }, terminal) => {
+    if (values.out !== undefined && values.json)
+      throw new UsageError('--out writes files and --json prints. Choose one of them.')
+    const keys = await createKeys()
+    if (values.out !== undefined) return await writeKeys(keys, values.out, terminal)
+    await terminal.out(values.json ? toJson(keys) : `${toLines(keys)}\n`)
+    return true
+  },
+})
 
 const generate = promisify(generateKeyPair)
 
@@ -38,16 +37,6 @@ interface Keys {
   readonly APP_PRIVATE_KEY: string
   readonly APP_PUBLIC_KEY: string
   readonly APP_API_KEY: string
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = readArguments(args, flags, 0)
-  if (values.out !== undefined && values.json)
-    throw new UsageError('--out writes files and --json prints. Choose one of them.')
-  const keys = await createKeys()
-  if (values.out !== undefined) return await writeKeys(keys, values.out, terminal)
-  await terminal.out(values.json ? toJson(keys) : `${toLines(keys)}\n`)
-  return exitCodes.done
 }
 
 async function createKeys(): Promise<Keys> {
@@ -66,7 +55,7 @@ function toLines(keys: Keys): string {
     .join('\n')
 }
 
-async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promise<number> {
+async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promise<boolean> {
   const target = resolve(terminal.cwd, folder)
   await mkdir(target, { recursive: true, mode: 0o700 })
   const files = [
@@ -87,7 +76,7 @@ async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promis
   await terminal.out(
     `APP_PRIVATE_KEY=${join(relativePath, 'private-key.pem')}\nAPP_PUBLIC_KEY=${join(relativePath, 'public-key.pem')}\nAPP_API_KEY=${keys.APP_API_KEY}\n`,
   )
-  return exitCodes.done
+  return true
 }
 
 function isExistsError(error: unknown): boolean {

@@ -7,21 +7,13 @@ import {
   type JsonObject,
   type ServerDefinition,
 } from '../../modules/mcp/protocol.js'
-import { readOwnPackage } from '../package-files.js'
+import { readInstalledPackage } from '../project-files.js'
 import { documentationTools } from '../mcp/documentation-tools.js'
-import { projectTools } from '../mcp/project-tools.js'
+import { projectTools, createQuery } from '../mcp/project-tools.js'
 import { runningTools } from '../mcp/dev-tools.js'
 import { ToolError, type Project, type Tool, type ToolResult } from '../mcp/tool.js'
-import {
-  type Command,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  readModuleArgument,
-  type Terminal,
-} from '../command.js'
+import { defineCommand, moduleFileOf, moduleOption } from '../command.js'
 import { describeError } from '../describe-error.js'
-import { createQuery } from '../mcp/application-queries.js'
 import { serveLines } from '../mcp/stdio-server.js'
 
 const tools: readonly Tool[] = [...documentationTools, ...projectTools, ...runningTools]
@@ -37,7 +29,7 @@ export async function createServerDefinition(
   project: Project,
   onError: (error: unknown) => void,
 ): Promise<ServerDefinition<undefined>> {
-  const { version } = await readOwnPackage()
+  const { version } = await readInstalledPackage()
   const list = {
     tools: tools.map(({ listed }) => listed),
     ttlMs: listCacheMs,
@@ -85,29 +77,23 @@ function toErrorResult(error: ToolError | HttpError): JsonObject {
   return { content: [{ type: 'text', text: lines.join('\n') }], isError: true }
 }
 
-const flags = { module: moduleOption } as const
-
-export const mcpCommand: Command = {
+export const mcpCommand = defineCommand({
   group: 'Develop',
   usage: 'filigree mcp [file]',
   summary: "gives an editor's agent tools, on standard input and output",
   description: `Serves read-only tools with the Model Context Protocol: the documentation, routes, records, explanations of requests, the doctor,
 and the requests, errors and log of a running filigree dev. The editor starts the command.`,
-  options: flags,
+  options: { module: moduleOption },
   examples: ['In the MCP file of the editor: { "command": "npx", "args": ["filigree", "mcp"] }'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const { cwd, err } = terminal
-  const module = readModuleArgument(values, positionals)
-  const project = { cwd, module, queryApplication: createQuery(cwd, module) }
-  const definition = await createServerDefinition(project, (error) => {
-    void err(`${describeError('filigree mcp', error)}\n`)
-  })
-  if (process.stdin.isTTY)
-    await err('filigree mcp waits for messages of an editor, which starts it itself.\n')
-  await serveLines(definition, { input: process.stdin, output: process.stdout })
-  return exitCodes.done
-}
+  run: async (args, { cwd, err }) => {
+    const module = moduleFileOf(args)
+    const project = { cwd, module, queryApplication: createQuery(cwd, module) }
+    const definition = await createServerDefinition(project, (error) => {
+      void err(`${describeError('filigree mcp', error)}\n`)
+    })
+    if (process.stdin.isTTY)
+      await err('filigree mcp waits for messages of an editor, which starts it itself.\n')
+    await serveLines(definition, { input: process.stdin, output: process.stdout })
+    return true
+  },
+})

@@ -14,20 +14,18 @@ import {
 import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
-import { loadApplication, planForDatabase } from '../load-application.js'
+import { loadApplication, planForDatabase, engineInUse, openDatabase } from '../load-application.js'
 import {
-  type Command,
-  describeTime,
-  exitCodes,
+  defineCommand,
+  flag,
   moduleOption,
-  readArguments,
+  option,
   readInteger,
   type Terminal,
-  toJson,
   UsageError,
 } from '../command.js'
-import { engineInUse, openDatabase } from '../open-database.js'
-import { readEngines } from '../package-files.js'
+import { describeTime, toJson } from '../output.js'
+import { readEngines } from '../project-files.js'
 
 const actions = {
   make: 'writes a migration for every engine: <stamp>_<name>.<engine>.sql. Read the file before it runs',
@@ -37,21 +35,8 @@ const actions = {
   check:
     'compares the files with the records, without a database. The exit code is 1 if they differ',
 } as const
-type Action = keyof typeof actions
 
-const flags = {
-  empty: { type: 'boolean', help: 'make: writes an empty migration for your own statements' },
-  steps: { type: 'string', value: '<number>', help: 'down: the number of migrations. Default: 1' },
-  folder: {
-    type: 'string',
-    value: '<folder>',
-    help: 'the folder of the migrations. Default: migrations',
-  },
-  module: moduleOption,
-  json: { type: 'boolean', help: 'prints one JSON value' },
-} as const
-
-export const migrateCommand: Command = {
+export const migrateCommand = defineCommand({
   group: 'Data',
   usage: 'filigree migrate make <name> | up | down | status | check',
   summary: "writes and runs the migrations of the application's records",
@@ -59,140 +44,147 @@ export const migrateCommand: Command = {
 DATABASE_DIRECT_URL. The application is not started. "filigree": { "engines": […] } in package.json names the engines that files
 are written and checked for.`,
   actions,
-  options: flags,
+  options: {
+    empty: flag('make: writes an empty migration for your own statements'),
+    steps: option('<number>', 'down: the number of migrations. Default: 1'),
+    folder: option('<folder>', 'the folder of the migrations. Default: migrations'),
+    module: moduleOption,
+    json: flag('prints one JSON value'),
+  },
   examples: [
     'filigree migrate make add-price',
     'filigree migrate up',
     'filigree migrate down --steps 2',
   ],
-  run,
-}
+  maxPositionals: 2,
+  run: async ({ values, positionals: [action, name = ''] }, terminal) => {
+    const { module, empty, json } = values
+    checkAction(action, name, empty)
+    const folder = resolve(terminal.cwd, values.folder ?? 'migrations')
+    const steps = readInteger('--steps', values.steps ?? '1')
+    const readsFiles = action !== 'up' && action !== 'down'
+    const engines = readsFiles ? await readEngines(terminal.cwd) : undefined
+    const options: MigrateOptions = { name, folder, engines, steps, json }
+    if (empty) return makeEmpty(options, terminal)
+    const application = await loadApplication(module, terminal)
+    const plan = await planForDatabase(application)
+    const engine = engineInUse(plan, application.options.database)
+    if (action === 'check') return check(plan.records, engine, options, terminal)
+    const database = await openDatabase(plan, application.options.database, terminal)
+    try {
+      const succeeded = await databaseActions[action](database, options, terminal)
+      if (engine !== undefined && readsFiles) {
+        // Warns if there are no migrations for the engine of the database in use.
+        const uncovered = await findUncovered(folder, engine, engines)
+        if (uncovered !== undefined) await terminal.err(`${uncovered.what}\n${uncovered.remedy}\n`)
+      }
+      return succeeded
+    } finally {
+      await database.close()
+    }
+  },
+})
 
-interface Arguments {
-  readonly action: Action
+interface MigrateOptions {
+  /** The name of a new migration. */
   readonly name: string
-  readonly module: string | undefined
+  /** Absolute path. */
   readonly folder: string
+  /** The engines that files are written and checked for. Undefined: all. */
+  readonly engines: readonly string[] | undefined
   readonly steps: number
-  readonly empty: boolean
   readonly json: boolean
 }
 
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const options = toArguments(args)
-  if (options.empty) return makeEmpty(options, terminal)
-  const application = await loadApplication(options.module, terminal)
-  const plan = await planForDatabase(application)
-  const engine = engineInUse(plan, application.options.database)
-  if (options.action === 'check') return check(plan.records, engine, options, terminal)
-  const open = await openDatabase(plan, application.options.database, terminal)
-  try {
-    const code = await runAction(open, { ...options, action: options.action }, terminal)
-    if (options.action !== 'up' && options.action !== 'down')
-      await reportUncovered(engine, options, terminal)
-    return code
-  } finally {
-    await open.close()
+/** @throws {UsageError} */
+function checkAction(
+  action: string | undefined,
+  name: string,
+  isEmpty: boolean,
+): asserts action is keyof typeof actions {
+  if (action === undefined || !Object.hasOwn(actions, action)) {
+    const names = Object.keys(actions)
+    const hint = action === undefined ? '' : didYouMean(action, names)
+    throw new UsageError(hint || `the action is missing. Actions: ${names.join(', ')}.`)
   }
-}
-
-/** Warns if there are no migrations for the engine of the database in use. */
-async function reportUncovered(
-  engine: string | undefined,
-  options: Arguments,
-  { cwd, err }: Terminal,
-): Promise<void> {
-  if (engine === undefined) return
-  const found = await findUncovered(resolve(cwd, options.folder), engine, await readEngines(cwd))
-  if (found !== undefined) await err(`${found.what}\n${found.remedy}\n`)
+  if (action === 'make' && name === '')
+    throw new UsageError('the name is missing. Write make add-price.')
+  if (action !== 'make' && name !== '')
+    throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
+  if (isEmpty && action !== 'make') throw new UsageError('--empty is only for make.')
 }
 
 /** Runs without an application. */
-async function makeEmpty(options: Arguments, terminal: Terminal): Promise<number> {
-  const folder = resolve(terminal.cwd, options.folder)
-  const engines = await readEngines(terminal.cwd)
-  const paths = await makeEmptyMigration(options.name, { folder, engines })
-  const files = paths.map((file) => relative(terminal.cwd, file))
-  await terminal.out(
-    options.json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`,
-  )
-  return exitCodes.done
+async function makeEmpty(
+  { name, folder, engines, json }: MigrateOptions,
+  { cwd, out }: Terminal,
+): Promise<boolean> {
+  const paths = await makeEmptyMigration(name, { folder, engines })
+  const files = paths.map((file) => relative(cwd, file))
+  await out(json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`)
+  return true
 }
 
 /** Runs without a database. */
 async function check(
   records: readonly Class[],
   engine: string | undefined,
-  options: Arguments,
+  { folder, engines, json }: MigrateOptions,
   terminal: Terminal,
-): Promise<number> {
+): Promise<boolean> {
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const folder = resolve(terminal.cwd, options.folder)
-  const engines = await readEngines(terminal.cwd)
   const found = [...(await checkMigrations(tables, { folder, engines }))]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
   // If package.json names the engines, development can use another one.
   if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
-  if (options.json) {
+  if (json) {
     await terminal.out(toJson({ problems: found }))
-    return found.length === 0 ? exitCodes.done : exitCodes.failed
+    return found.length === 0
   }
   if (found.length === 0) {
     await terminal.out('The migrations fit the records.\n')
-    return exitCodes.done
+    return true
   }
   const fix = 'Write a migration: filigree migrate make <name>.'
   await terminal.err(`${[...found, fix].join('\n')}\n`)
-  return exitCodes.failed
+  return false
 }
 
-async function runAction(
+const databaseActions = { make, up, down, status }
+
+async function make(
   database: Database,
-  options: Arguments & { readonly action: Exclude<Action, 'check'> },
-  terminal: Terminal,
-): Promise<number> {
-  const folder = resolve(terminal.cwd, options.folder)
-  switch (options.action) {
-    case 'make': {
-      const engines = await readEngines(terminal.cwd)
-      const migration = await makeMigration(database, options.name, { folder, engines })
-      const files = migration?.files.map((file) => relative(terminal.cwd, file)) ?? []
-      if (options.json) {
-        const { applied = [], warnings = [] } = migration ?? {}
-        await terminal.out(toJson({ files, applied, warnings }))
-        return exitCodes.done
-      }
-      const lines =
-        migration === undefined
-          ? [
-              'The migrations already fit the records: no new one is needed.',
-              'For your own statements use --empty.',
-            ]
-          : files
-      migration?.applied.forEach((name) => lines.push(`already applied to this database: ${name}`))
-      await terminal.out(`${lines.join('\n')}\n`)
-      if (migration !== undefined && migration.warnings.length > 0)
-        await terminal.err(migration.warnings.map((warning) => `warning: ${warning}\n`).join(''))
-      return exitCodes.done
-    }
-    case 'up':
-      return up(database, folder, options, terminal)
-    case 'down':
-      return down(database, folder, options, terminal)
-    case 'status':
-      return status(database, folder, options, terminal)
+  { name, folder, engines, json }: MigrateOptions,
+  { cwd, out, err }: Terminal,
+): Promise<boolean> {
+  const migration = await makeMigration(database, name, { folder, engines })
+  const { applied = [], warnings = [] } = migration ?? {}
+  const files = migration?.files.map((file) => relative(cwd, file)) ?? []
+  if (json) {
+    await out(toJson({ files, applied, warnings }))
+    return true
   }
+  const nothingNew = [
+    'The migrations already fit the records: no new one is needed.',
+    'For your own statements use --empty.',
+  ]
+  const lines = [
+    ...(migration === undefined ? nothingNew : files),
+    ...applied.map((one) => `already applied to this database: ${one}`),
+  ]
+  await out(`${lines.join('\n')}\n`)
+  if (warnings.length > 0) await err(warnings.map((warning) => `warning: ${warning}\n`).join(''))
+  return true
 }
 
 /** Prints each migration with its time as soon as it has run. */
 async function up(
   database: Database,
-  folder: string,
-  { json }: Arguments,
+  { folder, json }: MigrateOptions,
   { out, progress }: Terminal,
-): Promise<number> {
+): Promise<boolean> {
   const ran = await migrateUp(database, {
     folder,
     onStart: (name) => progress?.(`running: ${name} …`),
@@ -202,60 +194,34 @@ async function up(
   })
   if (json) await out(toJson({ ran }))
   else if (ran.length === 0) await out('Nothing to do.\n')
-  return exitCodes.done
+  return true
 }
 
 async function down(
   database: Database,
-  folder: string,
-  { steps, json }: Arguments,
+  { folder, steps, json }: MigrateOptions,
   { out, err }: Terminal,
-): Promise<number> {
+): Promise<boolean> {
   const undone = await migrateDown(database, { folder, steps })
   const notUndone = await findNotUndone(database, undone, { folder })
   if (json) {
     await out(toJson({ takenBack: undone, notTakenBack: notUndone }))
-    return exitCodes.done
+    return true
   }
   const lines = undone.map((name) => `undone: ${name}\n`)
   await out(lines.length === 0 ? 'Nothing to do.\n' : lines.join(''))
   await err(notUndone.map((message) => `not undone: ${message}\n`).join(''))
-  return exitCodes.done
+  return true
 }
 
 async function status(
   database: Database,
-  folder: string,
-  { json }: Arguments,
+  { folder, json }: MigrateOptions,
   { out }: Terminal,
-): Promise<number> {
+): Promise<boolean> {
   const all = await migrationStatus(database, { folder })
   const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
   if (json) await out(toJson(all))
   else await out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
-  return all.every(({ state }) => state === 'applied') ? exitCodes.done : exitCodes.failed
-}
-
-function toArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = readArguments(args, flags, 2)
-  const [action, name = ''] = positionals
-  if (!isAction(action)) {
-    const names = Object.keys(actions)
-    const suggestion = action === undefined ? '' : didYouMean(action, names)
-    throw new UsageError(
-      suggestion === '' ? `the action is missing. Actions: ${names.join(', ')}.` : suggestion,
-    )
-  }
-  if (action === 'make' && name === '')
-    throw new UsageError('the name is missing. Write make add-price.')
-  if (action !== 'make' && name !== '')
-    throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
-  const { module, folder = 'migrations', empty, json } = values
-  if (empty && action !== 'make') throw new UsageError('--empty is only for make.')
-  const steps = readInteger('--steps', values.steps ?? '1')
-  return { action, name, module, folder, steps, empty, json }
-}
-
-function isAction(text: string | undefined): text is Action {
-  return text !== undefined && Object.hasOwn(actions, text)
+  return all.every(({ state }) => state === 'applied')
 }

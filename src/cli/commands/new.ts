@@ -1,26 +1,23 @@
-/** `filigree new`: creates a project from templates and installs its packages. */
+/**
+ * `filigree new`: creates a project from the folder `templates` and installs its packages. The files of all projects are
+ * followed by the files of the chosen database, tests and page, whose `choice.json` has additions to package.json.
+ */
 
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, isAbsolute, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { basename, isAbsolute, relative, resolve } from 'node:path'
+import {
+  findOrigin,
+  packageFolder,
+  readInstalledPackage,
+  toPosix,
+  type PackageFile,
+  type PackageOrigin,
+} from '../project-files.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import {
-  type Command,
-  describeTime,
-  exitCodes,
-  readArguments,
-  type Terminal,
-  toJson,
-  UsageError,
-} from '../command.js'
-import {
-  readChoices,
-  toPackageName,
-  writeProject,
-  type Choice,
-  type ProjectParts,
-} from './project-template.js'
+import { defineCommand, flag, option, type Terminal, UsageError } from '../command.js'
+import { describeTime, toJson } from '../output.js'
 
 const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
 type PackageManager = (typeof managers)[number]
@@ -57,65 +54,51 @@ function installPackages(manager: PackageManager, cwd: string): Promise<boolean>
   })
 }
 
-const flags = {
-  records: {
-    type: 'string',
-    value: '<database>',
-    help: 'sqlite or postgres. Default: sqlite',
-    choices: ['sqlite', 'postgres'],
-  },
-  tests: {
-    type: 'string',
-    value: '<runner>',
-    help: 'node, vitest or jest. Default: node',
-    choices: ['node', 'vitest', 'jest'],
-  },
-  page: { type: 'boolean', help: 'adds a page that uses the browser client' },
-  yes: { type: 'boolean', help: 'uses the defaults without asking, as without a terminal' },
-  'no-install': { type: 'boolean', help: 'writes the files only' },
-  json: { type: 'boolean', help: 'prints { folder, records, tests, page, installed, next }' },
-} as const
-
-export const newCommand: Command = {
+export const newCommand = defineCommand({
   group: 'Develop',
   usage: 'filigree new <folder>',
   summary: 'creates a project that runs',
   description: `Creates a project with two records, routes, a sign-in, an admin page, tests, a migration, a Dockerfile, and a README with the next
 steps. It installs the package that the command was run from. A folder that is not empty is not changed. "npm create filigree
 <folder>" does the same.`,
-  options: flags,
+  options: {
+    records: option('<database>', 'sqlite or postgres. Default: sqlite', ['sqlite', 'postgres']),
+    tests: option('<runner>', 'node, vitest or jest. Default: node', ['node', 'vitest', 'jest']),
+    page: flag('adds a page that uses the browser client'),
+    yes: flag('uses the defaults without asking, as without a terminal'),
+    'no-install': flag('writes the files only'),
+    json: flag('prints { folder, records, tests, page, installed, next }'),
+  },
   examples: ['filigree new desk', 'filigree new desk --records postgres --tests vitest --page'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const prompt = values.yes ? undefined : terminal.prompt
-  const records = await readChoices('records')
-  const tests = await readChoices('tests')
-  // Wrong choices are reported before the first question.
-  const chosen = {
-    records: findChoice(records, values.records),
-    tests: findChoice(tests, values.tests),
-  }
-  const name = positionals[0] ?? (await prompt?.('Folder of the project: '))?.trim() ?? ''
-  if (name === '') throw new UsageError('the folder is missing. Write filigree new desk.')
-  checkProjectName(name, terminal.cwd)
-  const folder = resolve(terminal.cwd, name)
-  await checkFolderIsEmpty(folder, name)
-  const parts: ProjectParts = {
-    records: chosen.records ?? (await choose('Database', records, prompt)),
-    tests: chosen.tests ?? (await choose('Test runner', tests, prompt)),
-    page: values.page || (await confirm('Add a page for browsers?', prompt)),
-  }
-  await writeProject(folder, parts)
-  const manager = findManager()
-  const installed = !values['no-install'] && (await installWithProgress(manager, folder, terminal))
-  const result = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
-  const relativeFolder = relative(terminal.cwd, folder)
-  await terminal.out(values.json ? toJson(result) : toText(result, relativeFolder))
-  return exitCodes.done
-}
+  run: async ({ values, positionals }, terminal) => {
+    const prompt = values.yes ? undefined : terminal.prompt
+    const records = await readChoices('records')
+    const tests = await readChoices('tests')
+    // Wrong choices are reported before the first prompt.
+    const chosen = {
+      records: findChoice(records, values.records),
+      tests: findChoice(tests, values.tests),
+    }
+    const name = positionals[0] ?? (await prompt?.('Folder of the project: '))?.trim() ?? ''
+    if (name === '') throw new UsageError('the folder is missing. Write filigree new desk.')
+    checkProjectName(name, terminal.cwd)
+    const folder = resolve(terminal.cwd, name)
+    await checkFolderIsEmpty(folder, name)
+    const parts: ProjectParts = {
+      records: chosen.records ?? (await choose('Database', records, prompt)),
+      tests: chosen.tests ?? (await choose('Test runner', tests, prompt)),
+      page: values.page || (await confirm('Add a page for browsers?', prompt)),
+    }
+    await writeProject(folder, parts)
+    const manager = findManager()
+    const installed =
+      !values['no-install'] && (await installWithProgress(manager, folder, terminal))
+    const result = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
+    const relativeFolder = relative(terminal.cwd, folder)
+    await terminal.out(values.json ? toJson(result) : toText(result, relativeFolder))
+    return true
+  },
+})
 
 async function installWithProgress(
   manager: PackageManager,
@@ -189,22 +172,18 @@ async function checkFolderIsEmpty(folder: string, name: string): Promise<void> {
 
 type Prompt = Terminal['prompt']
 
-async function choose(
-  question: string,
-  choices: readonly Choice[],
-  prompt: Prompt,
-): Promise<Choice> {
+async function choose(label: string, choices: readonly Choice[], prompt: Prompt): Promise<Choice> {
   const [first] = choices
   if (first === undefined) throw new Error('The package has no templates.')
   const lines = choices.map(({ name, title }) => `  ${name}: ${title}\n`).join('')
-  const answer = (await prompt?.(`${lines}${question} [${first.name}]: `))?.trim() ?? ''
+  const answer = (await prompt?.(`${lines}${label} [${first.name}]: `))?.trim() ?? ''
   if (answer === '') return first
   const byPrefix = choices.find(({ name }) => name.startsWith(answer.toLowerCase()))
   return byPrefix ?? findChoice(choices, answer) ?? first
 }
 
-async function confirm(question: string, prompt: Prompt): Promise<boolean> {
-  return /^y/i.test((await prompt?.(`${question} [y/N]: `))?.trim() ?? '')
+async function confirm(label: string, prompt: Prompt): Promise<boolean> {
+  return /^y/i.test((await prompt?.(`${label} [y/N]: `))?.trim() ?? '')
 }
 
 function nextSteps(manager: PackageManager, installed: boolean): string[] {
@@ -219,4 +198,137 @@ interface Result {
 function toText({ next }: Result, folder: string): string {
   const lines = [...(folder === '' ? [] : [`cd ${folder}`]), ...next].map((line) => `  ${line}\n`)
   return `${folder === '' ? 'The project' : folder} is created. Next:\n${lines.join('')}README.md describes the five steps after that.\n`
+}
+
+// Templates.
+
+/** A template that can be chosen for a part of the project. */
+interface Choice {
+  readonly name: string
+  /** Description for the question. */
+  readonly title: string
+  readonly isDefault: boolean
+  readonly folder: string
+  /** Names of packages. Their versions are the ones that filigree is tested with. */
+  readonly dependencies: readonly string[]
+  readonly devDependencies: readonly string[]
+  /** Additions to package.json. */
+  readonly package: Readonly<Record<string, object>>
+}
+
+interface ProjectParts {
+  readonly records: Choice
+  readonly tests: Choice
+  readonly page: boolean
+}
+
+const templates = join(packageFolder, 'templates')
+
+/** @returns the choices of a part, the default first */
+export async function readChoices(part: 'records' | 'tests'): Promise<readonly Choice[]> {
+  const names = await readdir(join(templates, part))
+  const choices = await Promise.all(
+    names.map(async (name): Promise<Choice> => {
+      const folder = join(templates, part, name)
+      const text = await readFile(join(folder, choiceFile), 'utf8')
+      const file = JSON.parse(text) as Partial<Choice> & { title: string; default?: boolean }
+      return {
+        ...{ name, folder, title: file.title, isDefault: file.default === true },
+        ...{ dependencies: file.dependencies ?? [], devDependencies: file.devDependencies ?? [] },
+        package: file.package ?? {},
+      }
+    }),
+  )
+  return choices.sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
+}
+
+const choiceFile = 'choice.json'
+
+/** @param folder absolute path of an empty folder, which is created if necessary */
+async function writeProject(folder: string, parts: ProjectParts): Promise<void> {
+  const name = toPackageName(basename(folder))
+  await mkdir(folder, { recursive: true })
+  const sources = [
+    join(templates, 'base'),
+    parts.records.folder,
+    parts.tests.folder,
+    ...(parts.page ? [join(templates, 'page')] : []),
+  ]
+  for (const source of sources) await copyTemplate(source, folder, name)
+  const filigreePackage = await readInstalledPackage()
+  const dependency = await copyPackage(await findOrigin(filigreePackage), folder)
+  const text = JSON.stringify(toPackageFile(name, dependency, filigreePackage, parts), null, 2)
+  await writeFile(join(folder, 'package.json'), `${text}\n`)
+}
+
+/** Copies a template. Names that begin with `_` get a dot instead, because npm does not pack files such as `.gitignore`. */
+async function copyTemplate(source: string, folder: string, name: string): Promise<void> {
+  for (const entry of await readdir(source, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || entry.name === choiceFile) continue
+    const path = join(entry.parentPath, entry.name)
+    const target = join(folder, relative(source, path).replace(/(^|[\\/])_/g, '$1.'))
+    await mkdir(dirname(target), { recursive: true })
+    const text = await readFile(path, 'utf8')
+    await writeFile(target, text.replaceAll('{{name}}', name))
+  }
+}
+
+/** Copies a local tarball into the project, so that other machines can install it. @returns the dependency's version */
+async function copyPackage(origin: PackageOrigin, folder: string): Promise<string> {
+  if (origin.from === 'registry') return origin.version
+  if (origin.from === 'folder') return `file:${toPosix(relative(folder, origin.path))}`
+  const file = `vendor/${basename(origin.path)}`
+  await mkdir(join(folder, 'vendor'), { recursive: true })
+  await copyFile(origin.path, join(folder, file))
+  return `file:${file}`
+}
+
+function toPackageFile(
+  name: string,
+  filigree: string,
+  { devDependencies: versions, peerDependencies: peers }: PackageFile,
+  { records, tests }: ProjectParts,
+): object {
+  const added = [records, tests]
+  const versionOf = (one: string): string => versions[one] ?? peers[one] ?? '*'
+  const versionsOf = (names: readonly string[]): Record<string, string> =>
+    Object.fromEntries([...names].sort().map((one) => [one, versionOf(one)]))
+  const { scripts, ...packageFields } = merge(added.map((choice) => choice.package))
+  return {
+    ...{ name, version: '0.0.0', private: true, type: 'module' },
+    engines: { node: '>=20.19' },
+    scripts: {
+      dev: 'filigree dev',
+      ...scripts,
+      types: 'tsc',
+      build: 'tsc -p tsconfig.build.json',
+      start: 'tsc -p tsconfig.build.json && node dist/main.js',
+    },
+    ...packageFields,
+    dependencies: { filigree, ...versionsOf(records.dependencies) },
+    devDependencies: {
+      ...versionsOf([
+        ...['@types/node', 'tsx'],
+        ...added.flatMap(({ devDependencies }) => devDependencies),
+      ]),
+      // Client generators such as openapi-typescript require this version.
+      typescript: versionOf('typescript5').replace('npm:typescript@', ''),
+    },
+  }
+}
+
+function merge(parts: readonly Readonly<Record<string, object>>[]): Record<string, object> {
+  const merged: Record<string, object> = {}
+  for (const [key, value] of parts.flatMap((part) => Object.entries(part)))
+    merged[key] = { ...merged[key], ...value }
+  return merged
+}
+
+/** @returns the name in package.json: `My Desk` becomes `my-desk` */
+function toPackageName(text: string): string {
+  const name = text
+    .toLowerCase()
+    .replace(/[^a-z0-9._~-]+/g, '-')
+    .replace(/^[._-]+|-+$/g, '')
+  return name === '' ? 'app' : name
 }

@@ -1,61 +1,49 @@
 /** `filigree openapi`: writes the OpenAPI document of an application, or compares it with an older document. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
-import { describeApplication } from '../../bootstrap/plan-application.js'
 import { findBreakingChanges } from '../../openapi/breaking-changes.js'
 import { type OpenApiDocument, toYaml } from '../../openapi/document.js'
-import { loadApplication } from '../load-application.js'
+import { loadPlan } from '../load-application.js'
 import {
-  type Command,
-  exitCodes,
+  defineCommand,
+  moduleFileOf,
   moduleOption,
-  readArguments,
-  readModuleArgument,
+  option,
   type Terminal,
-  toJson,
   UsageError,
 } from '../command.js'
+import { countOf, toJson } from '../output.js'
 
-const flags = {
-  out: {
-    type: 'string',
-    value: '<file>',
-    help: 'writes a .json, .yaml or .yml file. Default: standard output',
-  },
-  against: {
-    type: 'string',
-    value: '<file>',
-    help: 'lists changes that break clients of an older document (JSON). With such a change the exit code is 1, and nothing is written',
-  },
-  module: moduleOption,
-} as const
-
-export const openapiCommand: Command = {
+export const openapiCommand = defineCommand({
   group: 'Generate',
   usage: 'filigree openapi [file]',
   summary: 'writes the OpenAPI document, and finds breaking changes',
   description: `Writes the OpenAPI document of an application without starting it. The file calls bootstrap, or exports the module (as
 AppModule, as default, or as the only class with @Module) and optionally the options of bootstrap as "options".`,
-  options: flags,
+  options: {
+    out: option('<file>', 'writes a .json, .yaml or .yml file. Default: standard output'),
+    against: option(
+      '<file>',
+      'lists changes that break clients of an older document (JSON). With such a change the exit code is 1, and nothing is written',
+    ),
+    module: moduleOption,
+  },
   examples: ['filigree openapi --out openapi.yaml', 'filigree openapi --against released.json'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const { out, against } = values
-  if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
-    throw new UsageError(`--out ${basename(out)} must end with .json, .yaml or .yml.`)
-  // Read it first, because the new document can replace it.
-  const old = against === undefined ? undefined : await readDocument(against, terminal)
-  const application = await loadApplication(readModuleArgument(values, positionals), terminal)
-  const planOptions = { ...application.options, logger: false as const }
-  const document = await describeApplication(application.module, planOptions)
-  if (old !== undefined && (await reportChanges(old, document, terminal))) return exitCodes.failed
-  if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
-  else if (old === undefined) await terminal.out(toJson(document))
-  return exitCodes.done
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const { out, against } = values
+    if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
+      throw new UsageError(`--out ${basename(out)} must end with .json, .yaml or .yml.`)
+    // Read it first, because the new document can replace it.
+    const old = against === undefined ? undefined : await readDocument(against, terminal)
+    const { plan } = await loadPlan(moduleFileOf(args), terminal)
+    const document = plan.document()
+    if (old !== undefined && (await reportChanges(old, document, terminal))) return false
+    if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))
+    else if (old === undefined) await terminal.out(toJson(document))
+    return true
+  },
+})
 
 async function readDocument(path: string, { cwd }: Terminal): Promise<OpenApiDocument> {
   try {
@@ -81,9 +69,8 @@ async function reportChanges(
     await terminal.err('No breaking changes.\n')
     return false
   }
-  const count = changes.length === 1 ? '1 breaking change' : `${changes.length} breaking changes`
   const lines = changes.map(({ code, message }) => `  ${code}  ${message}`)
-  await terminal.out(`${count}:\n${lines.join('\n')}\n`)
+  await terminal.out(`${countOf(changes.length, 'breaking change')}:\n${lines.join('\n')}\n`)
   return true
 }
 

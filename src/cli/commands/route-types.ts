@@ -12,7 +12,7 @@ import { parsePattern, joinPaths } from '../../routing/pattern.js'
 import type { Route } from '../../routing/route.js'
 
 /** The classes that the types refer to. */
-export interface ReferredClasses {
+interface ReferredClasses {
   /**
    * Classes that must be exported, with one of their routes: controllers, and records with generated routes.
    */

@@ -9,11 +9,8 @@ import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.j
 import type { Class } from '../../metadata/class-metadata.js'
 
 /**
- * Writes options for TanStack Query, which are plain objects for all its adapters: `useQuery(queries.itemShow({ path: { id: 7
- * } }))`, `useMutation(queries.itemCreate())`.
- */
-
-/**
+ * Writes options for TanStack Query. They are plain objects for all its adapters: `useMutation(queries.itemCreate())`.
+ *
  * ```ts
  * export const createQueries = (client: Client<Routes>) => ({
  *   itemShow: (options: Parameters<typeof client.get<'/items/<id:int>'>>[1]) => ({
@@ -91,7 +88,7 @@ export interface NamedImport {
   readonly name: string
 }
 
-export interface RoutesFile {
+interface RoutesFile {
   /** The command line, for the first line of the file. */
   readonly command: string
   readonly routes: readonly PlannedRoute[]

@@ -1,51 +1,31 @@
 /** `filigree routes`: lists the routes of an application, and who can call them. */
-import { planApplication } from '../../bootstrap/plan-application.js'
 import { describeOpenRecords, openRecords } from '../../bootstrap/public-access.js'
-import { createPaint } from '../colours.js'
-import {
-  type Command,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  readModuleArgument,
-  type Terminal,
-  toHeading,
-  toJson,
-  toTable,
-} from '../command.js'
+import { defineCommand, flag, moduleFileOf, moduleOption, type Terminal } from '../command.js'
+import { createPaint, toHeading, toJson, toTable } from '../output.js'
 import { listRoutes, type ListedRoute } from '../describe-application.js'
-import { loadApplication } from '../load-application.js'
+import { loadPlan } from '../load-application.js'
 
-const flags = {
-  module: moduleOption,
-  json: {
-    type: 'boolean',
-    help: 'prints a list of { method, path, name, access, roles, words, of }',
-  },
-} as const
-
-export const routesCommand: Command = {
+export const routesCommand = defineCommand({
   group: 'Develop',
   usage: 'filigree routes [file]',
   summary: 'lists the routes and who can call them',
   description: `Lists the routes of an application and who can call them: its own routes, then the routes of packages and of the framework.
 The application is not started.`,
-  options: flags,
+  options: {
+    module: moduleOption,
+    json: flag('prints a list of { method, path, name, access, roles, words, of }'),
+  },
   examples: ['filigree routes', 'filigree routes src/main.ts --json'],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const file = readModuleArgument(values, positionals)
-  const application = await loadApplication(file, terminal)
-  const plan = await planApplication(application.module, { ...application.options, logger: false })
-  const listed = listRoutes(plan)
-  const open = describeOpenRecords(openRecords(plan))
-  const openText = open === '' ? '' : `\n${open}\n`
-  await terminal.out(values.json ? toJson(listed) : toText(listed, terminal) + openText)
-  return exitCodes.done
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const { plan } = await loadPlan(moduleFileOf(args), terminal)
+    const listed = listRoutes(plan)
+    const open = describeOpenRecords(openRecords(plan))
+    const openText = open === '' ? '' : `\n${open}\n`
+    await terminal.out(values.json ? toJson(listed) : toText(listed, terminal) + openText)
+    return true
+  },
+})
 
 function toText(listed: readonly ListedRoute[], { hasColours }: Terminal): string {
   if (listed.length === 0) return 'The application has no routes.\n'

@@ -4,21 +4,20 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Class } from '../../metadata/class-metadata.js'
 import { isOfPackage } from '../../bootstrap/module.js'
-import { planApplication } from '../../bootstrap/plan-application.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { reachable } from '../../routing/route.js'
-import { loadApplication } from '../load-application.js'
+import { loadPlan } from '../load-application.js'
 import {
-  type Command,
-  exitCodes,
+  defineCommand,
+  flag,
+  moduleFileOf,
   moduleOption,
-  readArguments,
-  readModuleArgument,
+  option,
   type Terminal,
   UsageError,
 } from '../command.js'
-import { toPosix } from '../package-files.js'
-import { importedFiles, resolvePackage } from '../source-files.js'
+import { countOf } from '../output.js'
+import { toPosix, importedFiles, resolvePackage } from '../project-files.js'
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
 
@@ -76,134 +75,100 @@ function takeExports(
   }
 }
 
-const flags = {
-  out: {
-    type: 'string',
-    value: '<file>',
-    help: 'the file to write. Its imports are relative to it. Default: standard output',
-  },
-  source: {
-    type: 'string',
-    value: '<folder>',
-    help: 'imports sources of this folder in place of the built files in --built',
-  },
-  built: {
-    type: 'string',
-    value: '<folder>',
-    help: 'the folder of the built files. Requires --source',
-  },
-  tanstack: {
-    type: 'boolean',
-    help: 'adds createQueries(client) with options for TanStack Query. --out must name a .ts file',
-  },
-  check: {
-    type: 'boolean',
-    help: 'writes nothing. The exit code is 1 if the file in --out is out of date',
-  },
-  module: moduleOption,
-} as const
-
-export const typesCommand: Command = {
+export const typesCommand = defineCommand({
   group: 'Generate',
   usage: 'filigree types [file]',
   summary: 'writes the types of the routes for the client',
   description: `Writes the routes of an application as an interface for createClient<Routes>(). The application is not started. Its
 controllers must be exported. Without --source the types refer to the built files, which need declarations.`,
-  options: flags,
+  options: {
+    out: option(
+      '<file>',
+      'the file to write. Its imports are relative to it. Default: standard output',
+    ),
+    source: option(
+      '<folder>',
+      'imports sources of this folder in place of the built files in --built',
+    ),
+    built: option('<folder>', 'the folder of the built files. Requires --source'),
+    tanstack: flag(
+      'adds createQueries(client) with options for TanStack Query. --out must name a .ts file',
+    ),
+    check: flag('writes nothing. The exit code is 1 if the file in --out is out of date'),
+    module: moduleOption,
+  },
   examples: [
     'filigree types --out web/routes.d.ts',
     'filigree types dist/main.js --source src --built dist --out web/routes.d.ts --check',
   ],
-  run,
-}
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const commandOptions = toArguments(args)
-  const application = await loadApplication(commandOptions.path, terminal)
-  const { module, path } = application
-  // Clients have the prefix in their baseUrl.
-  const planOptions = { ...application.options, basePath: '', logger: false as const }
-  const { routes: all } = await planApplication(module, planOptions)
-  // Routes of packages, such as /metrics, are not for clients.
-  const routes = reachable(all).filter(({ route }) => !isOfPackage(route.controller))
-  const { required, optional } = referredClasses(routes)
-  const locations = await findExports(path, new Set(required.keys()), optional)
-  const missing = [...required].filter(([type]) => !locations.has(type))
-  if (missing.length > 0) {
-    await terminal.err(reportMissing(missing, toPosix(relative(terminal.cwd, path))))
-    return exitCodes.failed
-  }
-  const text = toText({
-    routes,
-    locations,
-    path,
-    options: commandOptions,
-    cwd: terminal.cwd,
-  })
-  if (commandOptions.out === undefined) {
-    await terminal.out(text)
-    return exitCodes.done
-  }
-  if (commandOptions.check) return await check(text, commandOptions.out, terminal)
-  const out = resolve(terminal.cwd, commandOptions.out)
-  await mkdir(dirname(out), { recursive: true })
-  await writeFile(out, text)
-  return exitCodes.done
-}
-
-interface Arguments {
-  readonly path: string | undefined
-  readonly out: string | undefined
-  readonly source: string | undefined
-  readonly built: string | undefined
-  readonly tanstack: boolean
-  readonly check: boolean
-}
-
-function toArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = readArguments(args, flags)
-  const { out, source, built, tanstack, check } = values
-  if (check && out === undefined) throw new UsageError('--check needs --out, the file to compare.')
-  if ((source === undefined) !== (built === undefined)) {
-    throw new UsageError('--source and --built require each other: --source src --built dist.')
-  }
-  if (tanstack && out?.endsWith('.d.ts') === true) {
-    throw new UsageError('--tanstack writes code. Name a .ts file: --out queries.ts.')
-  }
-  const path = readModuleArgument(values, positionals)
-  return { path, out, source, built, tanstack, check }
-}
+  run: async (args, terminal) => {
+    const { cwd } = terminal
+    const { out, check, source, built, tanstack } = args.values
+    if (check && out === undefined)
+      throw new UsageError('--check needs --out, the file to compare.')
+    if ((source === undefined) !== (built === undefined))
+      throw new UsageError('--source and --built require each other: --source src --built dist.')
+    if (tanstack && out?.endsWith('.d.ts') === true)
+      throw new UsageError('--tanstack writes code. Name a .ts file: --out queries.ts.')
+    // Clients have the prefix in their baseUrl.
+    const { plan, path } = await loadPlan(moduleFileOf(args), terminal, { basePath: '' })
+    // Routes of packages, such as /metrics, are not for clients.
+    const routes = reachable(plan.routes).filter(({ route }) => !isOfPackage(route.controller))
+    const { required, optional } = referredClasses(routes)
+    const locations = await findExports(path, new Set(required.keys()), optional)
+    const missing = [...required].filter(([type]) => !locations.has(type))
+    if (missing.length > 0) {
+      await terminal.err(reportMissing(missing, toPosix(relative(cwd, path))))
+      return false
+    }
+    const text = toText({ routes, locations, path, cwd, out, source, built, tanstack })
+    if (out === undefined) await terminal.out(text)
+    else if (check) return await compare(text, out, terminal)
+    else {
+      const file = resolve(cwd, out)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, text)
+    }
+    return true
+  },
+})
 
 function reportMissing(missing: readonly [Class, string][], entry: string): string {
   const lines = missing.map(
     ([type, key]) =>
       `  ${key}: class ${type.name || '(without a name)'} is not exported by any module that ${entry} imports. Write "export" before it.\n`,
   )
-  const count = missing.length === 1 ? '1 problem' : `${missing.length} problems`
-  return `filigree types: ${count}\n${lines.join('')}`
+  return `filigree types: ${countOf(missing.length, 'problem')}\n${lines.join('')}`
 }
 
-interface RoutesText {
+interface Paths {
+  readonly cwd: string
+  /** The absolute path of the application's file. */
+  readonly path: string
+  readonly out: string | undefined
+  readonly source: string | undefined
+  readonly built: string | undefined
+  readonly tanstack: boolean
+}
+
+interface RoutesText extends Paths {
   readonly routes: readonly PlannedRoute[]
   readonly locations: ReadonlyMap<Class, ExportLocation>
-  readonly path: string
-  readonly options: Arguments
-  readonly cwd: string
 }
 
-function toText({ routes, locations, path, options, cwd }: RoutesText): string {
-  const { out, tanstack } = options
+function toText({ routes, locations, ...paths }: RoutesText): string {
+  const { cwd, out, tanstack } = paths
   const folder = out === undefined ? cwd : dirname(resolve(cwd, out))
   const imports = new Map<Class, NamedImport>()
   for (const [type, { from, isPackage, name }] of locations) {
-    const file = isPackage ? from : toSpecifier(folder, toSource(from, options, cwd))
+    const file = isPackage ? from : toSpecifier(folder, toSource(from, paths))
     imports.set(type, { from: file, name })
   }
-  return writeRoutesFile({ command: toCommand(path, options, cwd), routes, imports, tanstack })
+  return writeRoutesFile({ command: toCommand(paths), routes, imports, tanstack })
 }
 
 /** The command line with normalised paths, so that the generated file does not depend on their spelling. */
-function toCommand(path: string, { out, source, built, tanstack }: Arguments, cwd: string): string {
+function toCommand({ cwd, path, out, source, built, tanstack }: Paths): string {
   const named = [
     ['', path],
     ['--out ', out],
@@ -216,7 +181,7 @@ function toCommand(path: string, { out, source, built, tanstack }: Arguments, cw
   return ['filigree types', ...parts, ...(tanstack ? ['--tanstack'] : [])].join(' ')
 }
 
-function toSource(file: string, { source, built }: Arguments, cwd: string): string {
+function toSource(file: string, { cwd, source, built }: Paths): string {
   if (source === undefined || built === undefined) return file
   const inside = relative(resolve(cwd, built), file)
   const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
@@ -229,11 +194,12 @@ function toSpecifier(folder: string, file: string): string {
   return path.startsWith('../') ? path : `./${path}`
 }
 
-async function check(text: string, out: string, terminal: Terminal): Promise<number> {
+/** Compares the text with the existing file. */
+async function compare(text: string, out: string, terminal: Terminal): Promise<boolean> {
   const before = await readFile(resolve(terminal.cwd, out), 'utf8').catch(() => undefined)
   // Git can change line endings.
-  if (before?.replaceAll('\r\n', '\n') === text) return exitCodes.done
+  if (before?.replaceAll('\r\n', '\n') === text) return true
   const state = before === undefined ? 'does not exist' : 'is out of date'
   await terminal.err(`filigree types: ${out} ${state}. Run the command without --check.\n`)
-  return exitCodes.failed
+  return false
 }

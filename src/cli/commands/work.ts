@@ -2,99 +2,84 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import type { Application } from '../../bootstrap/application.js'
+import { type Application, closeWithProcess } from '../../bootstrap/application.js'
 import { bootstrap } from '../../bootstrap/bootstrap.js'
 import { collectParts } from '../../bootstrap/module.js'
-import { closeWithProcess } from '../../bootstrap/signals.js'
 import { ApplicationState } from '../../serving/application-state.js'
-import {
-  type Command,
-  exitCodes,
-  moduleOption,
-  readArguments,
-  readInteger,
-  readModuleArgument,
-  type Terminal,
-} from '../command.js'
-import { findJobRecord } from '../open-database.js'
-import { loadApplication } from '../load-application.js'
+import { defineCommand, moduleFileOf, moduleOption, option, readInteger } from '../command.js'
+import { findJobRecord, loadApplication } from '../load-application.js'
 
-const flags = {
-  only: {
-    type: 'string',
-    value: '<names>',
-    help: 'classes or names of jobs, separated by commas. Other jobs wait for other processes',
-  },
-  concurrency: {
-    type: 'string',
-    value: '<number>',
-    help: 'the number of jobs that run at the same time. Default: the option of jobs(), or 10',
-  },
-  port: {
-    type: 'string',
-    value: '<number>',
-    help: 'serves /health and /metrics on this port. 0 uses any free port. Default: none',
-  },
-  host: { type: 'string', value: '<address>', help: 'the address of --port. Default: 127.0.0.1' },
-  module: moduleOption,
-} as const
-
-export const workCommand: Command = {
+export const workCommand = defineCommand({
   group: 'Operate',
   usage: 'filigree work [file]',
   summary: 'runs the jobs in a separate process',
   description: `Runs the jobs of the application until the process gets SIGTERM or Ctrl+C. Jobs that are running can finish.`,
-  options: flags,
+  options: {
+    only: option(
+      '<names>',
+      'classes or names of jobs, separated by commas. Other jobs wait for other processes',
+    ),
+    concurrency: option(
+      '<number>',
+      'the number of jobs that run at the same time. Default: the option of jobs(), or 10',
+    ),
+    port: option(
+      '<number>',
+      'serves /health and /metrics on this port. 0 uses any free port. Default: none',
+    ),
+    host: option('<address>', 'the address of --port. Default: 127.0.0.1'),
+    module: moduleOption,
+  },
   examples: ['filigree work', 'filigree work --only Mail,Reports --concurrency 4 --port 9400'],
-  run,
-}
+  run: async (args, terminal) => {
+    const { values } = args
+    const concurrency =
+      values.concurrency === undefined
+        ? undefined
+        : readInteger('--concurrency', values.concurrency)
+    const port = values.port === undefined ? undefined : readInteger('--port', values.port, 0)
+    const only = values.only
+      ?.split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+    const file = moduleFileOf(args)
+    const { module, options } = await loadApplication(file, terminal)
+    findJobRecord(collectParts(module, []).records)
+    const jobOptions = {
+      work: true,
+      ...(only === undefined ? {} : { only }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+    }
+    const override = [...(options.override ?? []), ['filigree.jobs.asked', jobOptions] as const]
+    const app = await bootstrap(module, { ...options, listen: false, override })
+    const { log } = app.get(ApplicationState)
+    const server =
+      port === undefined
+        ? undefined
+        : await serve({ app, prefix: options.basePath ?? '' }, port, values.host)
+    const ended = new Promise<void>((resolve) => {
+      const closable = {
+        close: async () => {
+          await app.close()
+          server?.close()
+          server?.closeAllConnections()
+          resolve()
+        },
+      }
+      closeWithProcess(closable, { log, timeout: shutdownTimeout })
+    })
+    const address = server?.address() as AddressInfo | null | undefined
+    const at = address
+      ? `; health and metrics at http://${values.host ?? '127.0.0.1'}:${address.port}`
+      : ''
+    log.info({ only, concurrency }, `working${at}`)
+    await ended
+    return true
+  },
+})
 
 /** Milliseconds for closing the application after an uncaught error. */
 const shutdownTimeout = 15_000
-
-async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = readArguments(args, flags)
-  const concurrency =
-    values.concurrency === undefined ? undefined : readInteger('--concurrency', values.concurrency)
-  const port = values.port === undefined ? undefined : readInteger('--port', values.port, 0)
-  const only = values.only
-    ?.split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  const file = readModuleArgument(values, positionals)
-  const { module, options } = await loadApplication(file, terminal)
-  findJobRecord(collectParts(module, []).records)
-  const jobOptions = {
-    work: true,
-    ...(only === undefined ? {} : { only }),
-    ...(concurrency === undefined ? {} : { concurrency }),
-  }
-  const override = [...(options.override ?? []), ['filigree.jobs.asked', jobOptions] as const]
-  const app = await bootstrap(module, { ...options, listen: false, override })
-  const { log } = app.get(ApplicationState)
-  const server =
-    port === undefined
-      ? undefined
-      : await serve({ app, prefix: options.basePath ?? '' }, port, values.host)
-  const ended = new Promise<void>((resolve) => {
-    const closable = {
-      close: async () => {
-        await app.close()
-        server?.close()
-        server?.closeAllConnections()
-        resolve()
-      },
-    }
-    closeWithProcess(closable, { log, timeout: shutdownTimeout })
-  })
-  const address = server?.address() as AddressInfo | null | undefined
-  const at = address
-    ? `; health and metrics at http://${values.host ?? '127.0.0.1'}:${address.port}`
-    : ''
-  log.info({ only, concurrency }, `working${at}`)
-  await ended
-  return exitCodes.done
-}
 
 /** Serves only the operational routes, such as /metrics, and /health. */
 async function serve(

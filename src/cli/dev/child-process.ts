@@ -10,7 +10,7 @@ import { parseEnv } from 'node:util'
 import type { ListedPage } from '../describe-application.js'
 import type { ErrorReport } from '../describe-error.js'
 
-export interface SpawnOptions {
+interface SpawnOptions {
   readonly cwd: string
   readonly env?: NodeJS.ProcessEnv
   readonly stdio: StdioOptions

@@ -4,14 +4,14 @@
  */
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
-import { setDevelopmentHost } from '../../bootstrap/development-host.js'
+import { setDevelopmentHost } from '../../bootstrap/cli-hooks.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
 import { listPages } from '../describe-application.js'
 import { describeError, reportError } from '../describe-error.js'
 import { startExportedModule } from '../load-application.js'
-import { isSource } from '../source-files.js'
+import { isSource } from '../project-files.js'
 import { ChildPort } from './shared-port.js'
 import type {
   BeginMessage,

@@ -1,17 +1,13 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
-import type {
-  AttachedHost,
-  DevelopmentHost,
-  HostedApplication,
-} from '../../bootstrap/development-host.js'
+import type { AttachedHost, DevelopmentHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
 import type { PortKeeper } from '../../http/server.js'
-import { isJobRecord } from '../open-database.js'
+import { isJobRecord } from '../load-application.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
 import { Redactor } from './redactor.js'
 
-export interface MonitorOptions {
+interface MonitorOptions {
   readonly keeper?: PortKeeper | undefined
   /** The secret that clients of the development page must send. */
   readonly secret: string

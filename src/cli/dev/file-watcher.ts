@@ -57,7 +57,7 @@ export class FileWatcher {
         if (entry.isDirectory() && !isIgnored(entry.name)) this.#add(join(folder, entry.name))
       }
     } catch {
-      // It is gone again.
+      // It was deleted again.
     }
   }
 

@@ -2,18 +2,15 @@
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import type { Database } from '../../records/database.js'
 import { explainRoute, type ExplainedRoute } from '../commands/explain-route.js'
-import { planStatement, type PlannedStatement } from '../plan-statement.js'
-import { editorLink } from './editor-links.js'
+import { planStatement, type PlannedStatement } from '../commands/explain-graphql.js'
+import { editorOf } from './failure-pages.js'
 import { sentRequestOf, statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
 import type { Redactor } from './redactor.js'
 
-export interface InspectedStep extends Omit<RecordedStep, 'steps'> {
+export interface InspectedStep
+  extends Omit<RecordedStep, 'steps'>, Pick<PlannedStatement, 'scans' | 'plan'> {
   /** Number of times that the request sent this statement. */
   readonly repeats: number
-  /** Tables that the statement reads completely, to filter or to sort. */
-  readonly scans: readonly string[]
-  /** The lines of the query plan. */
-  readonly plan: readonly string[]
   readonly steps: readonly InspectedStep[]
 }
 
@@ -30,7 +27,7 @@ export interface InspectedRequest extends Omit<RecordedRequest, 'steps'> {
 /** A statement that a request sends at least this many times is reported as N + 1. */
 const minRepeats = 3
 
-export interface InspectOptions {
+interface InspectOptions {
   readonly plan: ApplicationPlan
   readonly database: Database | undefined
   readonly redactor: Redactor
@@ -62,18 +59,13 @@ export async function inspectRequest(
     hints: [
       ...repeated.map(
         ([sql, times]) =>
-          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${redactedSql.get(sql) ?? ''}`,
+          `${times} times the same statement (N + 1): query all rows together, by a relation or \`in\`. ${redactedSql.get(sql) ?? ''}`,
       ),
-      ...[...advice].map((index) => `A whole table is read. ${index}`),
+      ...[...advice].map((index) => `A complete table is read. ${index}`),
     ],
     explained: explain(request, applicationPlan, redactor),
-    editor: editorOf(request),
+    editor: editorOf(request.fault),
   }
-}
-
-export function editorOf({ fault }: RecordedRequest): string | null {
-  if (fault === null || fault.file === null || fault.line === null) return null
-  return editorLink(fault.file, fault.line, process.env.FILIGREE_EDITOR)
 }
 
 const cachedExplanations = new WeakMap<RecordedRequest, InspectedRequest['explained']>()

@@ -31,7 +31,7 @@ export function pageAddress(url: string, secret: string): string {
 
 /**
  * The cookie that carries the secret. Browsers share cookies between the ports of a host, so its name has the port.
- * It holds for every path, so that a browser is also shown why an application does not start.
+ * It applies to every path, so that browsers can also read why an application does not start.
  */
 export function secretCookie(host: string, secret: string): string {
   return `${cookieName(host)}=${secret}; Path=/; HttpOnly; SameSite=Strict`

@@ -1,19 +1,26 @@
 /** Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AttachedHost, HostedApplication } from '../../bootstrap/development-host.js'
-import { describeRecords } from '../describe-application.js'
+import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
+import type { Class } from '../../metadata/class-metadata.js'
+import type { PlannedRoute } from '../../serving/served-route.js'
+import {
+  listRoutes,
+  type ListedRoute,
+  describeRecords,
+  describeTables,
+} from '../describe-application.js'
+import type { AttachedHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { Auth } from '../../auth/auth.js'
 import { pageFolder } from '../../core/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { inspectRequest, type InspectedRequest } from './inspect-request.js'
 import { JobsAndMail, listPendingWork } from './pending-work.js'
-import type { Recorder } from './recorder.js'
-import { containsText, toSummary } from './request-list.js'
-import { describeTables } from './describe-tables.js'
-import { createFailurePage } from './failure-page.js'
-import { listRouteForms } from './route-forms.js'
+import type { RecordedRequest, RecordedStep, Recorder } from './recorder.js'
+import { createFailurePage } from './failure-pages.js'
 import { pageRoot as root, checkPageAccess, secretCookie, secretInAddress } from './page-access.js'
 
 const html = 'text/html; charset=utf-8'
@@ -32,7 +39,7 @@ const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** @param secret what a client must send, in the address or as the cookie that the page sets */
+/** @param secret of the page, which clients must send in the address or as the cookie that the page sets */
 export function createPage(
   application: HostedApplication,
   recorder: Recorder,
@@ -107,6 +114,38 @@ function createHandlers({ plan, state }: HostedApplication, recorder: Recorder):
       return {}
     },
   }
+}
+
+/** A request in the list. */
+interface RequestSummary extends Pick<
+  RecordedRequest,
+  'number' | 'time' | 'method' | 'url' | 'route' | 'status' | 'ms' | 'caller' | 'kind'
+> {
+  readonly statements: number
+  readonly failed: boolean
+}
+
+function toSummary(request: RecordedRequest): RequestSummary {
+  const { number, time, method, url, route, status, ms, caller, kind, fault } = request
+  const statements = countStatements(request.steps)
+  return {
+    ...{ number, time, method, url, route, status, ms, caller, kind, statements },
+    failed: fault !== null,
+  }
+}
+
+function countStatements(steps: readonly RecordedStep[]): number {
+  return steps.reduce(
+    (sum, step) => sum + (step.kind === 'statement' ? 1 : 0) + countStatements(step.steps),
+    0,
+  )
+}
+
+/** Looks for a text in everything that the page shows of a request: its address, body, headers, SQL, log and error. */
+function containsText(request: RecordedRequest, text: string): boolean {
+  return JSON.stringify(request)
+    .toLowerCase()
+    .includes(JSON.stringify(text.toLowerCase()).slice(1, -1))
 }
 
 function readId(body: unknown): number {
@@ -212,3 +251,71 @@ const pageHeaders: readonly string[] = [
   ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
   ...['Cross-Origin-Resource-Policy', 'same-origin'],
 ]
+
+// The routes with sample input, for the forms that try them.
+
+/** A route with the data of the form that tries it. */
+interface RouteForm extends ListedRoute {
+  /** Path parameters with their types. */
+  readonly parameters: readonly { readonly name: string; readonly type: string }[]
+  readonly query: readonly string[]
+  /** A sample body. Undefined if the route does not read a body. */
+  readonly body?: unknown
+  /** Media types of bodies that the route reads. */
+  readonly media: readonly string[]
+}
+
+function listRouteForms(plan: ApplicationPlan): RouteForm[] {
+  const planned = new Map(
+    plan.routes.map((one) => [`${one.route.method} ${one.route.pattern.text}`, one]),
+  )
+  return listRoutes(plan).map((listed): RouteForm => {
+    const one = planned.get(`${listed.method} ${listed.path}`)
+    if (one !== undefined) return { ...listed, ...describe(one) }
+    const body = listed.method === 'POST' ? { query: '{ __typename }' } : undefined
+    return { ...listed, parameters: [], query: [], media: ['application/json'], body }
+  })
+}
+
+function describe({ route, classes, media }: PlannedRoute): Omit<RouteForm, keyof ListedRoute> {
+  const parameters = route.pattern.segments.flatMap((segment) =>
+    segment.kind === 'static' ? [] : [{ name: segment.name, type: segment.type.name }],
+  )
+  const query =
+    classes.query === undefined ? [] : inputFields(classes.query.type).map(({ name }) => name)
+  const body =
+    classes.body === undefined
+      ? media.length > 0 && route.method !== 'GET'
+        ? {}
+        : undefined
+      : sampleOf(classes.body.type)
+  return { parameters, query, media, body }
+}
+
+function inputFields(type: Class): readonly ShapeField[] {
+  return readShape(type, []).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
+}
+
+/** A body with the required fields, and with the fields that have an example. */
+function sampleOf(type: Class, depth = 0): Record<string, unknown> {
+  const fields = inputFields(type).filter(
+    ({ optional, rules }) => !optional || rules.example !== undefined,
+  )
+  return Object.fromEntries(fields.map((field) => [field.name, valueOf(field, depth)]))
+}
+
+const sampleValues: Readonly<Record<string, unknown>> = {
+  ...{ string: '', integer: 1, numeric: 1, boolean: true, id: 1, decimal: '1.00', bigint: '1' },
+  ...{ date: '2026-01-31', time: '12:00:00', datetime: '2026-01-31T12:00:00Z' },
+  uuid: '00000000-0000-4000-8000-000000000000',
+}
+
+function valueOf({ kind, list, nested, rules }: ShapeField, depth: number): unknown {
+  const one =
+    rules.example ??
+    rules.oneOf?.[0] ??
+    (nested !== undefined && depth < 2
+      ? sampleOf(nested(), depth + 1)
+      : (sampleValues[kind] ?? null))
+  return list && !Array.isArray(one) ? [one] : one
+}

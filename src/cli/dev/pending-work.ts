@@ -1,6 +1,6 @@
 /**
- * The work that an application has stored for later, as its providers list it, and the handles of the process. A provider
- * lists its work so: `[pendingWork]() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
+ * Pending work of an application, as its providers list it, and the handles of the process. A provider lists its work with
+ * a method: `[pendingWork]() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
 
 import type { Secrets, Redactor } from './redactor.js'
@@ -112,7 +112,7 @@ export class JobsAndMail {
   }
 }
 
-export interface ProviderWork {
+interface ProviderWork {
   /** The provider's name. */
   readonly of: string
   readonly entries: readonly unknown[]
@@ -137,16 +137,16 @@ export async function listPendingWork(
 async function listEntries(
   redactor: Redactor,
   of: string,
-  ask: () => unknown,
+  list: () => unknown,
 ): Promise<ProviderWork> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<unknown>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, [{ name: 'It does not answer.' }])
+    timer = setTimeout(resolve, timeoutMs, [{ name: 'It does not respond.' }])
   })
   try {
-    const entries = await Promise.race([Promise.resolve().then(ask), timeout])
-    const list: unknown[] = Array.isArray(entries) ? entries : [entries]
-    return { of, entries: list.map((entry) => redactor.value(entry)) }
+    const entries = await Promise.race([Promise.resolve().then(list), timeout])
+    const all: unknown[] = Array.isArray(entries) ? entries : [entries]
+    return { of, entries: all.map((entry) => redactor.value(entry)) }
   } catch (error) {
     return { of, entries: [{ name: redactor.text(`It failed: ${String(error)}`) }] }
   } finally {

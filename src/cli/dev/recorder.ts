@@ -9,10 +9,10 @@ import type { GraphqlEvent } from '../../graphql/outcome.js'
 import type { Claims, HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-observers.js'
 import type { StatementEvent } from '../../records/statement-events.js'
-import { readsApplicationTables } from '../plan-statement.js'
+import { isOfPackage } from '../../bootstrap/module.js'
+import { readsApplicationTables } from '../commands/explain-graphql.js'
 import { reportError, type ErrorReport } from '../describe-error.js'
 import { type Secrets, Redactor } from './redactor.js'
-import { kindOf, type RequestKind } from './request-list.js'
 
 /** A step of a request. */
 export interface RecordedStep {
@@ -63,8 +63,11 @@ export interface RecordedRequest {
   fault: ErrorReport | null
 }
 
+/** Files that a page loads by itself, requests to pages of the framework and of packages, and all others. */
+type RequestKind = 'application' | 'asset' | 'framework'
+
 /** A finished run of a job. */
-export interface RecordedRun {
+interface RecordedRun {
   readonly id: number
   readonly name: string
   readonly attempt: number
@@ -73,7 +76,7 @@ export interface RecordedRun {
   readonly error: string | null
 }
 
-export interface RecorderListeners {
+interface RecorderListeners {
   /** Called after each request. */
   readonly request?: ((request: RecordedRequest) => void) | undefined
   /** Called after each run of a job. */
@@ -93,7 +96,7 @@ export function statementOf(step: RecordedStep): string {
   return sentSql.get(step) ?? step.name
 }
 
-/** What a request was, with its secrets, to explain it. It is never shown. */
+/** The parts of a request that are needed to explain it, with its secrets. They are never shown. */
 export interface SentRequest {
   readonly path: string
   readonly claims: Claims | undefined
@@ -229,7 +232,7 @@ export class Recorder {
         status: 0,
       },
       ...{ ms: null, bytes: 0, headers, body: undefined, caller: null },
-      ...{ kind: kindOf(request, pathOf(request)), steps: [], lines: [], fault: null },
+      ...{ kind: kindOf(request), steps: [], lines: [], fault: null },
     }
     push(this.requests, recorded, limits.requests)
     const context: RequestContext = {
@@ -272,7 +275,7 @@ export class Recorder {
     recorded.status = status
     recorded.ms = round(ms)
     recorded.bytes = bytes
-    recorded.route = request.route === undefined ? null : request.route.path
+    recorded.route = request.route?.path ?? null
     recorded.handler = request.route?.name ?? null
     recorded.url = redactor.url(request.url, request.route?.path, secrets)
     const { sub } = request.user ?? {}
@@ -280,7 +283,7 @@ export class Recorder {
       request.auth?.by === 'key' ? 'key' : sub === undefined ? null : redactor.text(sub, secrets)
     const show = (text: string): string => redactor.text(text, secrets)
     recorded.fault = status >= 500 && error !== undefined ? reportError(error, show) : null
-    recorded.kind = kindOf(request, pathOf(request))
+    recorded.kind = kindOf(request)
     sentRequests.set(recorded, {
       path: pathOf(request),
       claims: request.auth?.by === 'key' ? undefined : (request.user ?? undefined),
@@ -359,6 +362,26 @@ interface RequestContext {
   readonly startedAt: number
   /** Number of steps of the request, shared by its contexts. */
   readonly count: number[]
+}
+
+const assetPath =
+  /\.(?:avif|css|eot|gif|ico|jpe?g|m?js|map|otf|png|svg|ttf|webmanifest|webp|woff2?)$|^\/\.well-known\//i
+const assetUses: ReadonlySet<string> = new Set([
+  ...['audio', 'font', 'image', 'manifest', 'script', 'style', 'track', 'video', 'worker'],
+])
+
+function kindOf(request: HttpRequest): RequestKind {
+  const { route, headers, method } = request
+  if (route?.controller !== undefined)
+    return isOfPackage(route.controller) ? 'framework' : 'application'
+  const isAsset =
+    route?.name === 'static' ||
+    assetUses.has(headers['sec-fetch-dest'] ?? '') ||
+    (route === undefined && assetPath.test(pathOf(request)))
+  if (isAsset) return 'asset'
+  // Operations of GraphQL and live queries are the application's. The IDE is read with GET.
+  const isOperation = method === 'POST' && (route?.name === 'graphql' || route?.name === 'live')
+  return route === undefined || isOperation ? 'application' : 'framework'
 }
 
 function pathOf({ url }: HttpRequest): string {

@@ -121,7 +121,7 @@ const formParts = /\bname="([^"\r\n]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n/gi
 const harmlessValue =
   /^(?:E[A-Z]{4,}|\d{1,3}|expired|missing|invalid|malformed|required|wrong|null|undefined|true|false|none|not|must|is|was|has|too|a|an|the|string|number|boolean|unknown)\b(?![\w-]*\d)/i
 
-export interface NamedRules {
+interface NamedRules {
   readonly isSecret: (name: string) => boolean
   /** Called with each value that is removed. */
   readonly hide: (value: string) => void

@@ -14,7 +14,7 @@ import type {
   ListeningSocket,
 } from './child-process.js'
 import type { PortKeeper } from '../../http/server.js'
-import { UnavailableServer } from './unavailable-server.js'
+import { UnavailableServer } from './failure-pages.js'
 
 /**
  * Finds the program that listens on a port of this machine.

@@ -25,7 +25,7 @@ import { pageAddress } from './page-access.js'
 import type { Redactor } from './redactor.js'
 import { FileWatcher } from './file-watcher.js'
 
-export interface SuperviseOptions {
+interface SuperviseOptions {
   readonly cwd: string
   /** Absolute path of the program. */
   readonly file: string

@@ -10,7 +10,7 @@ const errorLine = /^(.+?)\((\d+),(\d+)\): error (TS\d+): (.*)$/
 const summaryLine = /Found (\d+) errors?\. Watching/
 
 export interface TypeChecker {
-  /** Tells the checker that sources have changed. */
+  /** Called when sources have changed. */
   changed(): void
   close(): void
 }

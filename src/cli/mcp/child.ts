@@ -4,7 +4,7 @@ import { describeError } from '../describe-error.js'
 import { Redactor } from '../dev/redactor.js'
 import { withoutPasswords } from '../../core/secrets.js'
 import { loadSources } from '../load-application.js'
-import { runQuery, type QueryMessage, type ResultMessage } from './application-queries.js'
+import { runQuery, type QueryMessage, type ResultMessage } from './project-tools.js'
 
 process.once('message', (message) => {
   const { query, module } = message as QueryMessage

@@ -1,11 +1,12 @@
 /** Tools that show the requests, errors, statements and log of a running `filigree dev`. They read the JSON of its page. */
 import { Agent, request, type OutgoingHttpHeaders } from 'node:http'
 import { Field } from '../../fields/field.js'
+import { isLocalHost } from '../../http/client-address.js'
 import type { InspectedRequest, InspectedStep } from '../dev/inspect-request.js'
 import type { RecordedLine } from '../dev/recorder.js'
 import { readDevStatus, type DevStatus } from '../dev/status-file.js'
 import { pageRoot, secretCookie } from '../dev/page-access.js'
-import { tool, ToolError, type Tool } from './tool.js'
+import { parseJson, tool, ToolError, type Tool } from './tool.js'
 
 class RequestsInput {
   @Field('boolean', { default: false, description: 'Only requests with a status of 500 or more.' })
@@ -146,17 +147,8 @@ export const runningTools: readonly Tool[] = [
 ]
 
 /** A request without its steps. */
-function toFailure({
-  number,
-  time,
-  method,
-  url,
-  handler,
-  status,
-  caller,
-  body,
-  fault,
-}: InspectedRequest) {
+function toFailure(request: InspectedRequest) {
+  const { number, time, method, url, handler, status, caller, body, fault } = request
   return { number, time, method, url, handler, status, caller, body, fault }
 }
 
@@ -241,24 +233,15 @@ async function readPage<T>(cwd: string, path: string, signal: AbortSignal | unde
   const { url, secret, state, report } = readStatus(cwd)
   if (url === null)
     throw new ToolError(`The application is not ready (${state}). ${report ?? 'Try again.'}`)
-  const { hostname, host, origin } = new URL(url)
-  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
-    throw new ToolError(`${origin} is not on this machine.`)
+  const { host, origin } = new URL(url)
+  if (!isLocalHost(host)) throw new ToolError(`${origin} is not on this machine.`)
   const headers = { cookie: secretCookie(host, secret).split(';', 1)[0] }
   const { status, text } = await get(`${origin}${pageRoot}${path}`, headers, signal)
+  // Another program can have the port, whose response is not JSON.
   const value = parseJson(text)
   if (status === 200 && typeof value === 'object' && value !== null) return value as T
   const { error = 'no JSON' } = (value ?? {}) as { error?: string }
   throw new ToolError(`The development page responded with ${status}: ${error}`)
-}
-
-/** @returns undefined if the text is not JSON: another program can have the port */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function get(

@@ -46,7 +46,7 @@ function plain(heading: string): string {
 
 /** Additional score of a word in the heading and in the page's title. */
 const weights = { heading: 6, title: 2 } as const
-const maxQueryWords = 12
+const maxQueryTerms = 12
 
 class PageSearch {
   readonly #sections: readonly (Section & { readonly wordCounts: ReadonlyMap<string, number> })[]
@@ -60,8 +60,8 @@ class PageSearch {
 
   /** @param limit the maximum number of results */
   find(query: string, limit: number): SearchResult[] {
-    const queryWords = [...new Set(tokenize(query))].slice(0, maxQueryWords)
-    const counted = queryWords.map((word) => ({ word, occurrences: this.#occurrencesOf(word) }))
+    const queryTerms = [...new Set(tokenize(query))].slice(0, maxQueryTerms)
+    const counted = queryTerms.map((word) => ({ word, occurrences: this.#occurrencesOf(word) }))
     const scored = this.#sections.map((section, index) => {
       let score = 0
       let matches = 0
@@ -79,7 +79,7 @@ class PageSearch {
       .sort((a, b) => b.score - a.score)
       .slice(0, limit)
       .map(({ section: { page, heading, text } }) => {
-        return { page, heading, excerpt: excerptOf(text, queryWords) }
+        return { page, heading, excerpt: excerptOf(text, queryTerms) }
       })
   }
 
@@ -123,19 +123,19 @@ const stopWords = new Set(
 const maxExcerptLength = 480
 
 /** The text from the line with most of the query's words on. Lines of code count less than other lines. */
-function excerptOf(text: string, queryWords: readonly string[]): string {
+function excerptOf(text: string, queryTerms: readonly string[]): string {
   const lines = text.split('\n').slice(1)
   let isCode = false
   const scores = lines.map((line) => {
     if (isFence(line)) isCode = !isCode
-    const lineWords = new Set(tokenize(line))
-    const matches = queryWords.filter((word) => lineWords.has(word)).length
-    return isCode ? matches / (maxQueryWords + 1) : matches
+    const lineTerms = new Set(tokenize(line))
+    const matches = queryTerms.filter((word) => lineTerms.has(word)).length
+    return isCode ? matches / (maxQueryTerms + 1) : matches
   })
   const best = Math.max(0, scores.indexOf(Math.max(...scores)))
   const first = best > 0 && lines[best - 1] !== '' ? best - 1 : best
   const excerpt = lines.slice(first).join('\n').trim()
-  const match = Math.min(...queryWords.map((word) => indexOfWord(excerpt, word)))
+  const match = Math.min(...queryTerms.map((word) => indexOfWord(excerpt, word)))
   // Rows of tables are wide, so the word may be far from the beginning.
   const start =
     match < maxExcerptLength / 2 || match === Infinity ? 0 : match - maxExcerptLength / 2

@@ -23,7 +23,7 @@ const maxLineBytes = 1024 * 1024
 /** Maximum number of requests that run at the same time. */
 const maxRunning = 32
 
-export interface LineStreams {
+interface LineStreams {
   readonly input: Readable
   readonly output: Writable
 }

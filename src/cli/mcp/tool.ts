@@ -83,6 +83,15 @@ export function tool<Input extends object>(options: ToolOptions<Input>): Tool {
   }
 }
 
+/** @returns undefined if the text is not JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Fields of the kind `json` are objects in the input schema. */
 function withObjects(schema: ReturnType<typeof classSchema>): object {
   const { properties = {} } = schema

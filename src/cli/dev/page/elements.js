@@ -62,7 +62,23 @@ export function table(label, heads, rows) {
 const toCell = (name) => (content) =>
   Array.isArray(content) ? h(name, content[0], content[1]) : h(name, {}, content)
 
-/** Shows a view. A refresh does not replace what somebody has opened or is writing in. */
+/** A select. The empty value is shown as `all`. */
+export function select(values, value, onChange, labelOf = (one) => one) {
+  const element = h(
+    'select',
+    { onchange: () => onChange(element.value) },
+    values.map((one) => h('option', { value: one }, one === '' ? 'all' : labelOf(one))),
+  )
+  element.value = value
+  return element
+}
+
+/** A section with the heading of a view. */
+export function section(title, ...children) {
+  return h('section', {}, h('h2', { id: 'view' }, title), children)
+}
+
+/** Shows a view. A refresh does not replace open details, or an input that has the focus. */
 export function show(content, isNew) {
   const { activeElement } = document
   const isUsed = main.contains(activeElement) && activeElement !== main

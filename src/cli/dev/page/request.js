@@ -1,4 +1,4 @@
-/** One request: what it did, with its error, steps, body and log lines. */
+/** One request with its error, steps, body and log lines. */
 import { empty, getJson, h, json, table, tableRow, took, tone } from './elements.js'
 
 export async function drawRequest(number) {
@@ -11,7 +11,7 @@ export async function drawRequest(number) {
   return drawInspected(one)
 }
 
-/** Draws a request once it has ended, such as the one that the page stands for. */
+/** Draws a request once it has ended. */
 export async function drawEnded(number) {
   for (;;) {
     const one = await getJson(`/request?number=${encodeURIComponent(number)}`)
@@ -36,7 +36,7 @@ function drawInspected(one) {
     ),
     part(fault !== null, () => drawError(fault, one.editor)),
     h('h3', {}, 'Steps'),
-    steps.length === 0 ? empty('None was recorded.') : drawSteps(steps, one.ms || 1),
+    steps.length === 0 ? empty('No step was recorded.') : drawSteps(steps, one.ms || 1),
     part(explained !== null, () => drawExplained(explained)),
     part(body !== undefined && body !== null, () => [h('h3', {}, 'Body'), drawBody(body)]),
     part(lines.length > 0, () => [h('h3', {}, 'Logged'), drawLines(lines)]),
@@ -47,7 +47,7 @@ function drawInspected(one) {
 const part = (isPresent, draw) => (isPresent ? draw() : undefined)
 
 function drawFacts({ status, ms, bytes, caller, handler }) {
-  const callers = caller === null ? 'nobody signed in' : `as ${caller}`
+  const callers = caller === null ? 'without a token' : `as ${caller}`
   return [
     h('b', { class: tone(status) }, status === 0 ? '…' : String(status)),
     ` in ${took(ms)}, ${bytes} bytes, `,
@@ -76,12 +76,13 @@ function drawLines(lines) {
 export const levelTone = (level) => ({ error: 'bad', warn: 'warn', info: 'good' })[level] ?? 'quiet'
 
 function drawError(error, editor) {
-  const place = `${error.file}:${error.line}`
+  const location = `${error.file}:${error.line}`
   const lines = error.source.map(({ line, text }) => {
     const written = `${String(line).padStart(5)}  ${text}\n`
     return line === error.line ? h('mark', {}, written) : written
   })
-  const link = editor === null ? place : h('a', { href: editor }, `Open ${place} in the editor`)
+  const link =
+    editor === null ? location : h('a', { href: editor }, `Open ${location} in the editor`)
   return h(
     'div',
     {},

@@ -1,4 +1,4 @@
-/** The view of the requests: a list with filters, which stays as it is while a request beside it is selected. */
+/** The view of the requests: a list with filters, and the selected request next to it. */
 import {
   empty,
   getJson,
@@ -6,6 +6,7 @@ import {
   main,
   postJson,
   right,
+  select,
   table,
   tableRow,
   time,
@@ -19,7 +20,7 @@ const filter = { status: '', path: '', text: '', showsAll: false }
 const isNarrow = matchMedia('(max-width: 61.99rem)')
 
 let view
-/** What is drawn, to notice changes. */
+/** The drawn rows and request as JSON, to notice changes. */
 let drawn = { rows: '', request: '' }
 let selected
 let listScroll = 0
@@ -35,24 +36,22 @@ export async function drawRequests(number) {
   const { text } = filter
   const query = text === '' ? '' : `?text=${encodeURIComponent(text)}`
   const requests = (await getJson(`/requests${query}`)).reverse()
-  // Somebody is still writing the text.
+  // The text of the filter has changed meanwhile.
   if (text !== filter.text) return
   drawRows(requests, number)
   await drawSelected(requests, number)
 }
 
 function createView() {
-  const status = h(
-    'select',
-    { onchange: () => change({ status: status.value }) },
-    ['', '2', '3', '4', '5'].map((one) =>
-      h('option', { value: one }, one === '' ? 'all' : `${one}00 to ${one}99`),
-    ),
+  const status = select(
+    ['', '2', '3', '4', '5'],
+    filter.status,
+    (value) => change({ status: value }),
+    (one) => `${one}00 to ${one}99`,
   )
   const path = h('input', { type: 'search', oninput: () => change({ path: path.value }) })
   const text = h('input', { type: 'search', oninput: () => change({ text: text.value }) })
   const all = h('input', { type: 'checkbox', onchange: () => change({ showsAll: all.checked }) })
-  status.value = filter.status
   path.value = filter.path
   text.value = filter.text
   all.checked = filter.showsAll
@@ -98,8 +97,8 @@ async function forget() {
   await drawRequests()
 }
 
-/** Requests that failed are always shown. */
-function isShown({ kind, status, url, route, method }) {
+/** Failed requests are always visible. */
+function isVisible({ kind, status, url, route, method }) {
   const path = filter.path.toLowerCase()
   return (
     (filter.showsAll || kind === 'application' || status >= 500) &&
@@ -109,25 +108,25 @@ function isShown({ kind, status, url, route, method }) {
 }
 
 function drawRows(requests, number) {
-  const shown = requests.filter(isShown)
-  const text = JSON.stringify([shown, requests.length, number])
+  const visible = requests.filter(isVisible)
+  const text = JSON.stringify([visible, requests.length, number])
   if (text === drawn.rows) return
   drawn.rows = text
-  const hidden = requests.length - shown.length
+  const hidden = requests.length - visible.length
   const { list, count } = view
   count.textContent =
     requests.length === 0
       ? 'No request yet. Send one, for example from Routes.'
-      : `${shown.length} shown, ${hidden} hidden`
-  list.hidden = shown.length === 0
-  keepRowInPlace(() => updateRows(shown, number))
+      : `${visible.length} shown, ${hidden} hidden`
+  list.hidden = visible.length === 0
+  keepRowPosition(() => updateRows(visible, number))
 }
 
-/** Changes only rows that differ, so that the others keep the focus and can be clicked meanwhile. */
-function updateRows(shown, number) {
+/** Changes only rows that differ, so that the focus stays in unchanged rows. */
+function updateRows(visible, number) {
   const { rows, cachedRows } = view
   let next = rows.firstChild
-  for (const one of shown) {
+  for (const one of visible) {
     const text = JSON.stringify(one)
     const cached = cachedRows.get(one.number)
     const row = cached?.text === text ? cached.row : drawRow(one)
@@ -171,7 +170,7 @@ async function drawSelected(requests, number) {
   selected = number
   const content = await drawRequest(number)
   if (selected !== number) return
-  keepRowInPlace(() => {
+  keepRowPosition(() => {
     view.root.classList.add('open')
     view.detail.replaceChildren(
       h('p', { class: 'back' }, h('a', { href: '#requests' }, 'All requests')),
@@ -195,10 +194,10 @@ function closeDetail() {
 }
 
 /**
- * Updates the page without moving the row that somebody looks at: new rows come above it, and the list becomes narrower, and
- * its rows higher, beside a request.
+ * Updates the page without moving the row in view. New rows appear above it, and rows become higher when a request is
+ * open.
  */
-function keepRowInPlace(update) {
+function keepRowPosition(update) {
   const scroller = isNarrow.matches ? document.scrollingElement : view.list
   const row = scroller.scrollTop === 0 ? undefined : findRowInView()
   const hash = row?.querySelector('a').hash
@@ -214,8 +213,8 @@ function findRowInView() {
   const start = Math.max(0, top)
   const end = Math.min(innerHeight, bottom)
   const visible = [...view.rows.children].filter((row) => {
-    const place = row.getBoundingClientRect()
-    return place.height > 0 && place.bottom > start && place.top < end
+    const box = row.getBoundingClientRect()
+    return box.height > 0 && box.bottom > start && box.top < end
   })
   return visible.find((row) => row.matches('[aria-current], :focus-within')) ?? visible[0]
 }

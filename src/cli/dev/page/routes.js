@@ -1,5 +1,5 @@
 /** The view of the routes: who may call them, and a form that tries each route as any caller. */
-import { empty, getJson, h, json, postJson, show, took, tone } from './elements.js'
+import { empty, getJson, h, json, postJson, section, show, took, tone } from './elements.js'
 
 export async function drawRoutes() {
   const routes = await getJson('/routes')
@@ -15,13 +15,7 @@ export async function drawRoutes() {
     },
   })
   show(
-    h(
-      'section',
-      {},
-      h('h2', { id: 'view' }, 'Routes'),
-      h('div', { class: 'tools' }, h('label', {}, 'Filter', search)),
-      list,
-    ),
+    section('Routes', h('div', { class: 'tools' }, h('label', {}, 'Filter', search)), list),
     true,
   )
 }
@@ -63,7 +57,7 @@ function drawForm(route) {
   const caller = h(
     'select',
     {},
-    h('option', { value: '' }, 'nobody'),
+    h('option', { value: '' }, 'no token'),
     h('option', { value: 'token' }, 'a token with these claims'),
   )
   const claimsInput = h('input', { value: claims, spellcheck: 'false' })
@@ -74,16 +68,16 @@ function drawForm(route) {
   }
   caller.addEventListener('change', showClaims)
   showClaims()
-  const answer = h('div', { role: 'status' })
+  const result = h('div', { role: 'status' })
   const send = async (event) => {
     event.preventDefault()
-    answer.replaceChildren('…')
+    result.replaceChildren('…')
     try {
-      answer.replaceChildren(
+      result.replaceChildren(
         ...(await tryRoute(route, { parameters, query, body, caller, claimsInput })),
       )
     } catch (error) {
-      answer.replaceChildren(h('p', { class: 'bad' }, error.message))
+      result.replaceChildren(h('p', { class: 'bad' }, error.message))
     }
   }
   return h(
@@ -95,7 +89,7 @@ function drawForm(route) {
     h('label', {}, 'Sent by', caller),
     claimsLabel,
     h('button', {}, 'Send'),
-    answer,
+    result,
   )
 }
 
@@ -116,14 +110,14 @@ async function tryRoute({ method, path }, { parameters, query, body, caller, cla
   }
   if (query.value !== '') target += `?${query.value.replace(/^\?/, '')}`
   if (body !== undefined && body.value.trim() !== '') headers['content-type'] = 'application/json'
-  const began = performance.now()
-  const got = await fetch(target, {
+  const startTime = performance.now()
+  const response = await fetch(target, {
     method,
     headers,
     body: body?.value.trim() || undefined,
     redirect: 'manual',
   })
-  const text = await got.text()
+  const text = await response.text()
   let value = text
   try {
     value = JSON.parse(text)
@@ -135,8 +129,8 @@ async function tryRoute({ method, path }, { parameters, query, body, caller, cla
     h(
       'p',
       {},
-      h('b', { class: tone(got.status) }, String(got.status || 'redirected')),
-      ` in ${took(performance.now() - began)} `,
+      h('b', { class: tone(response.status) }, String(response.status || 'redirected')),
+      ` in ${took(performance.now() - startTime)} `,
       last === undefined ? '' : h('a', { href: `#requests/${last.number}` }, 'what happened'),
     ),
     text === '' ? empty('No body.') : json(value),

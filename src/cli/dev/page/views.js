@@ -6,6 +6,8 @@ import {
   json,
   postJson,
   right,
+  section,
+  select,
   show,
   table,
   tableRow,
@@ -13,16 +15,14 @@ import {
 } from './elements.js'
 import { levelTone } from './request.js'
 
-/** What is drawn, to notice changes. */
+/** The drawn data as JSON, to notice changes. */
 let drawnText = ''
 
 export async function drawRecords() {
   const records = await getJson('/records')
   show(
-    h(
-      'section',
-      {},
-      h('h2', { id: 'view' }, 'Records'),
+    section(
+      'Records',
       records.length === 0 ? empty('The application has no records.') : records.map(drawRecord),
     ),
     true,
@@ -39,7 +39,7 @@ function drawRecord({ name, table: tableName, read, write, rows, fields, doors, 
       'p',
       {},
       `Read by ${read}; written by ${write}`,
-      rows ? '; `rows` says which rows.' : '.',
+      rows ? '; `rows` limits the rows.' : '.',
       h('span', { class: 'quiet' }, ` Table ${tableName}.`),
     ),
     list(`Fields of ${name}`, ['Field', 'Kind', 'Rules'], fields, (field) => [
@@ -54,7 +54,7 @@ function drawRecord({ name, table: tableName, read, write, rows, fields, doors, 
     ]),
     list(`Constraints of ${name}`, ['Constraint', 'Rule'], constraints, toNameAndRule),
     list(`Indexes of ${name}`, ['Index', 'Columns'], indexes, toNameAndRule),
-    empty(doors.length === 0 ? 'No route or field exposes it.' : doors.join(', ')),
+    empty(doors.length === 0 ? 'It is not available to clients.' : doors.join(', ')),
   )
 }
 
@@ -96,10 +96,8 @@ export async function drawWaiting(isNew) {
     tableRow([name, right(String(count))]),
   )
   show(
-    h(
-      'section',
-      {},
-      h('h2', { id: 'view' }, 'Pending work'),
+    section(
+      'Pending work',
       jobs === null ? undefined : drawJobs(jobs),
       mail === null ? undefined : drawMail(mail),
       parts,
@@ -113,19 +111,15 @@ export async function drawWaiting(isNew) {
 const jobTones = { failed: 'bad', running: 'warn', done: 'good' }
 
 function drawJobs({ counts, jobs }) {
-  const choice = h(
-    'select',
-    {
-      onchange: () => {
-        jobState = choice.value
-        void drawWaiting(true)
-      },
+  const choice = select(
+    ['', ...Object.keys(counts)],
+    jobState,
+    (state) => {
+      jobState = state
+      void drawWaiting(true)
     },
-    ['', ...Object.keys(counts)].map((one) =>
-      h('option', { value: one }, one === '' ? 'all' : `${one} (${counts[one]})`),
-    ),
+    (state) => `${state} (${counts[state]})`,
   )
-  choice.value = jobState
   const rows = jobs.map((job) =>
     tableRow([
       right(String(job.id)),
@@ -151,20 +145,20 @@ function drawJobs({ counts, jobs }) {
 }
 
 function drawJobButton({ id, name, state }) {
-  const [word, path] = ['failed', 'cancelled'].includes(state)
+  const [label, path] = ['failed', 'cancelled'].includes(state)
     ? ['Retry', '/jobs/retry']
     : state === 'done'
       ? []
       : ['Cancel', '/jobs/cancel']
-  if (word === undefined) return ''
+  if (label === undefined) return ''
   const press = async () => {
     await postJson(path, { id })
     await drawWaiting(true)
   }
   return h(
     'button',
-    { type: 'button', 'aria-label': `${word} ${name} ${id}`, onclick: press },
-    word,
+    { type: 'button', 'aria-label': `${label} ${name} ${id}`, onclick: press },
+    label,
   )
 }
 
@@ -204,19 +198,10 @@ export async function drawLog(isNew) {
   const text = JSON.stringify(['log', lines.length, lines[0]?.time, level])
   if (text === drawnText && !isNew) return
   drawnText = text
-  const choice = h(
-    'select',
-    {
-      onchange: () => {
-        level = choice.value
-        void drawLog(true)
-      },
-    },
-    ['', 'debug', 'info', 'warn', 'error'].map((one) =>
-      h('option', { value: one }, one === '' ? 'all' : one),
-    ),
-  )
-  choice.value = level
+  const choice = select(['', 'debug', 'info', 'warn', 'error'], level, (value) => {
+    level = value
+    void drawLog(true)
+  })
   const rows = lines
     .filter((line) => level === '' || line.level === level)
     .map((line) =>
@@ -230,10 +215,8 @@ export async function drawLog(isNew) {
       ]),
     )
   show(
-    h(
-      'section',
-      {},
-      h('h2', { id: 'view' }, 'Log'),
+    section(
+      'Log',
       h('div', { class: 'tools' }, h('label', {}, 'Level', choice)),
       rows.length === 0
         ? empty('No lines.')

@@ -1,13 +1,64 @@
-/** Responds while the application of `filigree dev` does not run: 503, with the reason for clients of the development page. */
+/**
+ * Pages for the developer in place of a response: for a failed request the request's view of the development page, and while
+ * the application does not run the reason (503). Both link source locations to the editor.
+ */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { resolve, sep } from 'node:path'
 import { escapeHtml } from '../../core/text.js'
 import { createPage, type PageContent } from '../../http/error-page.js'
 import { listen } from '../../http/server.js'
 import type { ListenAddress, ListeningSocket, StopReason } from './child-process.js'
-import { editorLink } from './editor-links.js'
-import { toSourceHtml } from './failure-page.js'
 import { checkPageAccess, pageRoot, secretCookie, secretInAddress } from './page-access.js'
+import type { ErrorReport } from '../describe-error.js'
+import type { RecordedRequest } from './recorder.js'
+
+/** @param page the HTML of the development page */
+export function createFailurePage(page: string, request: RecordedRequest): string {
+  const { number, method, url, handler, fault } = request
+  if (fault === null) return page
+  const title = `${fault.name}: ${fault.message}`
+  const content = [
+    `<h2>${escapeHtml(`${method} ${url}`)}</h2>`,
+    handler === null ? '' : `<p>${escapeHtml(handler)}</p>`,
+    `<h3 class="bad">${escapeHtml(title)}</h3>`,
+    toSourceHtml(fault),
+    `<details><summary>Stack</summary><pre tabindex="0">${escapeHtml(fault.stack)}</pre></details>`,
+  ]
+  return (
+    page
+      .replace('<html lang="en">', `<html lang="en" data-request="${number}">`)
+      .replace(/<title>[^<]*<\/title>/, () => `<title>${escapeHtml(title)}</title>`)
+      // The address of the page is the one of the request, so links need the page's path.
+      .replaceAll(/href="#(?!content)/g, `href="${pageRoot}#`)
+      .replace(/<noscript>[^]*<\/noscript>/, () => `<section>${content.join('\n')}</section>`)
+  )
+}
+
+/** The address that opens the location of an error in the developer's editor. Null without a location. */
+export function editorOf(error: ErrorReport | null): string | null {
+  if (error === null || error.file === null) return null
+  return editorLink(error.file, error.line ?? 1, process.env.FILIGREE_EDITOR)
+}
+
+export function toSourceHtml(error: ErrorReport): string {
+  const { file, line, source } = error
+  if (file === null) return ''
+  const location = escapeHtml(`${file}:${line ?? 1}`)
+  const editor = editorOf(error)
+  const link =
+    editor === null
+      ? location
+      : `<a href="${escapeHtml(editor)}">Open ${location} in the editor</a>`
+  const lines = source.map((one) => {
+    const text = escapeHtml(`${String(one.line).padStart(5)}  ${one.text}\n`)
+    return one.line === line ? `<mark>${text}</mark>` : text
+  })
+  return `<p>${link}</p>\n<pre tabindex="0">${lines.join('')}</pre>`
+}
+
+// While the application does not run: a server that responds with 503.
 
 /** Loads the page again once something else responds: the application, or the report of the next start. */
 const reloadScript = `/** Loads the page again once the application runs, or its next start has failed. */
@@ -120,13 +171,9 @@ export class UnavailableServer {
 }
 
 function toPage({ title, report, error }: StopReason, script: string | undefined): PageContent {
-  const source = error === null || error.file === null ? '' : toSourceHtml(error, linkOf(error))
+  const source = error === null ? '' : toSourceHtml(error)
   const content = `<h1>${escapeHtml(title)}</h1>\n<pre tabindex="0">${withLinks(report)}</pre>\n${source}`
   return createPage(title, content, script)
-}
-
-function linkOf({ file, line }: NonNullable<StopReason['error']>): string | null {
-  return editorLink(file ?? '', line ?? 1, process.env.FILIGREE_EDITOR)
 }
 
 /** `src/items.ts:12:14`, also as the address of a file. */
@@ -158,4 +205,37 @@ function send(
     ...{ 'Cache-Control': 'no-store', Connection: 'close', ...headers },
   })
   outgoing.end(text)
+}
+
+// Addresses that open a source file in the editor that the variable `FILIGREE_EDITOR` names.
+
+const editors: Readonly<Record<string, string>> = {
+  vscode: 'vscode://file{file}:{line}',
+  vscodium: 'vscodium://file{file}:{line}',
+  cursor: 'cursor://file{file}:{line}',
+  windsurf: 'windsurf://file{file}:{line}',
+  zed: 'zed://file{file}:{line}',
+  idea: 'idea://open?file={file}&line={line}',
+  webstorm: 'webstorm://open?file={file}&line={line}',
+  sublime: 'subl://open?url=file://{file}&line={line}',
+}
+
+/** Addresses with one of these schemes run code or open a page. */
+const webSchemes = /^(?:javascript|data|vbscript|blob|file|https?|view-source):/i
+
+/**
+ * @param file absolute, or relative to the working directory
+ * @param editor a name from the table, or an address with `{file}` and `{line}`. Default: VS Code
+ * @returns null for an unknown editor
+ */
+export function editorLink(file: string, line: number, editor = 'vscode'): string | null {
+  const template = Object.hasOwn(editors, editor) ? editors[editor] : editor
+  if (template === undefined || !/^[a-z][a-z\d+.-]*:.*\{file\}/i.test(template)) return null
+  if (webSchemes.test(template)) return null
+  const path = resolve(file).split(sep).join('/')
+  const absolute = encodeURI(path.startsWith('/') ? path : `/${path}`).replace(
+    /[?#]/g,
+    encodeURIComponent,
+  )
+  return template.replaceAll('{file}', () => absolute).replaceAll('{line}', String(line))
 }

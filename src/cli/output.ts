@@ -1,0 +1,94 @@
+/**
+ * Text output of commands: colours, tables, JSON, times and sizes. Source of the colours: https://no-color.org, and
+ * `FORCE_COLOR` of Node.js.
+ */
+import { stripVTControlCharacters } from 'node:util'
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
+
+export type Colour = keyof typeof codes
+
+/** Colours a text, or returns it unchanged if the terminal shows no colours. */
+export type Paint = (colour: Colour, text: string) => string
+
+export function createPaint(isEnabled = false): Paint {
+  return (colour, text) =>
+    isEnabled && text !== '' ? `\u001b[${codes[colour]}m${text}\u001b[0m` : text
+}
+
+/** True for a terminal, unless `NO_COLOR` is set. `FORCE_COLOR` also colours output to a pipe or file. */
+export function showsColours(stream: NodeJS.WriteStream): boolean {
+  const { NO_COLOR = '', FORCE_COLOR = '' } = process.env
+  if (NO_COLOR !== '') return false
+  if (FORCE_COLOR !== '') return FORCE_COLOR !== '0'
+  return stream.isTTY && stream.hasColors()
+}
+
+/** Colours the report of configuration problems that `describeError` writes. */
+export function paintReport(report: string, paint: Paint): string {
+  return report
+    .split('\n')
+    .map((line, index) => {
+      const [, code, message] = /^(error\[\w+\]:)(.*)$/.exec(line) ?? []
+      if (code !== undefined) return `${paint('red', code)}${paint('bold', message ?? '')}`
+      const [, arrow, location] = /^( +--> )(.+)$/.exec(line) ?? []
+      if (arrow !== undefined) return paint('dim', arrow) + paint('cyan', location ?? '')
+      const [, gutter, marks] = /^( +\| +)(\^+)$/.exec(line) ?? []
+      if (gutter !== undefined) return paint('dim', gutter) + paint('red', marks ?? '')
+      const [, number, source] = /^( *\d* +\|)(.*)$/.exec(line) ?? []
+      if (number !== undefined) return paint('dim', number) + (source ?? '')
+      const [, equals, fix] = /^( += )(.*)$/.exec(line) ?? []
+      if (equals !== undefined) return paint('dim', equals) + paint('green', fix ?? '')
+      return index === 0 ? paint('red', line) : line
+    })
+    .join('\n')
+}
+
+/** Writes a value as JSON with a line feed. */
+export function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
+/** @returns the rows as lines of a text table. Each column except the last is as wide as its longest text. */
+export function toTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const row of rows)
+    row.forEach((text, column) => (widths[column] = Math.max(widths[column] ?? 0, widthOf(text))))
+  const lines = rows.map((row) => {
+    const cells = row.map((text, column) =>
+      column === row.length - 1 ? text : text + ' '.repeat((widths[column] ?? 0) - widthOf(text)),
+    )
+    return `${cells.join('  ').trimEnd()}\n`
+  })
+  return lines.join('')
+}
+
+function widthOf(text: string): number {
+  return stripVTControlCharacters(text).length
+}
+
+/** Headings of a table, bold in a terminal with colours. */
+export function toHeading(paint: Paint, ...headings: readonly string[]): string[] {
+  return headings.map((heading) => paint('bold', heading))
+}
+
+/** @returns `1 problem`, `3 problems` */
+export function countOf(count: number, label: string): string {
+  return `${count} ${label}${count === 1 ? '' : 's'}`
+}
+
+/** @returns a time for people: `85 ms`, `1.2 s`, `2 min 5 s` */
+export function describeTime(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
+  const seconds = Math.round(milliseconds / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** @returns a size for people: `512 bytes`, `3.4 MB` */
+export function describeSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  const exponent = Math.min(units.length, Math.floor(Math.log10(bytes) / 3))
+  return `${(bytes / 1000 ** exponent).toFixed(1)} ${units[exponent - 1] ?? ''}`
+}
