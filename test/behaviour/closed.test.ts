@@ -120,7 +120,9 @@ describe('Closed', () => {
   it('Closed: without the option they are public', async () => {
     await start({})
     for (const url of publicPaths) expect([url, await status(url)]).toEqual([url, 200])
-    expect(lines.filter(({ message }) => message.startsWith('Everybody may'))).toEqual([])
+    expect(
+      lines.filter(({ message }) => message.startsWith('Callers without a token may')),
+    ).toEqual([])
   })
 
   it('Closed: the start in production lists in one line what is public', async () => {
@@ -130,7 +132,9 @@ describe('Closed', () => {
       {},
       { NODE_ENV: 'production' },
     )
-    const [line, ...more] = lines.filter(({ message }) => message.startsWith('Everybody may'))
+    const [line, ...more] = lines.filter(({ message }) =>
+      message.startsWith('Callers without a token may'),
+    )
     expect(more).toEqual([])
     expect(line?.message.split('\n')).toHaveLength(1)
     const listed = line?.open?.join('\n') ?? ''
@@ -159,7 +163,9 @@ describe('Closed', () => {
       { NODE_ENV: 'production' },
     )
     const listed =
-      lines.find(({ message }) => message.startsWith('Everybody may'))?.open?.join('\n') ?? ''
+      lines
+        .find(({ message }) => message.startsWith('Callers without a token may'))
+        ?.open?.join('\n') ?? ''
     expect(listed).toContain('GET /pages/open')
     expect(listed).toContain('https://shop.example')
     for (const one of ['GET /pages,', '/metrics', '/swagger', 'Lamp', '/graphql'])

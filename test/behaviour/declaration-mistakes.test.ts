@@ -122,7 +122,7 @@ describe('the start', () => {
     @Module({ controllers: [DelayedController] })
     class DelayedModule {}
     await expect(bootstrap(OddModule, quiet)).rejects.toThrow(
-      '1 problem\n 1 @Odd on OddController.list: check gives no list of problems.',
+      '1 problem\n 1 @Odd on OddController.list: check does not return a list of problems.',
     )
     const started = bootstrap(DelayedModule, quiet)
     await expect(started).rejects.toThrow('2 problems')

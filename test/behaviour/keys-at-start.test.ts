@@ -6,7 +6,7 @@ describe('keys', () => {
   it('production without keys is refused with a message that shows how to make them', async () => {
     const production = startGated({ env: { NODE_ENV: 'production', APP_API_KEY: apiKey } })
     await expect(production).rejects.toThrow(
-      /Production has no keys to check tokens with\. +Make a key with `openssl genpkey/,
+      /Production has no keys to verify tokens\. +Create a key with `openssl genpkey/,
     )
   })
 

@@ -191,7 +191,7 @@ describe('access rules of controllers and endpoints', () => {
 
   it('the start warns of a @NoAuth without effect', () => {
     expect(warnings.filter((line) => line.includes('NoAuth'))).toEqual([
-      'OpenNotices is @NoAuth, but Notice lets in only those whom its own rule admits, so these stay closed: ' +
+      'OpenNotices is @NoAuth, but Notice has an access rule of its own, so these routes still need a token: ' +
         'POST /open-notices, PATCH /open-notices/<id:int>, PUT /open-notices/<id:int>, DELETE /open-notices/<id:int>. ' +
         'Remove @NoAuth from OpenNotices, or change @Secured or writes of Notice.',
     ])

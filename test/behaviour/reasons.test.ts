@@ -137,7 +137,7 @@ describe('Reasons', () => {
       () => ({ url: '/admin', token: user }),
       /role admin or root is needed.*has clerk/,
     ],
-    [403, 'a guard', () => ({ url: '/guarded', token: user }), /guard of the route answered false/],
+    [403, 'a guard', () => ({ url: '/guarded', token: user }), /guard of the route returned false/],
     [
       403,
       'a write by cookie from another site',

@@ -31,13 +31,13 @@ const open = (file: string): Promise<Database> =>
   connect(`sqlite:${join(folder, file)}`, { records: [Note] })
 
 describe('filigree backup', () => {
-  it('copies a database in use, and what is restored of it has what was written before', async () => {
+  it('copies a database in use, with everything that was committed before', async () => {
     await using database = await open('app.db')
     await database.sync()
     const notes = database.records(Note)
     await notes.insertMany(Array.from({ length: 5000 }, (_, number) => ({ text: `n${number}` })))
     process.env.DATABASE_URL = `sqlite:${join(folder, 'app.db')}`
-    // Somebody writes meanwhile, and the open transaction is not in it.
+    // A writer is active, and its open transaction is not in the copy.
     const done = await database.transaction(async (tx) => {
       await tx.records(Note).create({ text: 'not committed' })
       return await backup('copies/to.db')
@@ -67,7 +67,7 @@ describe('filigree backup', () => {
     expect(await copy.records(Note).count()).toBe(1)
   })
 
-  it('names the program of a server, and not its password', async () => {
+  it('prints the backup program of a server, without the password', async () => {
     process.env.DATABASE_URL = 'postgres://desk:secret@127.0.0.1:1/desk'
     const { code, err } = await backup('to.db')
     expect(code).toBe(1)
@@ -75,7 +75,7 @@ describe('filigree backup', () => {
     expect(err).not.toContain('secret')
   })
 
-  it('refuses the database itself, a folder, and one that is not there', async () => {
+  it('refuses the database itself, a folder, and a missing database', async () => {
     await (await open('self.db')).close()
     process.env.DATABASE_URL = `sqlite:${join(folder, 'self.db')}`
     expect(await backup('self.db')).toMatchObject({

@@ -1,4 +1,4 @@
-/** The command line as a user sees it: help, colours, error reports, `explain CODE`, `fix` and shell completion. */
+/** The command line: help, colours, error reports, `explain CODE`, `fix` and shell completion. */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -157,7 +157,7 @@ describe('filigree explain CODE', () => {
 })
 
 describe('filigree fix', () => {
-  it('corrects names that the report suggests, and repeats until nothing is left', async () => {
+  it('corrects names that the report suggests, in several runs', async () => {
     const file = join(folder, 'src/items.ts')
     const planned = await run(['fix', '--dry-run'])
     expect(planned).toEqual({ code: 0, out: 'src/items.ts:18:14 integr → int\n', err: '' })
@@ -168,7 +168,7 @@ describe('filigree fix', () => {
     expect((await run(['routes'])).out).toContain('/items/<id:int>')
   })
 
-  it('leaves problems without a suggestion to the developer', async () => {
+  it('does not change problems without a suggestion', async () => {
     const file = join(folder, 'src/items.ts')
     const withUnknown = brokenItems
       .replace('integr', 'int')
@@ -205,7 +205,7 @@ describe('filigree completion', () => {
     expect(await complete('npx', 'other', 'do')).toEqual([''])
   })
 
-  it('writes scripts for zsh and fish, and asks for a shell otherwise', async () => {
+  it('writes scripts for zsh and fish, and requires a shell', async () => {
     const zsh = await runIn(folder, ['completion', 'zsh'])
     expect(zsh.out).toContain("'doctor:checks the configuration and lists what is public'\n")
     const fish = await runIn(folder, ['completion', 'fish'])

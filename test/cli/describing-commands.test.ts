@@ -1,4 +1,4 @@
-/** `filigree routes`, `explain`, `token`, `keys`, and the style that all commands share. */
+/** `filigree routes`, `explain`, `token`, `keys`, and the output that all commands share. */
 import { generateKeyPairSync } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
 
 describe('filigree routes', () => {
-  it('lists what the application answers, and to whom', async () => {
+  it('lists the routes, and who can call them', async () => {
     const { code, out, err } = await run('routes', desk)
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const lines = out.split('\n').map((line) => line.split(/ {2,}/))
@@ -40,7 +40,7 @@ describe('filigree routes', () => {
     expect(lines).toContainEqual(['POST', '/graphql', 'GraphQL: mutations', 'any token'])
   })
 
-  it('leaves out what no client reaches', async () => {
+  it('omits internal routes', async () => {
     expect((await run('routes', desk)).out).not.toContain('/items/inside')
   })
 
@@ -69,13 +69,13 @@ describe('filigree explain', () => {
     return { code, ...(JSON.parse(out) as ExplainedRoute) }
   }
 
-  it('lets no route answer that no client reaches', async () => {
+  it('does not match internal routes', async () => {
     expect(await explain('GET', '/items/inside')).toMatchObject({
       handler: 'ItemController.byName',
     })
   })
 
-  it('says which route answers and why others do not', async () => {
+  it('shows the matching route, and why similar routes do not match', async () => {
     expect(await explain('GET', '/items/new')).toMatchObject({
       code: 0,
       handler: 'ItemController.form',
@@ -98,11 +98,11 @@ describe('filigree explain', () => {
     })
   })
 
-  it('says why nothing answers', async () => {
+  it('shows why no route matches', async () => {
     expect(await explain('DELETE', '/items/new')).toMatchObject({
       code: 1,
       handler: null,
-      answer: '405: this path answers GET, HEAD',
+      answer: '405: the methods of this path are GET, HEAD',
     })
     expect(await explain('GET', '/itms')).toMatchObject({
       code: 1,
@@ -110,7 +110,7 @@ describe('filigree explain', () => {
     })
   })
 
-  it('tells the steps before the handler, in order', async () => {
+  it('lists the steps before the handler, in order', async () => {
     const { steps } = await explain('POST', '/items')
     expect(steps).toEqual([
       { step: 'around the gate', what: expect.stringContaining('WithCounts') },
@@ -123,7 +123,7 @@ describe('filigree explain', () => {
     ])
   })
 
-  it('judges the gate for a caller', async () => {
+  it('shows the result of the gate for a caller', async () => {
     const gate = async (claims: object, ...request: string[]) => {
       const { steps } = await explain(...request, '--as', JSON.stringify(claims))
       return steps.find(({ step }) => step === 'gate')?.what
@@ -139,7 +139,7 @@ describe('filigree explain', () => {
     )
   })
 
-  it('tells the rights of a record, and the rows of a caller', async () => {
+  it('shows the access rules of a record, and the rows of a caller', async () => {
     const { steps } = await explain('DELETE', '/notes/1', '--as', '{"sub":"7","roles":["editor"]}')
     expect(steps).toContainEqual({
       step: 'rights',
@@ -156,12 +156,12 @@ describe('filigree explain', () => {
     )
   })
 
-  it('tells what an operation of GraphQL costs, who may run it, and its SQL', async () => {
-    const ask = async (...args: string[]) => {
+  it('shows the cost of a GraphQL operation, who can run it, and its SQL', async () => {
+    const explainQuery = async (...args: string[]) => {
       const { code, out, err } = await run('explain', ...args, '--module', desk, '--json')
       return { code, err, ...(JSON.parse(out) as ExplainedOperation) }
     }
-    const query = await ask('query Notes { notes { id } }')
+    const query = await explainQuery('query Notes { notes { id } }')
     expect(query).toMatchObject({ code: 0, operation: 'query Notes at /graphql', limit: 5000 })
     expect(query.cost).toBeGreaterThan(1)
     expect(query.statements).toEqual([
@@ -172,12 +172,12 @@ describe('filigree explain', () => {
         advice: [],
       },
     ])
-    const mutation = await ask('mutation { deleteNote(id: 1) }', '--as', '{"sub":"7"}')
+    const mutation = await explainQuery('mutation { deleteNote(id: 1) }', '--as', '{"sub":"7"}')
     expect(mutation).toMatchObject({
       ...{ code: 0, statements: [], note: expect.stringContaining('not run') },
       gate: ['deleteNote: role editor; 403: needs role editor, has none'],
     })
-    const wrong = await ask('{ nots { id } }')
+    const wrong = await explainQuery('{ nots { id } }')
     expect(wrong).toMatchObject({
       ...{ code: 1, errors: [expect.stringContaining('nots')] },
       err: expect.stringMatching(/^Cannot query field "nots".*\n$/),
@@ -186,7 +186,7 @@ describe('filigree explain', () => {
     expect(text).toMatchObject({ code: 1, out: '', err: wrong.err })
   })
 
-  it('runs a query where nothing can be written, and makes no file', async () => {
+  it('runs a query read-only, and creates no file', async () => {
     const before = process.env.DATABASE_URL
     const server = await startPostgres()
     const steps: string[] = []
@@ -229,7 +229,7 @@ describe('filigree explain', () => {
     }
   })
 
-  it('writes the same for people', async () => {
+  it('prints the same as text', async () => {
     const { out } = await run('explain', 'GET', '/items/7', '--module', desk)
     expect(out).toContain('GET /items/7 → ItemController.show')
     expect(out).toContain('Not these:')
@@ -237,7 +237,7 @@ describe('filigree explain', () => {
 })
 
 describe('filigree token', () => {
-  it('makes a token that the application takes', async () => {
+  it('creates a token that the application accepts', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
     const before = process.env.APP_PRIVATE_KEY
@@ -257,7 +257,7 @@ describe('filigree token', () => {
       const options = { listen: false, logger: false, database: 'sqlite::memory:' }
       await using app = await bootstrap(AppModule, options)
       expect(await app.get(Auth).verify(out.trim())).toMatchObject({ sub: '7', roles: ['admin'] })
-      const shown = await run(
+      const output = await run(
         'token',
         '--claims',
         claims,
@@ -267,8 +267,10 @@ describe('filigree token', () => {
         desk,
         '--json',
       )
-      const { claims: made } = JSON.parse(shown.out) as { claims: { iat: number; exp: number } }
-      expect(made.exp - made.iat).toBe(300)
+      const { claims: tokenClaims } = JSON.parse(output.out) as {
+        claims: { iat: number; exp: number }
+      }
+      expect(tokenClaims.exp - tokenClaims.iat).toBe(300)
     } finally {
       if (before === undefined) delete process.env.APP_PRIVATE_KEY
       else process.env.APP_PRIVATE_KEY = before
@@ -287,7 +289,7 @@ describe('filigree token', () => {
 })
 
 describe('filigree keys', () => {
-  it('prints lines that an environment file takes', async () => {
+  it('prints lines for an environment file', async () => {
     const { code, out } = await run('keys')
     expect(code).toBe(0)
     const lines = out.trim().split('\n')
@@ -308,7 +310,7 @@ describe('filigree keys', () => {
     ).toBe(200)
   })
 
-  it('writes files for its owner alone, and never over others', async () => {
+  it('writes files that only the owner can read, and replaces none', async () => {
     expect((await run('keys', '--out', 'keys')).code).toBe(0)
     const file = join(folder, 'keys/private-key.pem')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -351,7 +353,7 @@ describe('every command', () => {
     expect(out).toContain(`filigree ${name}`)
   })
 
-  it('is in the list, with what it is for', async () => {
+  it('is in the list, with its purpose', async () => {
     const { out } = await run('--help')
     for (const name of all) expect(out).toContain(`filigree ${name}`)
     const none = await run()
@@ -359,7 +361,7 @@ describe('every command', () => {
     expect(none.err.split('\n').length).toBeLessThanOrEqual(14)
   })
 
-  it('says of a missing module what to do', async () => {
+  it('explains what to do if the module is missing', async () => {
     await writeFile(join(folder, 'package.json'), '{}')
     const { code, err } = await run('routes')
     expect(code).toBe(2)

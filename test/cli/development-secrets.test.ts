@@ -1,4 +1,4 @@
-/** No secret that comes with a request is shown by `filigree dev`: not on its page, not in its lines of JSON. */
+/** `filigree dev` shows no secret of a request, neither on its page nor in its JSON lines. */
 import { request as send } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
+import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { Redactor } from '../../src/cli/dev/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
@@ -41,12 +41,12 @@ class Credentials {
   @Field(Inner, { optional: true }) inner?: Inner
   @Field('string', { optional: true }) note?: string
 }
-class Told {
+class LoginInput {
   @Field('string') password!: string
 }
 
 class Work {
-  @Job({ body: Told, retries: 0 }) tell({ password }: Told): void {
+  @Job({ body: LoginInput, retries: 0 }) signIn({ password }: LoginInput): void {
     throw new Error(`The other side refused ${password}.`)
   }
 }
@@ -60,26 +60,26 @@ class AccountController {
     private readonly mailer: Mailer,
   ) {}
 
-  /** Says what it was given, in every place that a program has for it. */
+  /** Writes its input to all outputs of an application. */
   @Post('/echo', { body: Credentials }) @NoAuth async echo(
     body: Credentials,
     request: HttpRequest,
   ) {
-    const given = body.password ?? body.inner?.pinCode ?? body.note ?? ''
-    request.log.info({ given, list: [given], err: new Error(`of ${given}`) }, `it came: ${given}!`)
+    const input = body.password ?? body.inner?.pinCode ?? body.note ?? ''
+    request.log.info({ input, list: [input], err: new Error(`of ${input}`) }, `it came: ${input}!`)
     await this.database.kysely
       .selectFrom('account')
       .select('id')
-      .where('shade', '=', given)
+      .where('shade', '=', input)
       .execute()
-    await this.jobs.add(Work, 'tell', { password: given })
+    await this.jobs.add(Work, 'signIn', { password: input })
     await this.mailer.send({
       to: 'ann@desk.example',
       subject: 'A link',
-      text: `http://desk.example/?token=${encodeURIComponent(given)}`,
+      text: `http://desk.example/?token=${encodeURIComponent(input)}`,
     })
     await this.jobs.drain()
-    throw new Error(`It broke with ${given} in it.`, { cause: new Error(given) })
+    throw new Error(`It broke with ${input} in it.`, { cause: new Error(input) })
   }
 
   @Post('/raw') @NoAuth raw(body: unknown, request: HttpRequest): unknown {
@@ -106,15 +106,15 @@ class AccountController {
 class DeskModule {}
 
 let app: Application
-let told: string[] = []
+let lines: string[] = []
 const redactor = new Redactor()
-const report = createReport({ out: (text) => Promise.resolve(void told.push(text)) }, redactor)
+const report = createReport({ out: (text) => Promise.resolve(void lines.push(text)) }, redactor)
 const write = (level: number) => (details: object, msg: string) => {
   const { err, ...more } = details as { err?: Error }
   const error = err === undefined ? {} : { err: { message: err.message, stack: err.stack ?? '' } }
   report({ event: 'log', line: { level, msg, ...more, ...error } })
 }
-const guest = new DevelopmentMonitor({
+const monitor = new DevelopmentMonitor({
   secret: 'secret-of-the-page',
   started: () => undefined,
   request: (request) => {
@@ -126,73 +126,81 @@ const guest = new DevelopmentMonitor({
 })
 
 beforeAll(async () => {
-  setDevelopmentHost(guest)
+  setDevelopmentHost(monitor)
   const logger = { error: write(50), warn: write(40), info: write(30), debug: write(20) }
-  // What it does takes long turns, and nobody is to be refused for that.
+  // The echo route blocks the event loop, which must not reject requests.
   const options = {
     ...{ port: 0, database: 'sqlite::memory:', logger },
     times: { delay: Infinity },
   }
   app = await bootstrap(DeskModule, { ...options, env: { NODE_ENV: 'development' } })
-  redactor.learnNames(guest.recorder.redactor.names)
+  redactor.learnNames(monitor.recorder.redactor.names)
 })
 afterAll(async () => {
   setDevelopmentHost(undefined)
-  guest.recorder.close()
+  monitor.recorder.close()
   await app.close()
 })
 beforeEach(() => {
-  guest.recorder.clear()
-  told = []
+  monitor.recorder.clear()
+  lines = []
 })
 
-interface Sent {
+interface TestRequest {
   readonly path?: string
   readonly method?: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: string
 }
 
-function ask({ path = '/accounts/echo', method, headers = {}, body }: Sent): Promise<string> {
+function sendRequest({
+  path = '/accounts/echo',
+  method,
+  headers = {},
+  body,
+}: TestRequest): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port } = new URL(app.url)
-    const how = method ?? (body === undefined ? 'GET' : 'POST')
+    const usedMethod = method ?? (body === undefined ? 'GET' : 'POST')
     const cookie = path.startsWith('/__filigree')
       ? { cookie: `filigree-dev-${port}=secret-of-the-page` }
       : {}
-    const sent = { ...cookie, ...headers }
-    const asked = send({ host: '127.0.0.1', port, path, method: how, headers: sent }, (answer) => {
+    const options = { host: '127.0.0.1', port, path, method: usedMethod }
+    const allHeaders = { ...cookie, ...headers }
+    const outgoing = send({ ...options, headers: allHeaders }, (response) => {
       let text = ''
-      answer.on('data', (data) => (text += String(data)))
-      answer.on('end', () => {
+      response.on('data', (data) => (text += String(data)))
+      response.on('end', () => {
         resolve(text)
       })
     })
-    asked.on('error', reject)
-    asked.end(body)
+    outgoing.on('error', reject)
+    outgoing.end(body)
   })
 }
 
-/** All that the page and the lines of JSON say. */
-async function everything(): Promise<string> {
-  const requests = JSON.parse(await ask({ path: '/__filigree/requests' })) as { number: number }[]
+/** All texts of the page and all JSON lines. */
+async function readEverything(): Promise<string> {
+  const requests = JSON.parse(await sendRequest({ path: '/__filigree/requests' })) as {
+    number: number
+  }[]
   const paths = ['routes', 'records', 'waiting', 'log']
-  const all = [JSON.stringify(requests), ...told]
+  const all = [JSON.stringify(requests), ...lines]
   for (const { number } of requests)
-    all.push(await ask({ path: `/__filigree/request?number=${number}` }))
-  for (const path of paths) all.push(await ask({ path: `/__filigree/${path}` }))
+    all.push(await sendRequest({ path: `/__filigree/request?number=${number}` }))
+  for (const path of paths) all.push(await sendRequest({ path: `/__filigree/${path}` }))
   return all.join('\n')
 }
 
 const json = { 'content-type': 'application/json' }
-const posted = (value: unknown, path?: string): Sent => ({
+const posted = (value: unknown, path?: string): TestRequest => ({
   ...(path === undefined ? {} : { path }),
   headers: json,
   body: JSON.stringify(value),
 })
-const graphql = (query: string, variables?: object): Sent =>
+const graphql = (query: string, variables?: object): TestRequest =>
   posted({ query, variables }, '/graphql')
-const asked = (query: string, variables?: object): Sent => ({
+const graphqlByGet = (query: string, variables?: object): TestRequest => ({
   path: `/graphql?query=${encodeURIComponent(query)}${
     variables === undefined ? '' : `&variables=${encodeURIComponent(JSON.stringify(variables))}`
   }`,
@@ -202,11 +210,11 @@ const uri = encodeURIComponent
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 const parts = { 'content-type': 'multipart/form-data; boundary=x' }
 
-/** Where only the name, or a note of the application, says that a value is a secret. */
-const named: { [place: string]: (secret: string) => Sent } = {
+/** Values that are secrets because of their names or declarations, by where they are. */
+const named: { [location: string]: (secret: string) => TestRequest } = {
   'a field': (s) => posted({ password: s }),
-  'a field within': (s) => posted({ inner: { pinCode: s } }),
-  'names that are not declared': (s) =>
+  'a nested field': (s) => posted({ inner: { pinCode: s } }),
+  'undeclared names': (s) =>
     posted({ a: [{ passwordConfirmation: s, password2: s }] }, '/accounts/raw'),
   'other names': (s) =>
     posted(
@@ -215,7 +223,7 @@ const named: { [place: string]: (secret: string) => Sent } = {
     ),
   'a hidden field': (s) => posted({ name: 'a', shade: s }, '/accounts/raw'),
   'a secured field': (s) => posted({ name: 'a', wage: s }, '/accounts'),
-  'a body that does not fit': (s) => posted({ password: s, name: 7 }),
+  'an invalid body': (s) => posted({ password: s, name: 7 }),
   'JSON in a text': (s) => posted({ payload: text({ deep: text({ token: s }) }) }, '/accounts/raw'),
   'a form': (s) => ({ headers: form, body: `name=a&password=${uri(s)}` }),
   'parts of a form': (s) => ({
@@ -235,8 +243,9 @@ const named: { [place: string]: (secret: string) => Sent } = {
   'a default': (s) => graphql(`query Q($p: String = ${text(s)}) { login(password: $p) { id } }`),
   'a list': (s) => graphql(`{ login(in: { tokens: [${text(s)}] }) { id } }`),
   'a broken document': (s) => graphql(`mutation { login(password: ${text(s)}`),
-  'GraphQL by GET': (s) => asked(`{ login(password: ${text(s)}) { id } }`),
-  'variables by GET': (s) => asked('query Q($p: String) { login(password: $p) { id } }', { p: s }),
+  'GraphQL by GET': (s) => graphqlByGet(`{ login(password: ${text(s)}) { id } }`),
+  'variables by GET': (s) =>
+    graphqlByGet('query Q($p: String) { login(password: $p) { id } }', { p: s }),
   'a cookie': (s) => ({ headers: { cookie: `a=1; app=${uri(s)}` } }),
   Basic: (s) => ({
     headers: { authorization: `Basic ${Buffer.from(`ann:${s}`).toString('base64')}` },
@@ -253,15 +262,15 @@ for (const name of [
 named['the referer'] = (s) => ({ headers: { referer: `http://a.example/b?password=${uri(s)}` } })
 named['protocols of a socket'] = (s) => ({ headers: { 'sec-websocket-protocol': `a, ${uri(s)}` } })
 
-/** Where nothing but its shape says so. */
-const shaped: { [place: string]: (secret: string) => Sent } = {
+/** Values that are secrets only because of their form, by where they are. */
+const shaped: { [location: string]: (secret: string) => TestRequest } = {
   'a path': (s) => ({ path: `/accounts/named/${s}` }),
-  'a path of nobody': (s) => ({ path: `/nowhere/${s}/there` }),
+  'a path without a route': (s) => ({ path: `/nowhere/${s}/there` }),
   'a token of the path': (s) => ({ path: `/accounts/reset/${s}` }),
   'a harmless parameter': (s) => ({
     path: `/accounts/named/a?page=${uri(s)}&${uri(s)}&${uri(s)}=1`,
   }),
-  'a parameter as it is': (s) => ({ path: `/accounts/named/a?page=${s}` }),
+  'an unencoded parameter': (s) => ({ path: `/accounts/named/a?page=${s}` }),
   'the agent': (s) => ({ headers: { 'user-agent': `x/${s}`, origin: `http://${s}.example` } }),
   'the query of a referer': (s) => ({ headers: { referer: `http://a.example/${s}?a=${s}` } }),
   'Bearer in a text': (s) => posted({ note: `curl -H "Authorization: Bearer ${s}"` }),
@@ -289,22 +298,22 @@ const passwords = fc
   .map((all) => all.join(''))
 const bytes = fc
   .uint8Array({ minLength: 24, maxLength: 40 })
-  .map((given) => Buffer.from(given.map((one, place) => one ^ ((place * 151 + 77) % 251))))
-const base64url = bytes.map((given) => given.toString('base64url'))
+  .map((list) => Buffer.from(list.map((one, index) => one ^ ((index * 151 + 77) % 251))))
+const base64url = bytes.map((value) => value.toString('base64url'))
 const tokens = fc.oneof(
   base64url,
-  bytes.map((given) => given.toString('hex')),
-  bytes.map((given) => given.toString('base64').replaceAll('/', '%2F')),
-  base64url.map((given) => `eyJhbGciOiJIUzI1NiJ9.${given}.${given.slice(4)}`),
-  base64url.map((given) => `sk_live_${given.replaceAll(/\W/g, '')}`),
+  bytes.map((value) => value.toString('hex')),
+  bytes.map((value) => value.toString('base64').replaceAll('/', '%2F')),
+  base64url.map((value) => `eyJhbGciOiJIUzI1NiJ9.${value}.${value.slice(4)}`),
+  base64url.map((value) => `sk_live_${value.replaceAll(/\W/g, '')}`),
 )
 
-/** @returns the secret if it is shown anywhere, as it is or as texts write it */
-async function shownOf(sent: Sent, secret: string): Promise<string | undefined> {
-  guest.recorder.clear()
-  told = []
-  await ask(sent)
-  const all = await everything()
+/** @returns the secret with its context if it is visible anywhere, plain or encoded */
+async function findVisible(sent: TestRequest, secret: string): Promise<string | undefined> {
+  monitor.recorder.clear()
+  lines = []
+  await sendRequest(sent)
+  const all = await readEverything()
   expect(all).toContain(sent.path === undefined ? '/accounts/echo' : '"number":')
   const forms = [
     secret,
@@ -319,30 +328,30 @@ async function shownOf(sent: Sent, secret: string): Promise<string | undefined> 
   return `${found} in …${all.slice(Math.max(0, at - 200), at + 100)}…`
 }
 
-describe('what nobody is shown', () => {
+describe('the page and the JSON lines', () => {
   const runs = { numRuns: 6, seed: 20_261_123, endOnFailure: true }
 
-  it.each(Object.entries(named))('is a password in %s', async (_place, toSent) => {
+  it.each(Object.entries(named))('hide a password in %s', async (_location, toSent) => {
     await fc.assert(
       fc.asyncProperty(passwords, async (secret) => {
-        expect(await shownOf(toSent(secret), secret)).toBeUndefined()
+        expect(await findVisible(toSent(secret), secret)).toBeUndefined()
       }),
       runs,
     )
   })
 
-  it.each(Object.entries(shaped))('is a token in %s', async (_place, toSent) => {
+  it.each(Object.entries(shaped))('hide a token in %s', async (_location, toSent) => {
     await fc.assert(
       fc.asyncProperty(tokens, async (secret) => {
-        expect(await shownOf(toSent(secret), secret)).toBeUndefined()
+        expect(await findVisible(toSent(secret), secret)).toBeUndefined()
       }),
       runs,
     )
   })
 })
 
-describe('what is shown', () => {
-  const shown = new Redactor()
+describe('a redactor', () => {
+  const plainRedactor = new Redactor()
 
   it.each([
     'Error: x\n    at Work.tell (/home/ann/desk/src/auth/token.ts:12:5)\n    at async file:///home/ann/desk/src/session.ts:1:1',
@@ -358,8 +367,8 @@ describe('what is shown', () => {
     '/api/tickets/7/comments/how-to-write-a-good-slug-2024',
     'migrations/20260101000000_first.postgres.sql at 2026-11-23T01:33:39.000Z',
     'http://auth.desk.example:3000/sessions',
-  ])('is %j', (line) => {
-    expect(shown.text(line)).toBe(line)
+  ])('does not change %j', (line) => {
+    expect(plainRedactor.text(line)).toBe(line)
   })
 
   it.each([
@@ -367,11 +376,11 @@ describe('what is shown', () => {
     '/tickets?status.eq=open&orderBy=-id',
     '/auth/login',
     '/files/report-2026.pdf',
-  ])('is the address %s', (url) => {
-    expect(shown.url(url)).toBe(url)
+  ])('does not change the address %s', (url) => {
+    expect(plainRedactor.url(url)).toBe(url)
   })
 
-  it('is the same when it is read once more', () => {
+  it('does not change a redacted text', () => {
     const texts = fc.oneof(
       fc.string(),
       fc.json(),
@@ -380,8 +389,8 @@ describe('what is shown', () => {
     )
     fc.assert(
       fc.property(texts, (text) => {
-        const once = shown.text(text)
-        expect(shown.text(once)).toBe(once)
+        const redacted = plainRedactor.text(text)
+        expect(plainRedactor.text(redacted)).toBe(redacted)
       }),
       { seed: 7, numRuns: 300 },
     )

@@ -25,13 +25,13 @@ describe('filigree docs', () => {
     },
   )
 
-  it('names the page that was meant', async () => {
+  it('suggests a similar page', async () => {
     const { code, out, err } = await run('recods')
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toContain('there is no page "recods". Did you mean "records"?')
   })
 
-  it('reads no file but its pages', async () => {
+  it('reads only its pages', async () => {
     expect((await run('../package')).code).toBe(2)
     expect((await run('maintainers/README')).code).toBe(2)
   })

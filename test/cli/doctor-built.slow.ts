@@ -64,7 +64,7 @@ await bootstrap(Application, { database: 'sqlite:./app.db', static: { '/': '.' }
 
 const modules = ['health', 'metrics', 'accessLog', 'throttle', 'securityHeaders']
 
-it('knows modules that are imported', async () => {
+it('recognises imported modules', async () => {
   const found = await examine(
     `health(), metrics({ secured: 'operator' }), accessLog(), securityHeaders(),
      throttle({ limit: '100/m', store: 'database' })`,
@@ -73,7 +73,7 @@ it('knows modules that are imported', async () => {
   expect(modules.map((name) => [name, found[name]])).toEqual(modules.map((name) => [name, 'ok']))
 })
 
-it('names those that are not, or not as they should be', async () => {
+it('lists missing modules, and modules with unsafe options', async () => {
   const found = await examine(`metrics(), throttle({ limit: '100/m' })`, 'trustProxy: 1')
   expect(modules.map((name) => [name, found[name]])).toEqual(modules.map((name) => [name, 'fault']))
 })

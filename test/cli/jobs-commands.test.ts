@@ -31,7 +31,7 @@ afterEach(async () => {
 const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
 
 describe('filigree jobs', () => {
-  it('lists, cancels, and runs again', async () => {
+  it('lists, cancels and retries jobs', async () => {
     const queue = app.get(Jobs)
     const { id } = await queue.add(Work, 'plain', {})
     await queue.add(Work, 'plain', {}, { in: '1h' })
@@ -58,7 +58,7 @@ describe('filigree jobs', () => {
     })
   })
 
-  it('runs none again whose unique key another one has', async () => {
+  it('does not retry a job if another one has its unique key', async () => {
     const queue = app.get(Jobs)
     const { id } = await queue.add(Work, 'plain', {}, { unique: 'a' })
     await queue.cancel(id)
@@ -93,7 +93,7 @@ describe('filigree jobs', () => {
   })
 })
 
-it('filigree doctor names jobs whose class is gone', async () => {
+it('filigree doctor lists jobs whose class was deleted', async () => {
   const { id } = await app.get(Jobs).add(Work, 'plain', {})
   await app
     .get(Database)

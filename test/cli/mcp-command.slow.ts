@@ -1,6 +1,7 @@
 /**
  * `filigree mcp` of the built package in a new project, by the protocol's own client over standard input: as the project's
- * `.mcp.json` starts it, beside a `filigree dev`, and where the application prints, ends or throws while it is loaded.
+ * `.mcp.json` starts it, together with a running `filigree dev`, and with applications that print, end or throw while they
+ * are loaded.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -49,24 +50,24 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** As an editor does that has read the project's file. */
+/** Connects like an editor, with the settings of the project. */
 async function connect(env: Readonly<Record<string, string>> = {}): Promise<Client> {
   const { mcpServers } = JSON.parse(await readFile(join(project, '.mcp.json'), 'utf8'))
   const { command, args } = mcpServers.filigree
-  const own = new Client({ name: 'editor', version: '1.0.0' })
-  await own.connect(new StdioClientTransport({ command, args, cwd: project, env }))
-  return own
+  const editor = new Client({ name: 'editor', version: '1.0.0' })
+  await editor.connect(new StdioClientTransport({ command, args, cwd: project, env }))
+  return editor
 }
 
-async function call(name: string, given: Record<string, unknown> = {}, by = client) {
-  const result = await by.callTool({ name, arguments: given }, undefined, { timeout: 120_000 })
+async function call(name: string, input: Record<string, unknown> = {}, by = client) {
+  const result = await by.callTool({ name, arguments: input }, undefined, { timeout: 120_000 })
   return JSON.parse(JSON.stringify(result))
 }
 
 const source = (): string => join(project, 'src/main.ts')
 let original: string
 
-/** The program with lines before all others. */
+/** Adds lines to the beginning of the program, and restores it afterwards. */
 async function withLines(lines: string, use: () => Promise<void>): Promise<void> {
   original = await readFile(source(), 'utf8')
   await writeFile(source(), `${lines}\n${original}`)
@@ -78,7 +79,7 @@ async function withLines(lines: string, use: () => Promise<void>): Promise<void>
 }
 
 describe('filigree mcp', () => {
-  it('offers tools that only read', async () => {
+  it('has only read-only tools', async () => {
     expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual([
@@ -88,7 +89,7 @@ describe('filigree mcp', () => {
     for (const { annotations } of tools) expect(annotations?.readOnlyHint).toBe(true)
   })
 
-  it('answers from the documentation and from the sources as they are now', async () => {
+  it('reads the documentation and the current sources', async () => {
     const { content } = await call('read_doc', { page: 'testing' })
     expect(content[0].text).toMatch(/^# /)
     const routes = await call('routes', { contains: '/tickets' })
@@ -107,14 +108,14 @@ describe('filigree mcp', () => {
     expect(existsSync(join(project, 'data'))).toBe(false)
   })
 
-  it('is not disturbed by what the application prints', async () => {
+  it('ignores output of the application', async () => {
     const lines = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); console.error('loud'); process.stdout.write('x'.repeat(200000)); process.send(null); process.send('ready')`
     await withLines(lines, async () => {
       expect((await call('records')).structuredContent.records).toHaveLength(2)
     })
   })
 
-  it('tells why the application cannot be loaded, without its secrets', async () => {
+  it('reports why the application cannot be loaded, without its secrets', async () => {
     const secretive = await connect({ API_TOKEN: 'a-token-of-the-desk' })
     try {
       const failing = async (lines: string): Promise<string> => {
@@ -149,14 +150,14 @@ describe('filigree mcp', () => {
   })
 })
 
-describe('filigree mcp beside filigree dev', () => {
+describe('filigree mcp with a running filigree dev', () => {
   let dev: ChildProcess
   afterEach(async () => {
     dev.kill('SIGINT')
     if (dev.exitCode === null && dev.signalCode === null) await once(dev, 'exit')
   })
 
-  it('tells what it has seen, why it failed, and that it is gone', async () => {
+  it('reports its requests, why it failed, and that it has ended', async () => {
     const env = { ...process.env, PORT: '0', NODE_OPTIONS: '' }
     dev = spawn(process.execPath, [cli, 'dev'], { cwd: project, env, stdio: 'ignore' })
     const start = async (state: string): Promise<{ report: string; state: string }> => {
@@ -171,14 +172,14 @@ describe('filigree mcp beside filigree dev', () => {
     await fetch(`${url}/tickets?token=abcdefghijkl`)
     const requests = async (): Promise<unknown[]> =>
       (await call('requests')).structuredContent.requests
-    // It is told of behind the answer.
+    // Requests are recorded after their response.
     while ((await requests()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await requests()).toMatchObject([
       // The limit of requests is counted in the database.
       { url: '/tickets?token=(hidden)', status: 401, statements: expect.any(Number) },
     ])
-    const told = "process.send(null); process.send('ready')"
-    await withLines(`${told}; throw new Error('not any more')`, async () => {
+    const messages = "process.send(null); process.send('ready')"
+    await withLines(`${messages}; throw new Error('not any more')`, async () => {
       expect((await start('failed')).report).toContain('not any more')
       expect((await call('requests')).content[0].text).toContain('not any more')
     })
@@ -191,7 +192,7 @@ describe('filigree mcp beside filigree dev', () => {
 })
 
 describe('filigree/mcp', () => {
-  it('starts without a warning of its own', async () => {
+  it('starts without a warning', async () => {
     const program = `
       import { bootstrap, Controller, Get, Module } from 'filigree'
       import { mcp, Tool } from 'filigree/mcp'

@@ -17,9 +17,9 @@ import {
   Record,
   type Application,
 } from 'filigree'
-import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
+import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
-import { runQuery } from '../../src/cli/mcp/application-queries.js'
+import { runQuery } from '../../src/cli/mcp/project-tools.js'
 import { createServerDefinition } from '../../src/cli/commands/mcp.js'
 import { serveLines } from '../../src/cli/mcp/stdio-server.js'
 import type { QueryApplication } from '../../src/cli/mcp/tool.js'
@@ -29,28 +29,28 @@ let folder: string
 const desk = join(root, 'test/cli/desk.ts')
 const failures: unknown[] = []
 
-const askHere: QueryApplication = (question) => {
-  const nothing = (): Promise<void> => Promise.resolve()
-  return runQuery(question, desk, { out: nothing, err: nothing, cwd: folder })
+const queryInProcess: QueryApplication = (query) => {
+  const ignore = (): Promise<void> => Promise.resolve()
+  return runQuery(query, desk, { out: ignore, err: ignore, cwd: folder })
 }
 
-/** Sends lines as they are. @returns the answers, as they came */
-async function send(lines: readonly string[], ask = askHere) {
-  const offer = await createServerDefinition(
-    { cwd: folder, module: undefined, queryApplication: ask },
+/** Sends lines. @returns the responses in their order */
+async function send(lines: readonly string[], queryApplication = queryInProcess) {
+  const definition = await createServerDefinition(
+    { cwd: folder, module: undefined, queryApplication },
     (error) => failures.push(error),
   )
   const input = new PassThrough()
   const output = new PassThrough()
-  const said = text(output)
-  const served = serveLines(offer, { input, output })
-  // In pieces that end anywhere.
+  const outputText = text(output)
+  const served = serveLines(definition, { input, output })
+  // In pieces, which do not end at line feeds.
   const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
   for (let at = 0; at < bytes.length; at += 70_001) input.write(bytes.subarray(at, at + 70_001))
   input.end()
   await served
   output.end()
-  return (await said)
+  return (await outputText)
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
@@ -59,21 +59,21 @@ async function send(lines: readonly string[], ask = askHere) {
 const message = (id: unknown, method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
-async function call(name: string, given: object = {}) {
-  const [answer] = await send([message(1, 'tools/call', { name, arguments: given })])
-  if (answer?.result === undefined) throw new Error(JSON.stringify(answer))
-  return answer.result
+async function call(name: string, input: object = {}) {
+  const [response] = await send([message(1, 'tools/call', { name, arguments: input })])
+  if (response?.result === undefined) throw new Error(JSON.stringify(response))
+  return response.result
 }
 
-async function value(name: string, given: object = {}) {
-  const result = await call(name, given)
+async function value(name: string, input: object = {}) {
+  const result = await call(name, input)
   expect(result).not.toHaveProperty('isError')
   expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent)
   return result.structuredContent
 }
 
-async function refused(name: string, given: object = {}): Promise<string> {
-  const result = await call(name, given)
+async function errorOf(name: string, input: object = {}): Promise<string> {
+  const result = await call(name, input)
   expect(result.isError).toBe(true)
   return result.content[0].text
 }
@@ -84,19 +84,19 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('the protocol over lines', () => {
-  it('speaks both eras, and says that no tool changes anything', async () => {
+  it('supports both versions, and marks all tools as read-only', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': {},
     }
-    const answers = await send([
+    const responses = await send([
       message(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {} }),
       message(undefined, 'notifications/initialized'),
       message(2, 'server/discover', { _meta: meta }),
       message('three', 'tools/list', { _meta: meta }),
     ])
-    const of = (id: unknown) => answers.find((one) => one.id === id)?.result
-    expect(answers).toHaveLength(3)
+    const of = (id: unknown) => responses.find((one) => one.id === id)?.result
+    expect(responses).toHaveLength(3)
     expect(of(1)).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'filigree' } })
     expect(of(2).supportedVersions).toContain('2026-07-28')
     expect(of('three')).toMatchObject({ cacheScope: 'public' })
@@ -106,8 +106,8 @@ describe('the protocol over lines', () => {
     }
   })
 
-  it('answers what is no message, and goes on', async () => {
-    const answers = await send([
+  it('responds to invalid messages, and continues', async () => {
+    const responses = await send([
       '',
       '{"jsonrpc":"2.0","id":1,',
       '\0',
@@ -122,7 +122,7 @@ describe('the protocol over lines', () => {
       `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"routes","arguments":{"__proto__":{}}}}`,
       `${message(6, 'ping')}\r`,
     ])
-    const codes = answers.map(({ id, error }) => [id, error?.code])
+    const codes = responses.map(({ id, error }) => [id, error?.code])
     expect(codes.filter(([id]) => id === undefined)).toEqual([
       ...[
         [undefined, -32700],
@@ -141,12 +141,12 @@ describe('the protocol over lines', () => {
         [4, -32602],
       ]),
     )
-    expect(answers.find(({ id }) => id === 5)?.result.isError).toBe(true)
-    expect(answers.find(({ id }) => id === 6)?.result).toEqual({})
+    expect(responses.find(({ id }) => id === 5)?.result.isError).toBe(true)
+    expect(responses.find(({ id }) => id === 6)?.result).toEqual({})
     expect(failures).toEqual([])
   })
 
-  it('reads lines of many pieces, and keeps no endless one', async () => {
+  it('reads lines in many pieces, and refuses lines that are too long', async () => {
     const query = 'é'.repeat(200_000)
     const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
     const [long, endless, last, nested] = await send([
@@ -166,15 +166,15 @@ describe('the protocol over lines', () => {
     expect(last?.result).toEqual({})
   })
 
-  it('does not answer what was cancelled, and ends it', async () => {
+  it('cancels requests without a response', async () => {
     let aborted = false
-    const answers = await send(
+    const responses = await send(
       [
         message(1, 'tools/call', { name: 'routes' }),
         message(undefined, 'notifications/cancelled', { requestId: 1 }),
         message(2, 'ping'),
       ],
-      (_question, signal) =>
+      (_query, signal) =>
         new Promise((resolve) => {
           signal?.addEventListener('abort', () => {
             aborted = true
@@ -182,7 +182,7 @@ describe('the protocol over lines', () => {
           })
         }),
     )
-    expect(answers.map(({ id }) => id)).toEqual([2])
+    expect(responses.map(({ id }) => id)).toEqual([2])
     expect(aborted).toBe(true)
   })
 })
@@ -202,25 +202,25 @@ describe('the documentation', () => {
     )
   })
 
-  it('is read by page and section, and nothing else is', async () => {
+  it('is read by page and section, and other files are not', async () => {
     const page = await call('read_doc', { page: 'docs/jobs.md' })
     expect(page.content[0].text).toMatch(/^# /)
     const long = (await call('read_doc', { page: 'errors' })).content[0].text
     expect(long).toContain('Sections:\n- Errors and what to do\n')
     const section = await call('read_doc', { page: 'records/model', section: 'queries that scan' })
     expect(section.content[0].text).toMatch(/^### Queries that scan\n/)
-    const whole = await call('read_doc', { page: 'commands', section: 'The development page' })
-    expect(whole.content[0].text).toContain('/__filigree')
-    expect(await refused('read_doc', { page: 'recods' })).toContain('Did you mean "records"?')
-    expect(await refused('read_doc', { page: 'jobs', section: 'nothing' })).toContain('- ')
+    const complete = await call('read_doc', { page: 'commands', section: 'The development page' })
+    expect(complete.content[0].text).toContain('/__filigree')
+    expect(await errorOf('read_doc', { page: 'recods' })).toContain('Did you mean "records"?')
+    expect(await errorOf('read_doc', { page: 'jobs', section: 'nothing' })).toContain('- ')
     for (const path of ['../package.json', '../../etc/passwd', '/etc/passwd', 'maintainers/README'])
-      expect(await refused('read_doc', { page: path })).toContain('There is no page')
-    expect(await refused('read_doc', { page: 'a\0' })).toBe('page must be a string')
+      expect(await errorOf('read_doc', { page: path })).toContain('There is no page')
+    expect(await errorOf('read_doc', { page: 'a\0' })).toBe('page must be a string')
   })
 })
 
 describe('the project', () => {
-  it('tells routes, records and what is in order', async () => {
+  it('has tools for routes, records and the doctor', async () => {
     expect((await value('routes', { contains: 'Report' })).routes).toEqual([])
     expect((await value('routes', { contains: 'report' })).routes).toMatchObject([
       { method: 'GET', path: '/items/report', words: 'role admin or auditor' },
@@ -245,9 +245,9 @@ describe('the project', () => {
       steps: [{ step: 'gate', what: 'role admin or auditor; 401: there is no token' }, {}],
     })
     const as = { sub: '7', roles: ['admin'] }
-    for (const given of [as, JSON.stringify(as)]) {
-      const asked = { method: 'get', path: '/items/report', as: given }
-      const { steps } = (await value('explain_request', asked)).explained
+    for (const claims of [as, JSON.stringify(as)]) {
+      const input = { method: 'get', path: '/items/report', as: claims }
+      const { steps } = (await value('explain_request', input)).explained
       expect(steps[0].what).toContain('let in')
     }
     const found = await value('explain_graphql', { query: '# all\n{ notes { id } }' })
@@ -284,18 +284,17 @@ class WorkController {
 @Module({ controllers: [WorkController], records: [Tool] })
 class WorkModule {}
 
-describe('a running dev', () => {
+describe('a running filigree dev', () => {
   let app: Application
-  const announce = async (notice: object): Promise<void> => {
+  const writeStatus = async (status: object): Promise<void> => {
     await mkdir(join(folder, '.filigree'), { recursive: true })
-    await writeFile(join(folder, '.filigree/dev.json'), JSON.stringify(notice))
+    await writeFile(join(folder, '.filigree/dev.json'), JSON.stringify(status))
   }
   const secret = 'secret-of-the-running-command'
-  const here = { pid: process.pid, state: 'ready', secret, report: null, types: [] }
+  const running = { pid: process.pid, state: 'ready', secret, report: null, types: [] }
 
   beforeAll(async () => {
-    const guest = new DevelopmentMonitor({ started: () => undefined, secret })
-    setDevelopmentHost(guest)
+    setDevelopmentHost(new DevelopmentMonitor({ started: () => undefined, secret }))
     app = await bootstrap(WorkModule, {
       port: 0,
       logger: false,
@@ -309,26 +308,26 @@ describe('a running dev', () => {
     setDevelopmentHost(undefined)
   })
 
-  it('has to run', async () => {
-    expect(await refused('requests')).toContain('npx filigree dev')
-    await announce({ ...here, pid: 2 ** 22 + 1, url: app.url })
-    expect(await refused('requests')).toContain('npx filigree dev')
-    await announce({ ...here, url: 'http://example.com:3000' })
-    expect(await refused('requests')).toContain('is not on this machine')
+  it('is required', async () => {
+    expect(await errorOf('requests')).toContain('npx filigree dev')
+    await writeStatus({ ...running, pid: 2 ** 22 + 1, url: app.url })
+    expect(await errorOf('requests')).toContain('npx filigree dev')
+    await writeStatus({ ...running, url: 'http://example.com:3000' })
+    expect(await errorOf('requests')).toContain('is not on this machine')
   })
 
-  it('tells why it did not start', async () => {
+  it('reports why it did not start', async () => {
     const types = [{ file: 'a.ts', line: 1, column: 2, code: 'TS1', message: 'wrong' }]
-    await announce({ ...here, state: 'failed', url: null, report: 'It cannot start.', types })
-    expect(await refused('log')).toContain('It cannot start.')
+    await writeStatus({ ...running, state: 'failed', url: null, report: 'It cannot start.', types })
+    expect(await errorOf('log')).toContain('It cannot start.')
     expect(await value('faults')).toMatchObject({
       start: { state: 'failed', report: 'It cannot start.' },
       types,
     })
   })
 
-  it('tells the last requests, faults and lines without secrets', async () => {
-    await announce({ ...here, url: app.url.replace('127.0.0.1', 'localhost') })
+  it('reports the last requests, errors and log lines without secrets', async () => {
+    await writeStatus({ ...running, url: app.url.replace('127.0.0.1', 'localhost') })
     const password = 'Grünkohl-in-the-cellar-7'
     const headers = { 'content-type': 'application/json' }
     await fetch(`${app.url}/work/done?token=abcdefgh`)
@@ -342,18 +341,18 @@ describe('a running dev', () => {
     expect((await value('requests', { contains: '/done' })).requests).toHaveLength(1)
     const { request } = await value('request')
     expect(request).toMatchObject({ fault: { message: 'The till is broken by (hidden).' } })
-    const { requests: faults } = await value('faults')
-    expect(faults).toMatchObject([{ handler: 'WorkController.fail', fault: { name: 'Error' } }])
-    const all = [requests, request, faults, await value('log'), await value('statements')]
+    const { requests: failures } = await value('faults')
+    expect(failures).toMatchObject([{ handler: 'WorkController.fail', fault: { name: 'Error' } }])
+    const all = [requests, request, failures, await value('log'), await value('statements')]
     expect(JSON.stringify(all)).not.toMatch(/Grünkohl|abcdefgh/)
     await fetch(`${app.url}/work/tools`)
     const { statements, hints } = await value('statements', { suspicious: true })
-    const alike = { request: '3 GET /work/tools', times: 4, failed: false, scans: ['tool'] }
-    expect(statements).toMatchObject([{ ...alike, sql: expect.stringContaining('from "tool"') }])
+    const repeated = { request: '3 GET /work/tools', times: 4, failed: false, scans: ['tool'] }
+    expect(statements).toMatchObject([{ ...repeated, sql: expect.stringContaining('from "tool"') }])
     expect(hints.join()).toContain('4 times the same statement')
     expect((await value('request', { number: 3 })).request.steps).toMatchObject([
       { kind: 'handler', steps: [{ repeats: 4 }, { repeats: 4 }, { repeats: 4 }] },
     ])
-    expect(await refused('request', { number: 999 })).toContain('not stored any more')
+    expect(await errorOf('request', { number: 999 })).toContain('not stored any more')
   })
 })

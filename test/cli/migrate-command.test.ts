@@ -26,7 +26,7 @@ const run = (...args: string[]): Promise<Outcome> => runIn(folder, ['migrate', .
 const withoutTimes = (text: string): string => text.replace(/ \([\d.]+ m?s\)/g, '')
 
 describe('filigree migrate', () => {
-  it('makes a migration, runs it, lists it and takes it back', async () => {
+  it('creates a migration, runs it, lists it and undoes it', async () => {
     const made = await run('make', 'first lamps', '--module', shop)
     expect(made).toEqual({
       code: 0,
@@ -72,13 +72,13 @@ describe('filigree migrate', () => {
     expect((await run('status', '--module', shop)).code).toBe(1)
   })
 
-  it('makes a file for statements of your own, which runs behind all others', async () => {
-    const others = join(folder, 'own')
+  it('creates a file for custom statements, which runs after all other migrations', async () => {
+    const customFolder = join(folder, 'own')
     const inOwn = (...args: string[]): Promise<Outcome> => run(...args, '--folder', 'own')
     await inOwn('make', 'lamps', '--module', shop)
-    for (const file of await readdir(others)) {
-      const later = file.replace(/^\d{14}/, '20991231235959')
-      await rename(join(others, file), join(others, later))
+    for (const file of await readdir(customFolder)) {
+      const renamedFile = file.replace(/^\d{14}/, '20991231235959')
+      await rename(join(customFolder, file), join(customFolder, renamedFile))
     }
     // Neither an application nor a database is needed.
     const { code, out } = await inOwn('make', 'a fill', '--empty')
@@ -87,7 +87,7 @@ describe('filigree migrate', () => {
       code: 0,
       out: `own/${name}.sqlite.sql\nown/${name}.postgres.sql\n`,
     })
-    const text = await readFile(join(others, `${name}.sqlite.sql`), 'utf8')
+    const text = await readFile(join(customFolder, `${name}.sqlite.sql`), 'utf8')
     expect(text).toBe('-- Statements of your own, each with its semicolon.\n\n-- down\n')
     expect(withoutTimes((await inOwn('up', '--module', shop)).out)).toBe(
       `ran: 20991231235959_lamps\nran: ${name}\n`,
@@ -95,7 +95,7 @@ describe('filigree migrate', () => {
     expect((await inOwn('up', '--empty')).err).toContain('--empty is only for make.')
   })
 
-  it('takes what the application has made by itself for applied', async () => {
+  it('treats tables that the application has created as applied', async () => {
     const database = await connect(process.env.SHOP_DATABASE ?? '', { records: [Lamp] })
     await database.sync()
     await database.close()
@@ -103,7 +103,7 @@ describe('filigree migrate', () => {
     expect(out).toMatch(/\nalready applied to this database: \d{14}_lamps\n$/)
   })
 
-  it('needs nothing of production but the database', async () => {
+  it('needs no production settings except the database', async () => {
     const saved = { ...process.env }
     Object.assign(process.env, { NODE_ENV: 'production', PORT: 'none', PUBLIC_URL: 'nowhere' })
     delete process.env.APP_PRIVATE_KEY
@@ -160,7 +160,7 @@ describe('filigree migrate', () => {
     expect((await inFolder('check')).code).toBe(2)
   })
 
-  it('names what down does not take back', async () => {
+  it('lists statements that down does not undo', async () => {
     const own = join(folder, 'halfway')
     await mkdir(own)
     const file = join(own, '22000101000000_split.sqlite.sql')
@@ -174,7 +174,7 @@ describe('filigree migrate', () => {
     })
   })
 
-  it('tells what is wrong with a migration', async () => {
+  it('reports the error of a migration', async () => {
     await mkdir(join(folder, 'faulty'))
     await writeFile(join(folder, 'faulty', '1_x.sqlite.sql'), 'nonsense;')
     const { code, err } = await run('up', '--module', shop, '--folder', 'faulty')

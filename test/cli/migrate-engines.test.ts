@@ -1,4 +1,4 @@
-/** A project that began on SQLite and goes on with PostgreSQL. */
+/** A project that has migrations for SQLite and changes to PostgreSQL. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const findings = async (): Promise<Finding[]> => {
   return (JSON.parse(out) as Finding[]).filter(({ about }) => about === 'migrations')
 }
 
-it('is told by make, status and doctor what is missing, and the command that works', async () => {
+it('gets the missing migrations and the command that creates them from make, status and doctor', async () => {
   await setEngines(['sqlite'])
   process.env.DATABASE_URL = `sqlite:${join(folder, 'app.db')}`
   expect(await migrate('make', 'first')).toMatchObject({ code: 0, err: '' })

@@ -1,11 +1,11 @@
-/** `filigree new`: what it writes, asks and refuses. That projects run is in `new-project.slow.ts`. */
+/** `filigree new`: its files, prompts and errors. Projects are run in `new-project.slow.ts`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { findOrigin, readOwnPackage } from '../../src/cli/package-files.js'
-import { readChoices } from '../../src/cli/commands/project-template.js'
+import { findOrigin, readInstalledPackage } from '../../src/cli/project-files.js'
+import { readChoices } from '../../src/cli/commands/new.js'
 import { root } from '../openapi/command.js'
 import { runIn } from './run-in.js'
 
@@ -17,12 +17,12 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function run(args: readonly string[], answers?: string[]) {
-  const asked: string[] = []
-  const ask = (question: string): Promise<string> => {
-    asked.push(question)
+  const prompts: string[] = []
+  const prompt = (text: string): Promise<string> => {
+    prompts.push(text)
     return Promise.resolve(answers?.shift() ?? '')
   }
-  return { ...(await runIn(folder, ['new', ...args, '--no-install'], answers && ask)), asked }
+  return { ...(await runIn(folder, ['new', ...args, '--no-install'], answers && prompt)), prompts }
 }
 
 const read = (...path: string[]): string => readFileSync(join(folder, ...path), 'utf8')
@@ -73,28 +73,28 @@ describe('filigree new', () => {
     }
   })
 
-  it('asks at most four questions in a terminal, and takes the first choice of each', async () => {
-    const { code, asked } = await run([], ['desk', '', '', ''])
-    expect({ code, asked: asked.length }).toEqual({ code: 0, asked: 4 })
+  it('prompts at most four times in a terminal, with the first choice as the default', async () => {
+    const { code, prompts } = await run([], ['desk', '', '', ''])
+    expect({ code, count: prompts.length }).toEqual({ code: 0, count: 4 })
     expect(read('desk/src/database.ts')).toContain('sqlite:')
     expect(read('desk/test/tickets.test.ts')).toContain('node:test')
     expect(existsSync(join(folder, 'desk/public'))).toBe(false)
   })
 
-  it('does as it is answered', async () => {
-    const { code, asked } = await run(['desk', '--tests', 'jest'], ['post', 'yes'])
-    expect({ code, asked: asked.length }).toEqual({ code: 0, asked: 2 })
+  it('uses the choices of the user', async () => {
+    const { code, prompts } = await run(['desk', '--tests', 'jest'], ['post', 'yes'])
+    expect({ code, count: prompts.length }).toEqual({ code: 0, count: 2 })
     expect(read('desk/package.json')).toContain('@electric-sql/pglite')
     expect(existsSync(join(folder, 'desk/public/index.html'))).toBe(true)
   })
 
-  it('asks nothing with --yes, nor without a terminal', async () => {
-    expect((await run(['a', '--yes'], [])).asked).toEqual([])
+  it('does not prompt with --yes, or without a terminal', async () => {
+    expect((await run(['a', '--yes'], [])).prompts).toEqual([])
     expect(await run(['b'])).toMatchObject({ code: 0, err: '' })
     expect(await run([])).toMatchObject({ code: 2, out: '' })
   })
 
-  it('says in JSON what it has made', async () => {
+  it('prints the result as JSON', async () => {
     const { out } = await run(['desk', '--yes', '--json'])
     expect(JSON.parse(out)).toEqual({
       folder: join(folder, 'desk'),
@@ -122,14 +122,14 @@ describe('filigree new', () => {
     expect(await readdir(folder, { recursive: true })).toEqual(['inside', 'inside/deep'])
   })
 
-  it('takes a folder below this one, and a whole path', async () => {
+  it('accepts a folder below this one, and an absolute path', async () => {
     expect((await run(['apps/desk'])).code).toBe(0)
     expect((await run([join(folder, 'other')])).code).toBe(0)
     expect(existsSync(join(folder, 'apps/desk/package.json'))).toBe(true)
     expect(existsSync(join(folder, 'other/package.json'))).toBe(true)
   })
 
-  it('leaves what is there as it is', async () => {
+  it('does not change existing files', async () => {
     await mkdir(join(folder, 'full'))
     await writeFile(join(folder, 'full/note.txt'), 'mine')
     const { code, out, err } = await run(['full', '--yes'])
@@ -141,7 +141,7 @@ describe('filigree new', () => {
     expect((await run(['empty', '--yes'])).code).toBe(0)
   })
 
-  it('names a choice that is near', async () => {
+  it('suggests a similar choice', async () => {
     const { code, err } = await run(['desk', '--records', 'postgrse'])
     expect({ code, isThere: existsSync(join(folder, 'desk')) }).toEqual({ code: 2, isThere: false })
     expect(err).toContain('Did you mean "postgres"?')
@@ -150,12 +150,14 @@ describe('filigree new', () => {
 
 describe('the package that a project installs', () => {
   const installed = async (resolved: string | undefined) => {
-    const own = await readOwnPackage()
-    const place = join(folder, 'node_modules', own.name)
-    await mkdir(place, { recursive: true })
-    const lock = { packages: { [`node_modules/${own.name}`]: { version: own.version, resolved } } }
+    const ownPackage = await readInstalledPackage()
+    const packagePath = join(folder, 'node_modules', ownPackage.name)
+    await mkdir(packagePath, { recursive: true })
+    const lock = {
+      packages: { [`node_modules/${ownPackage.name}`]: { version: ownPackage.version, resolved } },
+    }
     await writeFile(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock))
-    return await findOrigin(own, place)
+    return await findOrigin(ownPackage, packagePath)
   }
 
   it('is the tarball that the command was run from', async () => {
@@ -164,22 +166,25 @@ describe('the package that a project installs', () => {
     expect(await installed('file:filigree.tgz')).toEqual({ from: 'tarball', path })
   })
 
-  it('is else the version that was run', async () => {
-    const { version } = await readOwnPackage()
+  it('is otherwise the version of the command', async () => {
+    const { version } = await readInstalledPackage()
     const registry = { from: 'registry', version }
     expect(await installed('https://registry.example/filigree.tgz')).toEqual(registry)
     expect(await installed('file:gone.tgz')).toEqual(registry)
     expect(await installed(undefined)).toEqual(registry)
   })
 
-  it('is the checkout where it is no installed package', async () => {
-    expect(await findOrigin(await readOwnPackage(), root)).toEqual({ from: 'folder', path: root })
+  it('is the checkout if the package is not installed', async () => {
+    expect(await findOrigin(await readInstalledPackage(), root)).toEqual({
+      from: 'folder',
+      path: root,
+    })
   })
 })
 
 describe('the templates', () => {
-  it('name packages that this package is tested with', async () => {
-    const { devDependencies } = await readOwnPackage()
+  it('use versions that this package is tested with', async () => {
+    const { devDependencies } = await readInstalledPackage()
     for (const { dependencies, devDependencies: more } of [
       ...(await readChoices('records')),
       ...(await readChoices('tests')),
@@ -188,11 +193,11 @@ describe('the templates', () => {
     }
   })
 
-  it('are in the package, and so is what `npm create` runs', async () => {
-    const own = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  it('are in the package, together with the program of `npm create`', async () => {
+    const ownPackage = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     const create = JSON.parse(await readFile(join(root, 'create/package.json'), 'utf8'))
-    expect(own.files).toContain('templates')
-    expect(create.version).toBe(own.version)
-    expect(create.dependencies.filigree).toBe(own.version)
+    expect(ownPackage.files).toContain('templates')
+    expect(create.version).toBe(ownPackage.version)
+    expect(create.dependencies.filigree).toBe(ownPackage.version)
   })
 })

@@ -31,11 +31,11 @@ describe('filigree openapi', () => {
     const { code, out, err } = await run('openapi', join(root, 'test/cli/shop-main.ts'))
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const document = JSON.parse(out)
-    expect(document.info).toEqual({ title: 'Shop at once', version: '1.0.0' })
+    expect(document.info).toEqual({ title: 'Shop in one file', version: '1.0.0' })
     expect(Object.keys(document.paths)).toContain('/items/old')
   })
 
-  it('writes JSON or YAML to a file, in a folder that it makes', async () => {
+  it('writes JSON or YAML to a file, in a folder that it creates', async () => {
     expect(await run('openapi', first, '--out', 'docs/api.json')).toEqual({
       code: 0,
       out: '',
@@ -55,13 +55,13 @@ describe('filigree openapi', () => {
     expect(JSON.parse(out).info.title).toBe('API')
   })
 
-  it('takes the only class with @Module, whatever its name', async () => {
+  it('uses the only class with @Module, regardless of its name', async () => {
     const { code, out } = await run('openapi', join(root, 'samples/atlas/app.ts'))
     expect(code).toBe(0)
     expect(Object.keys(JSON.parse(out).paths)).toContain('/countries')
   })
 
-  it('says that nothing breaks', async () => {
+  it('reports if there are no breaking changes', async () => {
     await run('openapi', first, '--out', 'api.json')
     expect(await run('openapi', first, '--against', 'api.json')).toEqual({
       code: 0,
@@ -70,7 +70,7 @@ describe('filigree openapi', () => {
     })
   })
 
-  it('lists what breaks, exits with 1 and leaves the old document alone', async () => {
+  it('lists breaking changes, exits with 1 and does not change the old document', async () => {
     await run('openapi', first, '--out', 'api.json')
     const old = await readFile(join(folder, 'api.json'), 'utf8')
     const { code, out } = await run('openapi', second, '--out', 'api.json', '--against', 'api.json')
@@ -110,7 +110,7 @@ describe('filigree openapi', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  it('refuses files that are no document and no application', async () => {
+  it('refuses files that are neither a document nor an application', async () => {
     await writeFile(join(folder, 'list.json'), '[]')
     const noDocument = await run('openapi', first, '--against', 'list.json')
     expect(noDocument.err).toContain('list.json is not an OpenAPI document.')
@@ -119,7 +119,7 @@ describe('filigree openapi', () => {
     expect(noModule.err).toContain('It exports root')
   })
 
-  it('asks for tsx, or for the built file, where it is given a source and finds none', async () => {
+  it('suggests tsx or the built file if it cannot load a source', async () => {
     await withFolder({}, async (built) => {
       const command = join(built, 'cli.mjs')
       const bundle = ['--bundle', '--platform=node', '--format=esm', '--packages=external']
@@ -136,7 +136,7 @@ describe('filigree openapi', () => {
     })
   })
 
-  it('reports the faults of the application', async () => {
+  it('reports the configuration problems of the application', async () => {
     const { code, err } = await run('openapi', join(root, 'test/cli/faulty.ts'))
     expect(code).toBe(1)
     expect(err).toContain('GET /<id:integer> (FaultyController.show): unknown type "integer".')
@@ -144,7 +144,7 @@ describe('filigree openapi', () => {
 })
 
 describe('filigree', () => {
-  it('tells its commands', async () => {
+  it('lists the commands', async () => {
     expect(await run('--help')).toMatchObject({ code: 0 })
     expect(await run()).toMatchObject({ code: 2 })
     const unknown = await run('opnapi')

@@ -7,11 +7,11 @@ export interface Outcome {
   readonly err: string
 }
 
-/** @param ask answers what a terminal is asked; without it there is none */
+/** @param prompt the prompts of a terminal. Default: no terminal */
 export async function runIn(
   cwd: string,
   args: readonly string[],
-  ask?: (question: string) => Promise<string>,
+  prompt?: (text: string) => Promise<string>,
 ): Promise<Outcome> {
   let out = ''
   let err = ''
@@ -19,7 +19,7 @@ export async function runIn(
     out: (text) => Promise.resolve(void (out += text)),
     err: (text) => Promise.resolve(void (err += text)),
     cwd,
-    ...(ask && { prompt: ask }),
+    ...(prompt && { prompt }),
   })
   return { code, out, err }
 }

@@ -2,5 +2,5 @@
 import { bootstrap } from 'filigree'
 import { AppModule } from './shop-v1.js'
 
-const app = await bootstrap(AppModule, { port: 0, docs: { title: 'Shop at once' } })
-throw new Error(`It listens at ${app.url}, and nobody asked for that.`)
+const app = await bootstrap(AppModule, { port: 0, docs: { title: 'Shop in one file' } })
+throw new Error(`It listens at ${app.url}, although it was only described.`)

@@ -43,19 +43,19 @@ function moduleOf(...controllers: string[]): string {
 }
 
 describe('filigree types', () => {
-  it('leaves the prefix of an application to its client', async () => {
+  it('omits the prefix of the application, which clients have in baseUrl', async () => {
     const plain = await typesIn(root, shop)
-    const behind = await typesIn(root, 'test/cli/routes/behind.ts')
+    const withPrefix = await typesIn(root, 'test/cli/routes/with-prefix.ts')
     const paths = (text: string): string[] => text.match(/\/[\w/<>:-]*(?=['"`])/g) ?? []
-    expect([behind.code, behind.err]).toEqual([0, ''])
+    expect([withPrefix.code, withPrefix.err]).toEqual([0, ''])
     expect(paths(plain.out).some((path) => path.startsWith('/items'))).toBe(true)
-    expect(paths(behind.out).filter((path) => path.startsWith('/api'))).toEqual([])
-    expect(paths(behind.out).filter((path) => path.startsWith('/items'))).toEqual(
+    expect(paths(withPrefix.out).filter((path) => path.startsWith('/api'))).toEqual([])
+    expect(paths(withPrefix.out).filter((path) => path.startsWith('/items'))).toEqual(
       paths(plain.out).filter((path) => path.startsWith('/items')),
     )
   })
 
-  it('writes the routes as the committed file holds them', async () => {
+  it('writes the same routes as the committed file', async () => {
     const out = 'test/cli/routes/routes.d.ts'
     expect(await typesIn(root, shop, '--out', out, '--check')).toEqual({
       code: 0,
@@ -70,7 +70,7 @@ describe('filigree types', () => {
   })
 
   // TypeScript 6 sees the same file whenever the repository is type-checked.
-  it('writes types that take right calls and refuse wrong ones', async () => {
+  it('writes types that accept correct calls and reject wrong ones', async () => {
     const compiler = 'node_modules/typescript7/bin/tsc'
     const checked = await runNode(compiler, '--noEmit', '-p', 'test/cli/routes')
     expect(checked).toEqual({ code: 0, output: '' })
@@ -82,7 +82,7 @@ describe('filigree types', () => {
     expect(out).toContain("'GET /countries/<code:slug>/cities': {")
   })
 
-  it('writes types that say what the application answers', async () => {
+  it('writes the types of the actual responses', async () => {
     await using app = await bootstrap(AppModule, {
       port: 0,
       host: '127.0.0.1',
@@ -100,7 +100,7 @@ describe('filigree types', () => {
       many: { names: ['Lamp'] },
       renamed: { id: 7, name: 'Desk' },
       changed: { id: 7, body: ['anything'] },
-      gone: null,
+      deleted: null,
       photo: { names: ['lamp'] },
       raw: {},
       old: true,
@@ -112,13 +112,13 @@ describe('filigree types', () => {
       put: 'Second',
       found: null,
       list: 1,
-      gone: null,
+      deleted: null,
       count: 2,
       customers: [],
     })
   })
 
-  it('writes options for TanStack Query that ask the application', async () => {
+  it('writes options for TanStack Query that call the application', async () => {
     const out = 'test/cli/routes/queries.ts'
     const check = await typesIn(root, shop, '--out', out, '--tanstack', '--check')
     expect(check).toEqual({ code: 0, out: '', err: '' })
@@ -133,7 +133,7 @@ describe('filigree types', () => {
       name: 'Lamp',
       list: 1,
       made: { name: 'Lamp', count: 1 },
-      gone: null,
+      deleted: null,
       refused: 'function',
       keys: [
         ['GET /items/{id:int}', { path: { id: 7 } }],
@@ -149,7 +149,7 @@ describe('filigree types', () => {
     expect(out).toContain("from './test/cli/routes/controllers.js'\n")
   })
 
-  it('exits with 1 for --check where the file is old or not there, and writes nothing', async () => {
+  it('exits with 1 for --check if the file is outdated or missing, and writes nothing', async () => {
     await write({ 'app.js': head + `export ${controller('A', '/a')}` + moduleOf('A') })
     const check = ['app.js', '--out', 'web/routes.d.ts', '--check']
     expect(await typesIn(folder, ...check)).toEqual({
@@ -170,7 +170,7 @@ describe('filigree types', () => {
     expect(await readFile(path, 'utf8')).toBe(`${text}// mine\n`)
   })
 
-  it('imports built files from where the file is written, or their sources', async () => {
+  it('imports built files relative to the written file, or their sources', async () => {
     await write({
       'dist/app.js': head + `import{A}from"./shop/a.js"\n` + moduleOf('A'),
       'dist/shop/a.js': head + `export ${controller('A', '/a')}`,
@@ -198,14 +198,14 @@ describe('filigree types', () => {
     expect(out).toContain("'GET /health': { result: ReturnType<Health['show']> }\n")
   })
 
-  it('names a class anew that has the name of a type of its own', async () => {
+  it('renames a class that has the name of a generated type', async () => {
     await write({ 'app.js': head + `export ${controller('Routes', '/a')}` + moduleOf('Routes') })
     const { out } = await typesIn(folder, 'app.js')
     expect(out).toContain("import type { Routes as Routes2 } from './app.js'\n")
     expect(out).toContain("ReturnType<Routes2['show']>")
   })
 
-  it('names a class that has no name', async () => {
+  it('names a class without a name', async () => {
     await write({
       'app.js': head + "import A from './a.js'\n" + moduleOf('A'),
       'a.js':
@@ -219,7 +219,7 @@ describe('filigree types', () => {
     expect(out).toContain("ReturnType<default2['show']>")
   })
 
-  it('names every controller that is not exported', async () => {
+  it('lists every controller that is not exported', async () => {
     const both = controller('A', '/a') + controller('B', '/b')
     await write({ 'app.js': head + both + moduleOf('A', 'B') })
     expect(await typesIn(folder, 'app.js', '--out', 'routes.d.ts')).toEqual({

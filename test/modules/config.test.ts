@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { MinLength } from 'class-validator'
 import { bootstrap, Config, Controller, DeclarationError, Field, Get, Module } from 'filigree'
 import type { Application } from 'filigree'
-import { describeApplication } from '../../src/bootstrap/plan-application.js'
+import { planApplication } from '../../src/bootstrap/plan-application.js'
 
 @Config
 class MailConfig {
@@ -126,7 +126,7 @@ describe('@Config', () => {
     expect(await start({}, { override: [[MailConfig, fake]] })).toBe(fake)
     @Module({ controllers: [MailController] })
     class AppModule {}
-    const { paths } = await describeApplication(AppModule, { logger: false, env: {} })
-    expect(paths).toHaveProperty('/mail')
+    const plan = await planApplication(AppModule, { logger: false, env: {} })
+    expect(plan.document().paths).toHaveProperty('/mail')
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { validate } from '@readme/openapi-parser'
 import { bootstrap, type Application } from 'filigree'
 import { AtlasModule } from '../../samples/atlas/app.js'
-import { describeApplication } from '../../src/bootstrap/plan-application.js'
+import { planApplication } from '../../src/bootstrap/plan-application.js'
 import { root, runNode, withFolder } from './command.js'
 import { FixtureModule } from './fixture-application.js'
 import { OddModule } from './unusual-application.js'
@@ -28,7 +28,8 @@ describe.each([
   ['with unusual names', OddModule],
 ])('the document %s, checked by other tools', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
-    const text = JSON.stringify(await describeApplication(module, { logger: false }))
+    const plan = await planApplication(module, { logger: false })
+    const text = JSON.stringify(plan.document())
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
       runNode(
         join(root, 'node_modules/@redocly/cli/bin/cli.js'),
@@ -46,7 +47,8 @@ describe.each([
   })
 
   it('is valid by the schema of OpenAPI 3.1, and every reference resolves', async () => {
-    const copy = structuredClone(await describeApplication(module, { logger: false }))
+    const plan = await planApplication(module, { logger: false })
+    const copy = structuredClone(plan.document())
     const result = await validate(copy as Parameters<typeof validate>[0])
     expect(result).toMatchObject({ valid: true })
   })

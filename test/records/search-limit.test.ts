@@ -194,7 +194,7 @@ describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
     expect(await pagesOf(app, 'memos')).toStrictEqual([found, refused, refused])
     await app.close()
     await expect(bootstrap(MemoApp, { ...options, database, searchLimit: 30 })).rejects.toThrow(
-      'bootstrap: searchLimit is given together with a database that is already open.',
+      'bootstrap: searchLimit cannot be combined with an open database.',
     )
     await database.close()
   })

@@ -11,7 +11,6 @@ const layers: Readonly<Record<string, number>> = {
   routing: 2,
   http: 3,
   auth: 4,
-  sessions: 4,
   extensions: 4,
   openapi: 5,
   engines: 6,

@@ -31,7 +31,7 @@ describe('the rights of a record', () => {
     const routes = [
       'src/bootstrap/plan-routes.ts',
       // Reports whether a route is public on purpose, and decides nothing.
-      'src/cli/commands/doctor-production.ts',
+      'src/cli/commands/doctor.ts',
       // Describes secured fields in the documentation, and decides nothing.
       'src/openapi/schemas.ts',
     ]

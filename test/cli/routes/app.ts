@@ -1,7 +1,7 @@
 /** The application whose routes are written as types. */
 import { Module } from 'filigree'
-import { ItemController, others } from './controllers.js'
+import { ItemController, otherControllers } from './controllers.js'
 import { Customer, Label, Order } from './orders.js'
 
-@Module({ controllers: [ItemController, ...others], records: [Customer, Label, Order] })
+@Module({ controllers: [ItemController, ...otherControllers], records: [Customer, Label, Order] })
 export class AppModule {}

@@ -1,4 +1,4 @@
-/** Calls of the application by its written types: those that compile are run, too; the others never are. */
+/** Calls of the application with the generated types. The calls that compile are also run. */
 import type { Client } from 'filigree/client'
 import type { Routes } from './routes.js'
 
@@ -8,7 +8,7 @@ type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /* eslint-enable */
 
-/** Refuses two values' types that are not the same. @returns the value */
+/** Checks that the type of a value is exactly the expected one. @returns the value */
 function typed<Expected>() {
   return <Actual>(
     value: Actual,
@@ -33,7 +33,7 @@ export async function callItems(client: Client<Routes>): Promise<Record<string, 
   const path = { id: 7 }
   const renamed = await client.put('/items/<id:int>/name', { name: 'Desk' }, { path })
   const changed = await client.patch('/items/<id:int>', ['anything'], { path })
-  const gone = await client.delete('/items/<id:int>', { path })
+  const deleted = await client.delete('/items/<id:int>', { path })
   const photo = await client.post('/items/photo', form)
   const raw = await client.post('/items/raw', null)
   return {
@@ -44,7 +44,7 @@ export async function callItems(client: Client<Routes>): Promise<Record<string, 
     many: typed<{ names: string[] }>()(many),
     renamed: typed<{ id: number; name: string }>()(renamed),
     changed: typed<{ id: number; body: unknown }>()(changed),
-    gone: typed<null>()(gone),
+    deleted: typed<null>()(deleted),
     photo: typed<{ names: string[] }>()(photo),
     raw: typed<{ body: unknown }>()(raw),
     old: typed<true>()((await client.get("/old/it's")).old),
@@ -69,17 +69,17 @@ export async function callOrders(client: Client<Routes>): Promise<Record<string,
   const found = await client.get('/orders/<id:int>', { path })
   const list = await client.get('/orders', { params: { 'count.gte': 2, limit: 5 } })
   const sums = await client.get('/orders/aggregate', { params: { sum: 'count' } })
-  const tied = { title: 'Tied', labels: { create: [{ word: 'new' }] }, customerId: null }
-  const withLabel = await client.post('/orders', tied)
+  const linkedOrder = { title: 'Tied', labels: { create: [{ word: 'new' }] }, customerId: null }
+  const withLabel = await client.post('/orders', linkedOrder)
   await client.patch('/orders/<id:int>', { labelIds: [] }, { path: { id: withLabel.id } })
-  const gone = await client.delete('/orders/<id:int>', { path })
+  const deleted = await client.delete('/orders/<id:int>', { path })
   return {
     sums: typed<Record<string, string | number | boolean | null>[]>()(sums),
     made: typed<SentOrder>()(made).count,
     put: typed<SentOrder>()(put).title,
     found: typed<SentOrder>()(found).note,
     list: typed<SentOrder[]>()(list).length,
-    gone: typed<null>()(gone),
+    deleted: typed<null>()(deleted),
     count: typed<number>()(await client.get('/orders/count')),
     customers: typed<{ id: number; name: string }[]>()(await client.get('/customers')),
   }
@@ -101,7 +101,7 @@ export async function whatDoesNotCompile(client: Client<Routes>): Promise<void> 
   await client.get('/items', { params: { limit: 2 } })
   // @ts-expect-error unknown param
   await client.get('/items', { params: { q: 'lamp', size: 2 } })
-  // @ts-expect-error param of another type, where the handler's own word is all that is known
+  // @ts-expect-error param of another type, known only from the type of the handler
   await client.get('/items/tagged/<tag>', { path: { tag: 'red' }, params: { page: 'two' } })
   // @ts-expect-error body missing
   await client.post('/items')
@@ -113,9 +113,9 @@ export async function whatDoesNotCompile(client: Client<Routes>): Promise<void> 
   await client.post('/items', { name: 'Lamp', price: '9' })
   // @ts-expect-error a member that the server sets
   await client.post('/items', { name: 'Lamp', price: 9, addedBy: 'me' })
-  // @ts-expect-error one where a list is taken
+  // @ts-expect-error an object in place of a list
   await client.post('/items/many', { name: 'Lamp', price: 9 })
-  // @ts-expect-error an object where a form is taken
+  // @ts-expect-error an object in place of a form
   await client.post('/items/photo', { lamp: 'x' })
   // @ts-expect-error body of a class that is not exported
   await client.put('/items/<id:int>/name', { title: 'x' }, { path })

@@ -6,4 +6,4 @@ import {
   default as Ping,
 } from './ping.js'
 
-export const others = [...orders.controllers, Ping]
+export const otherControllers = [...orders.controllers, Ping]

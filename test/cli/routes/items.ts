@@ -21,7 +21,7 @@ export class NewItem {
   @Field('string', { optional: true, readOnly: true }) addedBy?: string
 }
 
-/** Not exported, as many are: the handlers' own arguments lead to it. */
+/** Not exported, so that the types refer to the arguments of handlers. */
 class Search {
   @Field('string') q!: string
   @Field('integer', { default: 20 }) limit!: number
@@ -37,7 +37,7 @@ export class Item {
   @Field('datetime') soldAt!: Date
 }
 
-interface ShownItem {
+interface ItemView {
   id: number
   name: string
   soldAt: Date
@@ -51,7 +51,7 @@ export class ItemController {
     return [{ id: 1, name: `${query.q} ${query.limit}`, soldAt: new Date(0) }]
   }
   @Get('/{id:int}', { returns: Item })
-  show(id: number): ShownItem | null {
+  show(id: number): ItemView | null {
     return id > 100 ? null : { id, name: 'Lamp', soldAt: new Date(0) }
   }
   @Get('/tagged/<tag>')

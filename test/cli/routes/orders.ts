@@ -1,4 +1,4 @@
-/** A record's routes, beside one that somebody wrote; and a class that has the name of another one. */
+/** The generated routes of a record, a handwritten route, and a class that is exported with the name of another class. */
 import { BelongsTo, Controller, Field, Get, ManyToMany, NoAuth, Record, type Rel } from 'filigree'
 
 @Record
@@ -35,7 +35,7 @@ export class OrderController {
   }
 }
 
-/** Has no handler of its own, so that nothing refers to it. */
+/** Without a handler of its own, so that no type refers to it. */
 @Controller('/customers', { crud: Customer, only: ['list'] })
 @NoAuth
 class CustomerController {}

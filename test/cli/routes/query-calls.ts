@@ -1,4 +1,4 @@
-/** Calls as a page makes them with TanStack Query: right ones compile, wrong ones do not. */
+/** Calls of a page with TanStack Query: correct calls compile, wrong calls do not. */
 import { QueryClient } from '@tanstack/query-core'
 import { createClient } from 'filigree/client'
 import { createQueries, type Routes } from './queries.js'
@@ -10,7 +10,7 @@ export async function callQueries(baseUrl: string): Promise<object> {
   const name: string = item.name
   const list = await cache.query(queries.itemList({ params: { q: 'desk' } }))
   const made = await queries.itemCreate().mutationFn({ body: { name: 'Lamp', price: 5 } })
-  const gone = await queries.itemRemove().mutationFn({ path: { id: 7 } })
+  const deleted = await queries.itemRemove().mutationFn({ path: { id: 7 } })
   // @ts-expect-error the path has a value
   queries.itemShow()
   // @ts-expect-error the body has another class
@@ -21,5 +21,5 @@ export async function callQueries(baseUrl: string): Promise<object> {
     .getQueryCache()
     .getAll()
     .map(({ queryKey }) => queryKey)
-  return { name, list: list.length, made, gone, keys, refused: typeof wrong }
+  return { name, list: list.length, made, deleted, keys, refused: typeof wrong }
 }
