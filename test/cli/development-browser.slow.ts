@@ -14,7 +14,7 @@ import {
   type Rel,
 } from 'filigree'
 import type { Page } from 'playwright-core'
-import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
+import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'

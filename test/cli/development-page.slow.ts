@@ -26,7 +26,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
+import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { findProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
