@@ -567,7 +567,7 @@ const cases: readonly (readonly [
     () => app({ controllers: [crudOf(Target)] }),
     () => app({ records: [Target], controllers: [crudOf(Target)] }),
   ],
-  ['TOOL_DECLARATION', /Take writes out/, () => tool({ writes: true }), () => tool({})],
+  ['TOOL_DECLARATION', /Remove writes/, () => tool({ writes: true }), () => tool({})],
   ['CRUD_OPERATION', /list/, () => crud({ only: ['lst'] }), () => crud({ only: ['list'] })],
   [
     'CRUD_WRITES',

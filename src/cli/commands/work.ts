@@ -50,7 +50,7 @@ export const workCommand = defineCommand({
       ...(only === undefined ? {} : { only }),
       ...(concurrency === undefined ? {} : { concurrency }),
     }
-    const override = [...(options.override ?? []), ['filigree.jobs.asked', jobOptions] as const]
+    const override = [...(options.override ?? []), ['filigree.jobs.overrides', jobOptions] as const]
     const app = await bootstrap(module, { ...options, listen: false, override })
     const { log } = app.get(ApplicationState)
     const server =

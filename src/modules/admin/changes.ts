@@ -2,7 +2,6 @@
  * Saves and deletes rows of records without a version, changes many rows, and runs actions. A save locks the row and compares the
  * fields with the values that the client has read. Changes of many rows succeed or fail together.
  */
-
 import { isDeepStrictEqual } from 'node:util'
 import {
   checkOf,
@@ -13,12 +12,12 @@ import {
   reply,
   type RecordRights,
   type Reply,
+  type Database,
 } from '../../index.js'
 import { readAdmin, type ActionContext } from './declare.js'
 import { addEntry } from './change-history.js'
-import type { ChangeSummary } from './change-summary.js'
 import {
-  eventLoopTurn,
+  yieldToEventLoop,
   notFound,
   type Row,
   type PageRecord,
@@ -31,41 +30,47 @@ import {
 export const maxRows = 5000
 
 /** @returns the stored row, or a 409 response with the current row */
-export async function saveRow(
+export function saveRow(
   pageRecord: PageRecord,
   id: string,
   before: Row,
   values: Row,
 ): Promise<object | Reply> {
-  const stored = await lockRow(pageRecord, id, before)
-  const conflicts = findConflicts(stored, before)
-  if (conflicts.length > 0) return conflictReply(pageRecord, stored, conflicts)
-  const saved = await pageRecord.records.update(id, values)
-  if (saved === null) throw notFound()
-  return saved
+  return changeUnlessConflict(pageRecord, id, before, async () => {
+    const saved = await pageRecord.records.update(id, values)
+    if (saved === null) throw notFound()
+    return saved
+  })
 }
 
 /** @returns null, or a 409 response with the current row */
-export async function removeRow(
+export function removeRow(pageRecord: PageRecord, id: string, before: Row): Promise<Reply | null> {
+  return changeUnlessConflict(pageRecord, id, before, async () => {
+    if (!(await pageRecord.records.delete(id))) throw notFound()
+    return null
+  })
+}
+
+/** Locks a row, and changes it if its values are still those that the client has read. */
+async function changeUnlessConflict<Result>(
   pageRecord: PageRecord,
   id: string,
   before: Row,
-): Promise<Reply | null> {
+  change: () => Promise<Result>,
+): Promise<Result | Reply> {
   const stored = await lockRow(pageRecord, id, before)
   const conflicts = findConflicts(stored, before)
-  if (conflicts.length > 0) return conflictReply(pageRecord, stored, conflicts)
-  if (!(await pageRecord.records.delete(id))) throw notFound()
-  return null
+  return conflicts.length > 0 ? conflictReply(pageRecord, stored, conflicts) : await change()
 }
 
-/** Rows between two turns of the event loop. */
-const rowsPerTurn = 20
+/** Other requests run after this many rows. */
+const rowsPerSlice = 20
 
-/** How a change treats its rows. */
+/** Options of a change of many rows. */
 export interface ManyOptions {
   /** Collects what changes. */
   readonly summary?: ChangeSummary | undefined
-  /** Leaves out rows that do not exist for the caller, instead of failing. */
+  /** Skips rows that do not exist for the caller, instead of failing. */
   readonly skipsMissing: boolean
 }
 
@@ -86,11 +91,11 @@ export async function changeMany(
     const row = await records.find(id)
     if (row !== null) rows.set(id, row)
     else if (!skipsMissing) throw notFound()
-    if (rows.size % rowsPerTurn === 0) await eventLoopTurn()
+    if (rows.size % rowsPerSlice === 0) await yieldToEventLoop()
   }
   let count = 0
   for (const [id, before] of rows) {
-    if (++count % rowsPerTurn === 0) await eventLoopTurn()
+    if (++count % rowsPerSlice === 0) await yieldToEventLoop()
     try {
       const after = values === undefined ? null : await records.update(id, { ...values })
       if (values === undefined ? !(await records.delete(id)) : after === null) throw notFound()
@@ -103,7 +108,6 @@ export async function changeMany(
 }
 
 /** A method with `@AdminAction`. */
-
 type Method = (this: object, context: ActionContext) => unknown
 
 /** Runs an action for each row. @throws {HttpError} 404 if the action or a row does not exist for the caller */
@@ -147,7 +151,7 @@ export async function runAction(
   }
   let count = 0
   for (const id of ids) {
-    if (count % rowsPerTurn === 0) await eventLoopTurn()
+    if (count % rowsPerSlice === 0) await yieldToEventLoop()
     const visible = await records.find(id, { lock: true })
     if (visible === null && skipsMissing) continue
     if (visible === null) throw notFound()
@@ -242,4 +246,64 @@ function conflictReply({ type, log }: PageRecord, stored: Row, names: readonly s
   log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`
   return reply({ error, code: 'CHANGED', theirs: stored }, 409)
+}
+
+/** The same change of a field in several rows. Without `from` and `to`, the values differ from row to row. */
+interface ChangeGroup {
+  readonly field: string
+  readonly from?: unknown
+  readonly to?: unknown
+  readonly count: number
+}
+
+/** A field with more groups than this is summarised by its number of rows. */
+const maxGroups = 8
+
+export class ChangeSummary {
+  /** The fields that the caller may read, except the ones that every write changes. */
+  readonly #fields: readonly string[]
+  readonly #groups = new Map<string, { from: unknown; to: unknown; count: number }[]>()
+  #deleted = 0
+
+  constructor({ type, fields }: RecordRights, database: Database) {
+    const { key, version, updatedAt, deletedAt } = database.records(type).table
+    const automatic = new Set([key, version, updatedAt, deletedAt].map((one) => one?.property))
+    this.#fields = fields.map(({ name }) => name).filter((name) => !automatic.has(name))
+  }
+
+  /** @param after null if the row was deleted */
+  add(before: object, after: object | null): void {
+    if (after === null) {
+      this.#deleted++
+      return
+    }
+    const [from, to] = [toJson(before), toJson(after)]
+    for (const field of this.#fields) this.#addValue(field, from[field], to[field])
+  }
+
+  #addValue(field: string, before: unknown, after: unknown): void {
+    const [from, to] = [toShort(before), toShort(after)]
+    if (isDeepStrictEqual(before ?? null, after ?? null)) return
+    const groups = this.#groups.get(field) ?? []
+    this.#groups.set(field, groups)
+    const group = groups.find(
+      (one) => isDeepStrictEqual(one.from, from) && isDeepStrictEqual(one.to, to),
+    )
+    if (group !== undefined) group.count++
+    else groups.push({ from, to, count: 1 })
+  }
+
+  /** `deleted` is the number of rows that the change deletes. */
+  toJSON(): Row {
+    const changes = [...this.#groups].flatMap(([field, groups]): ChangeGroup[] =>
+      groups.length > maxGroups
+        ? [{ field, count: groups.reduce((sum, { count }) => sum + count, 0) }]
+        : groups.map((group) => ({ field, ...group })),
+    )
+    return { changes, deleted: this.#deleted }
+  }
+}
+
+function toShort(value: unknown): unknown {
+  return typeof value === 'string' ? clip(value) : (value ?? null)
 }

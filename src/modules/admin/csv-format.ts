@@ -2,7 +2,7 @@
  * Reads and writes CSV (RFC 4180) as spreadsheets do. Text that a spreadsheet would run as a formula gets a leading apostrophe.
  */
 
-/** The text of a cell, and whether it was quoted. A quoted empty cell is an empty text; an unquoted one is no value. */
+/** The text of a cell, and whether it was quoted. A quoted empty cell is an empty text. An unquoted one has no value. */
 export interface Cell {
   readonly text: string
   readonly quoted: boolean

@@ -9,7 +9,7 @@ import {
 } from '../../index.js'
 import { CsvError, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
 import { linkedKeys, readKeys, linkColumnsOf, type LinkColumn } from './export-csv.js'
-import { eventLoopTurn, toJson, requireAny, type Row, type PageRecord } from './page-records.js'
+import { yieldToEventLoop, toJson, requireAny, type Row, type PageRecord } from './page-records.js'
 import type { Progress } from './progress-lines.js'
 import { labelsByName } from './schema.js'
 
@@ -67,7 +67,7 @@ export async function importCsv(
       const batch = takeBatch(lines)
       if (batch.length === 0) break
       // Let other requests run between two batches.
-      await eventLoopTurn()
+      await yieldToEventLoop()
       const before = { rows, errors: errors.length }
       await writer.batch(async () => {
         // After a conflict, the batch runs again from its first row.
@@ -77,7 +77,7 @@ export async function importCsv(
         for (const { row, cells } of batch) {
           rows++
           // A row may link a thousand rows.
-          if (rows % 20 === 0) await eventLoopTurn()
+          if (rows % 20 === 0) await yieldToEventLoop()
           await writer
             .row(async () => {
               unique.add(await writeRow(pageRecord, rights, cells, columns))
@@ -277,12 +277,7 @@ async function writeRow(
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
   const { id, version } = readIdentity(cells, columns)
-  const {
-    values,
-    fixed,
-    links: links,
-    errors: cellErrors,
-  } = parseRow(cells, columns, id === undefined)
+  const { values, fixed, links, errors: cellErrors } = parseRow(cells, columns, id === undefined)
   if (id === undefined) {
     for (const [{ name }, keys] of links) if (keys.length > 0) values[name] = keys
     const errors = [...cellErrors, ...changedCells(fixed, undefined)]

@@ -77,10 +77,11 @@ export function findProblems(input: AdminOptions): Problem[] {
     refuse('login', "Write the application's sign-in: { path: '/login' }.")
   else {
     problems.push(...rejectUnknownOptions(login, Object.keys(loginNames), 'admin login'))
-    const { path: at, signOut, buttons } = login as Partial<LoginOptions>
+    const { path: loginPath, signOut, buttons } = login as Partial<LoginOptions>
     if (buttons !== undefined && typeof buttons !== 'boolean')
       refuse('login.buttons', 'Write true or false.')
-    if (!isPath(at)) refuse('login.path', "Write the application's sign-in: { path: '/login' }.")
+    if (!isPath(loginPath))
+      refuse('login.path', "Write the application's sign-in: { path: '/login' }.")
     if (signOut !== undefined && !isPath(signOut))
       refuse('login.signOut', "Write the application's sign-out: '/signout'.")
   }

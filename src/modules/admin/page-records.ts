@@ -89,8 +89,8 @@ export function toJson(row: object): Row {
   return JSON.parse(JSON.stringify(row)) as Row
 }
 
-/** Lets other requests run. SQLite answers in the same turn of the event loop, so many statements in a row would block it. */
-export function eventLoopTurn(): Promise<void> {
+/** Lets other requests run. SQLite responds synchronously, so many statements in a row would block the event loop. */
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import {
   Auth,
   Controller,
@@ -32,7 +33,6 @@ import {
   type Reply,
 } from '../../index.js'
 import type { AdminOptions, LoginOptions } from './options.js'
-import { acceptsGzip, compress } from './gzip.js'
 import { parseColour, themeCss } from './theme.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
@@ -195,7 +195,7 @@ class Assets {
     const asset = Object.hasOwn(types, name) ? (await this.#all()).get(name) : undefined
     if (asset === undefined) throw new HttpError(404)
     const isPacked = acceptsGzip(request)
-    // A strong tag stands for exactly one body.
+    // A strong tag identifies exactly one body.
     const tag = isPacked ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
     const isCurrent = matchesEntityTag(request.headers['if-none-match'], tag)
     const response = isCurrent
@@ -230,6 +230,13 @@ class Assets {
     ])
     return new Map(await Promise.all(assets))
   }
+}
+
+/** Compresses the script, the styles and the schema, which shrink to a third or less. */
+export const compress = promisify(gzip)
+
+export function acceptsGzip({ headers }: HttpRequest): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headers['accept-encoding'] ?? '')
 }
 
 async function readFiles(): Promise<[name: string, text: string][]> {

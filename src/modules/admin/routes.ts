@@ -16,12 +16,19 @@ import {
   type ModuleOptions,
   type Reply,
 } from '../../index.js'
-import { runAction, changeMany, maxRows, removeRow, saveRow, type ManyOptions } from './changes.js'
-import { ChangeSummary } from './change-summary.js'
+import {
+  ChangeSummary,
+  runAction,
+  changeMany,
+  maxRows,
+  removeRow,
+  saveRow,
+  type ManyOptions,
+} from './changes.js'
 import { entryKinds } from './change-history.js'
 import { importCsv, type ImportResult } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
-import { acceptsGzip, compress } from './gzip.js'
+import { acceptsGzip, compress } from './page.js'
 import { progressLines, type Progress } from './progress-lines.js'
 import type { Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
@@ -47,7 +54,7 @@ class ChangedRows {
   @Field('boolean', { optional: true }) remove?: boolean
   /** Returns what would change, and rolls it back. */
   @Field('boolean', { default: false }) preview!: boolean
-  /** Leaves out rows that do not exist for the caller. Otherwise one such row fails the request. */
+  /** Skips rows that do not exist for the caller. Otherwise one such row fails the request. */
   @Field('boolean', { default: false }) skipMissing!: boolean
 }
 
@@ -133,7 +140,7 @@ export function dataController(
       )
     }
 
-    /** A preview runs the change in a transaction of its own, and rolls it back. */
+    /** A preview runs the change in a separate transaction, and rolls it back. */
     async #runOrPreview(
       { records }: PageRecord,
       { preview, skipMissing }: Pick<ChangedRows, 'preview' | 'skipMissing'>,

@@ -42,7 +42,7 @@ const sizeLifetime = 60_000
 
 const scanningOperators = /\.(?:ilike|like|contains|endsWith)$/
 
-function limitPatternSearch(type: Class): new (...needed: never[]) => EntryInterceptor {
+function limitPatternSearch(type: Class): new (...args: never[]) => EntryInterceptor {
   return class PatternSearchLimit implements EntryInterceptor {
     static readonly inject = [Database, Clock]
     readonly #sizes = new Map<Class, { readonly rows: number; readonly at: number }>()

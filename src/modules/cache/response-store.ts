@@ -32,7 +32,7 @@ export interface HandlerResult {
   readonly cacheable: RouteResponse | undefined
 }
 
-/** What a waiting request gets: the response, `retry`, or `own` (create its own response). */
+/** The outcome for a waiting request: the response, `retry`, or `own` (the request must create its own response). */
 type SharedOutcome = RouteResponse | 'retry' | 'own'
 
 type Database = NonNullable<ApplicationState['database']>
@@ -299,7 +299,7 @@ export class ResponseStore {
 /** The names of a table and of its join tables. */
 function namesOf({ name, relations }: ReturnType<Database['table']>): string[] {
   const pairs = [...relations.values()].flatMap(({ join }) => join?.name ?? [])
-  return [name, ...pairs].map((one) => one.toLowerCase())
+  return [name, ...pairs].map((table) => table.toLowerCase())
 }
 
 /** Custom SQL and scripts may write. */

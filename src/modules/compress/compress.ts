@@ -110,13 +110,10 @@ export const compress = createModule(function compress(options: CompressOptions 
         return response
       }
       if (response.status === 206 || response.body === null) return response
-      const { encoding, isRequired: always } = chooseEncoding(
-        request.headers['accept-encoding'],
-        offered,
-      )
+      const { encoding, isRequired } = chooseEncoding(request.headers['accept-encoding'], offered)
       if (encoding === undefined) return response
       const length = response.headers.get('Content-Length')
-      if (!always && length !== undefined && Number(length) < min) return response
+      if (!isRequired && length !== undefined && Number(length) < min) return response
       return await compressResponse(response, encoding, {
         hasKnownLength: length !== undefined,
         method: request.method,
@@ -140,8 +137,8 @@ function isPersonal({ route, headers }: HttpRequest, response: RouteResponse): b
 }
 
 function addVary(response: RouteResponse): void {
-  const listed = listItems(response, 'Vary')
-  if (!listed.includes('*') && !listed.includes('accept-encoding')) {
+  const varyNames = listItems(response, 'Vary')
+  if (!varyNames.includes('*') && !varyNames.includes('accept-encoding')) {
     response.headers.append('Vary', 'Accept-Encoding')
   }
 }
@@ -155,9 +152,9 @@ interface CompressionOptions {
 async function compressResponse(
   response: RouteResponse,
   encoding: Encoding,
-  { hasKnownLength: isKnown, method }: CompressionOptions,
+  options: CompressionOptions,
 ): Promise<RouteResponse> {
-  const body = await compressBody(response.body, encoding, { hasKnownLength: isKnown, method })
+  const body = await compressBody(response.body, encoding, options)
   if (body === undefined) return response
   const compressed = response.withBody(body)
   compressed.headers.set('Content-Encoding', encoding)
@@ -176,7 +173,7 @@ function markCompressed({ headers }: RouteResponse, encoding: string): void {
 async function compressBody(
   body: unknown,
   encoding: Encoding,
-  { hasKnownLength: isKnown, method }: CompressionOptions,
+  { hasKnownLength, method }: CompressionOptions,
 ): Promise<unknown> {
   const encoder = encoderOf(encoding)
   if (encoder === undefined) return undefined
@@ -185,7 +182,7 @@ async function compressBody(
   if (stream === undefined) return undefined
   // HEAD sends only headers, so a compressed stream would not be read.
   if (method === 'HEAD') return body
-  const compressor = encoder.createStream(!isKnown)
+  const compressor = encoder.createStream(!hasKnownLength)
   pipeline(stream, compressor, () => undefined)
   return compressor
 }
@@ -199,13 +196,14 @@ function toReadable(body: unknown): Readable | undefined {
 }
 
 function findProblems(options: CompressOptions) {
-  const { min, encodings: listed, personal } = options as Record<string, unknown>
+  const { min, encodings: chosenEncodings, personal } = options as Record<string, unknown>
   const invalidOptions: [string, string][] = []
   if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
     invalidOptions.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
   const isList =
-    Array.isArray(listed) && listed.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
-  if (listed !== undefined && !isList)
+    Array.isArray(chosenEncodings) &&
+    chosenEncodings.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
+  if (chosenEncodings !== undefined && !isList)
     invalidOptions.push([
       'encodings contains an unknown encoding',
       "Choose from 'br', 'zstd' and 'gzip'.",

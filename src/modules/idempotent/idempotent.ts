@@ -19,8 +19,6 @@ import {
 } from '../../index.js'
 import { inFlight, KeyStore, type ClaimedKey, type StoredResponse } from './key-store.js'
 
-/** Adds the header and its errors to the document. */
-
 type Operation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
 const content = {
@@ -34,16 +32,17 @@ const statusDescriptions = {
   '422': 'The key was already used for a different request.',
 }
 
+/** Adds the header and its errors to the document. */
 function documentKey(operation: Operation, { method }: RouteInfo): Operation {
   if (method === 'GET') return operation
   const existingResponses = (operation.responses ?? {}) as Record<string, unknown>
-  const ownResponses = Object.fromEntries(
+  const keyResponses = Object.fromEntries(
     Object.entries(statusDescriptions).map(([status, description]) => [
       status,
       existingResponses[status] ?? { description, content },
     ]),
   )
-  const responses = Object.entries({ ...existingResponses, ...ownResponses }).sort(
+  const responses = Object.entries({ ...existingResponses, ...keyResponses }).sort(
     ([one], [other]) => one.localeCompare(other),
   )
   return {
@@ -208,7 +207,7 @@ function callerOf({ auth, user, ip, cookies, headers }: HttpRequest): unknown[] 
 function hashOf({ path, query, body, files, headers, route }: HttpRequest): string {
   const fileDetails = Object.entries(files).map(([name, file]) => [
     name,
-    ...[file].flat().map(({ name: file, size, type }) => [file, size, type]),
+    ...[file].flat().map(({ name: filename, size, type }) => [filename, size, type]),
   ])
   const bytes = body instanceof Uint8Array ? body : undefined
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()

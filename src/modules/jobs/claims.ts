@@ -133,9 +133,9 @@ export class ClaimCycle {
         limited.push(job)
         continue
       }
-      const leaving =
+      const endingCount =
         job.concurrency === Infinity ? 0 : finished.filter((running) => running.job === job).length
-      const maxJobs = Math.max(0, runner.runningJobs.capacityFor(job) + leaving)
+      const maxJobs = Math.max(0, runner.runningJobs.capacityFor(job) + endingCount)
       unlimited.push({ name: job.name, maxJobs, timeout: job.timeout })
     }
     return { unlimited, limited }
@@ -266,7 +266,7 @@ export class LimitedClaims {
     const row = await this.#lock(job.name)
     const { rate } = job
     const isWindowOver = row.endsAt <= row.now
-    const used = isWindowOver ? 0 : row.taken
+    const used = isWindowOver ? 0 : row.count
     const remaining = rate === undefined ? maxJobs : Math.min(maxJobs, rate.limit - used)
     const retryInMs = (): number | undefined =>
       rate === undefined ? undefined : Math.max(1, row.endsAt - row.now)
@@ -285,7 +285,7 @@ export class LimitedClaims {
     return { claimed, retryInMs: undefined }
   }
 
-  async #lock(name: string): Promise<{ taken: number; endsAt: number; now: number }> {
+  async #lock(name: string): Promise<{ count: number; endsAt: number; now: number }> {
     const table = this.#table
     const statement = table.prepare(
       'limit lock',
@@ -299,8 +299,8 @@ export class LimitedClaims {
       await this.#createLockRow(name)
       return this.#lock(name)
     }
-    const [taken, endsAt, now] = row
-    return { taken: Number(taken), endsAt: Number(endsAt), now: Math.round(Number(now)) }
+    const [count, endsAt, now] = row
+    return { count: Number(count), endsAt: Number(endsAt), now: Math.round(Number(now)) }
   }
 
   /** The ids of the first waiting jobs whose groups have free slots. */
@@ -381,14 +381,14 @@ returning ${claimedColumns(millis, now(value('shift')))}`,
     return row && toClaimedJob(row)
   }
 
-  #storeRateCount(name: string, taken: number, endsAt: number): Promise<number> {
+  #storeRateCount(name: string, count: number, endsAt: number): Promise<number> {
     return this.#table
       .prepare(
         'limit count',
         'update',
         ({ value }) =>
-          `update ${limitsTable} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
+          `update ${limitsTable} set taken = ${value('count')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
       )
-      .change({ name, taken, endsAt })
+      .change({ name, count, endsAt })
   }
 }

@@ -328,8 +328,8 @@ function describeDecorator({ owner, method, decorator }: DecoratedMethod): strin
   return `@${decorator} of ${owner.name}.${method}`
 }
 
-function invalid(where: string, option: string, what: string, remedy: string): Problem {
-  return { code: 'INVALID_OPTION', message: `${where}: ${option} ${what}.`, remedy }
+function invalid(where: string, option: string, problem: string, remedy: string): Problem {
+  return { code: 'INVALID_OPTION', message: `${where}: ${option} ${problem}.`, remedy }
 }
 
 /** A job with the method of its provider. */

@@ -50,7 +50,7 @@ const optionNames: Readonly<Record<keyof JobsOptions, true>> = {
 /** `filigree work`, tests and benchmarks get the runtime by this token. */
 const jobsToken = 'filigree.jobs'
 /** `filigree work` overrides the options by this token. */
-const overridesToken = 'filigree.jobs.asked'
+const overridesToken = 'filigree.jobs.overrides'
 
 type WorkOverrides = Partial<WorkOptions> & { readonly work?: boolean }
 

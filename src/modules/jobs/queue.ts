@@ -94,7 +94,7 @@ export class Jobs {
   ): Promise<AddedJob[]> {
     const where = `jobs.addMany of ${type.name}.${method}`
     const when = readWhen(where, options)
-    const { registry, table, notifier: wakes } = this.#parts
+    const { registry, table, notifier } = this.#parts
     const job = registry.find(type, method)
     const newJobs: NewJob[] = []
     for (const body of bodies) newJobs.push(await toNewJob(where, job, body, options))
@@ -102,7 +102,7 @@ export class Jobs {
     if (options.unique !== undefined)
       return table.database.transaction(() => this.#addEach(job, newJobs, when), readCommitted)
     const ids = await addRows(table, newJobs, when)
-    await wakes.jobAdded(job.name, when)
+    await notifier.jobAdded(job.name, when)
     return ids.map((id) => ({ id, added: true }))
   }
 
@@ -134,7 +134,7 @@ export class Jobs {
 
   /** Returns a failed or cancelled job to the queue, with all its attempts. @returns false if it cannot be retried */
   async retry(id: number): Promise<boolean> {
-    const { table, notifier: wakes } = this.#parts
+    const { table, notifier } = this.#parts
     const isWaiting =
       isId(id) &&
       // A savepoint, so that an error does not end the open transaction.
@@ -145,7 +145,7 @@ export class Jobs {
           if (await hasActiveDuplicate(table, id)) return false
           throw error
         }))
-    if (isWaiting) await wakes.jobAdded(undefined, { kind: 'now' })
+    if (isWaiting) await notifier.jobAdded(undefined, { kind: 'now' })
     return isWaiting
   }
 
@@ -198,11 +198,11 @@ export class Jobs {
   }
 
   async #addOne(registered: RegisteredJob, job: NewJob, when: When): Promise<AddedJob> {
-    const { table, notifier: wakes } = this.#parts
+    const { table, notifier } = this.#parts
     for (;;) {
       const id = await addRow(table, job, when)
       if (id !== undefined) {
-        await wakes.jobAdded(registered.name, when)
+        await notifier.jobAdded(registered.name, when)
         return { id, added: true }
       }
       const activeId = await findActiveJob(table, job.unique ?? '')

@@ -1,4 +1,4 @@
-/** The jobs that run in this process: what a method gets as its `RunningJob`, free slots, and timeouts. */
+/** The jobs that run in this process: the `RunningJob` argument of a method, free slots, and timeouts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildLog, Log, JobEvent } from '../../index.js'
 import type { ClaimedJob } from './job-table.js'
@@ -64,7 +64,7 @@ export class JobRun implements RunningJob {
   readonly #parts: JobRunParts
   #controller: AbortController | undefined
   #log: JobLog | undefined
-  /** Set once the run was asked to stop. */
+  /** Set once the run was requested to stop. */
   stopped: JobStopped | undefined
 
   constructor(parts: JobRunParts) {

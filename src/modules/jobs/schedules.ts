@@ -76,9 +76,9 @@ values (${value('name')}, 'waiting', 0, ${value('at')}, ${value('at')}, 0, ${val
 on conflict do nothing`,
     )
     const { shift } = this.#table
-    const { name, retries, backoff, keep: sync } = job
+    const { name, retries, backoff, keep } = job
     await statement.change({
-      ...{ name, retries, backoff, keep: sync, shift },
+      ...{ name, retries, backoff, keep, shift },
       at: new Date(at).toISOString(),
       unique: uniqueKeyOf(job),
       schedule: job.schedule?.text ?? '',

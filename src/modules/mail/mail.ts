@@ -239,7 +239,7 @@ function messageIdOf({ from, subject, to }: StoredMail, id: number): string {
 }
 
 function findProblems(options: MailOptions): Problem[] {
-  const { transport, from, catch: catches } = options as Readonly<Record<string, unknown>>
+  const { transport, from, catch: catchOption } = options as Readonly<Record<string, unknown>>
   const problems = rejectUnknownOptions(options, ['transport', 'from', 'catch'], 'mail')
   const addProblem = (name: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `mail: ${name} cannot be used.`, remedy })
@@ -251,7 +251,7 @@ function findProblems(options: MailOptions): Problem[] {
     addProblem('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
   if (from !== undefined && readAddress(from) === undefined)
     addProblem('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
-  if (catches !== undefined && typeof catches !== 'boolean')
+  if (catchOption !== undefined && typeof catchOption !== 'boolean')
     addProblem('catch', 'Write true or false.')
   return problems
 }

@@ -8,15 +8,15 @@ export interface ParsedAddress {
 }
 
 // The domain may use any script. Characters that separate addresses or headers are not allowed.
-const plain = /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[^\s\p{Cc}<>()[\]\\,;:"@]{1,255}$/u
-const fileProperties = /^(?:"((?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)"|([^\p{Cc}<>,;:"@]*?))\s*<([^<>]+)>$/u
+const plainAddress = /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[^\s\p{Cc}<>()[\]\\,;:"@]{1,255}$/u
+const nameAndAddress = /^(?:"((?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)"|([^\p{Cc}<>,;:"@]*?))\s*<([^<>]+)>$/u
 
 /** @returns undefined if it is not exactly one address */
 export function readAddress(text: unknown): ParsedAddress | undefined {
   if (typeof text !== 'string' || text.length > 500) return undefined
-  if (plain.test(text)) return { name: '', address: text }
-  const [, quoted, bare = '', address = ''] = fileProperties.exec(text) ?? []
-  if (!plain.test(address)) return undefined
+  if (plainAddress.test(text)) return { name: '', address: text }
+  const [, quoted, bare = '', address = ''] = nameAndAddress.exec(text) ?? []
+  if (!plainAddress.test(address)) return undefined
   return { name: quoted?.replace(/\\(.)/gu, '$1') ?? bare.trim(), address }
 }
 
@@ -47,7 +47,7 @@ export interface Attachment {
   readonly contentType?: string
 }
 
-/** As it is stored: bytes as Base64. */
+/** A stored attachment. Bytes are Base64 text. */
 export interface StoredAttachment {
   readonly filename: string
   readonly content: string
@@ -64,7 +64,7 @@ const limits = { receivers: 100, headers: 50, attachments: 50 }
 const maxLineLength = 1000
 /** A header's name. Source: RFC 5322, 2.2. */
 const headerName = /^[!-9;-~]{1,76}$/
-/** Headers with a property of their own, and headers that define how the rest is parsed. */
+/** Headers that are properties of a mail, and headers that define how the mail is parsed. */
 const reservedHeaders =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|content-.*)$/i
 const mediaType = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]+=[\w.+-]+)*$/

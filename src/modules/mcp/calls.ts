@@ -137,7 +137,8 @@ export class RouteCaller {
   ): MaybePromise<InternalResponse | string> {
     if (route.arguments.includes('toolCall'))
       return this.#callInteractiveRoute(route, call, request, exchange)
-    if (request.round.state !== undefined) throw invalidState('is of a call that asks')
+    if (request.round.state !== undefined)
+      throw invalidState('belongs to a call that asks for input')
     return this.#send(exchange.context, route, call)
   }
 
@@ -235,7 +236,7 @@ export class RouteCaller {
   }
 }
 
-/** Clients are not told about routes that they may not call. The log gives the reason. */
+/** Clients get no details about routes that they may not call. The log has the reason. */
 export function logRefusal({ name }: RouteInfo, { log }: HttpRequest): void {
   log.debug({ reason: `mcp: the rule of ${name} does not admit the caller` }, 'request refused')
 }

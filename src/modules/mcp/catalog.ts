@@ -64,7 +64,7 @@ const maxCachedLists = 500
 export interface ListKind<Entry extends ListEntry = ListEntry> {
   readonly name: 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
   readonly entries: readonly Entry[]
-  /** What the caller is shown of an entry. Default: all of its description. */
+  /** Limits the descriptions to what the caller may see. Default: the complete descriptions. */
   readonly viewOf?: ((request: HttpRequest) => Promise<EntryView<Entry>>) | undefined
 }
 
@@ -137,7 +137,7 @@ export class AccessList<Entry extends ListEntry = ListEntry> {
 
   #textFor(rights: string, request: HttpRequest): string | Promise<string> {
     const { viewOf } = this.#kind
-    if (viewOf === undefined) return this.#cachedText(rights, wholeView)
+    if (viewOf === undefined) return this.#cachedText(rights, completeView)
     return viewOf(request).then((view) => this.#cachedText(rights, view))
   }
 
@@ -151,7 +151,7 @@ export class AccessList<Entry extends ListEntry = ListEntry> {
     const descriptions = this.#kind.entries
       .filter((_, index) => visibleIndexes.has(index))
       .map(view.describe)
-    const isPublic = view === wholeView && this.#rules.every((rule) => this.#isOpen(rule))
+    const isPublic = view === completeView && this.#rules.every((rule) => this.#isOpen(rule))
     const cacheScope = isPublic ? 'public' : 'private'
     const result = { [this.#kind.name]: descriptions, ttlMs: listTtlMs, cacheScope }
     const text = completeText(result, this.#info)
@@ -161,7 +161,7 @@ export class AccessList<Entry extends ListEntry = ListEntry> {
   }
 }
 
-const wholeView: EntryView<ListEntry> = { key: '', describe: ({ description }) => description }
+const completeView: EntryView<ListEntry> = { key: '', describe: ({ description }) => description }
 
 export interface Catalog {
   readonly tools: ReadonlyMap<string, RouteTool>
@@ -176,7 +176,7 @@ interface CatalogProblem {
 }
 
 /** @throws {DeclarationError} with all invalid tools, resources and prompts */
-export function readCatalog(routes: Routes, marked: ToolRecords): Catalog {
+export function readCatalog(routes: Routes, toolRecords: ToolRecords): Catalog {
   const problems: CatalogProblem[] = []
   const tools = new Map<string, RouteTool>()
   const resources: CatalogResource[] = []
@@ -193,26 +193,30 @@ export function readCatalog(routes: Routes, marked: ToolRecords): Catalog {
     if (prompt !== undefined) {
       const createdPrompt = toPrompt(route, prompt, described)
       if (prompts.has(createdPrompt.name))
-        addProblem(route, `is the second prompt ${createdPrompt.name}`, 'Name one otherwise.')
+        addProblem(
+          route,
+          `is the second prompt ${createdPrompt.name}`,
+          'Give one of them another name.',
+        )
       prompts.set(createdPrompt.name, createdPrompt)
     }
     const options = resource === undefined && prompt === undefined ? toolOf(route) : undefined
     if (options === undefined) continue
     if (options.writes !== undefined)
-      addProblem(route, 'has @Tool with writes, which records have', 'Take writes out.')
+      addProblem(route, 'has @Tool with writes, which only records have', 'Remove writes.')
     const tool = toTool(route, options, described)
     if ('message' in tool) {
       addProblem(route, tool.message, tool.remedy)
       continue
     }
-    if (isRecordRoute(route) && marked.graphql === undefined) continue
+    if (isRecordRoute(route) && toolRecords.graphql === undefined) continue
     if (tools.has(tool.name))
       addProblem(
         route,
         `is the second tool ${tool.name}`,
-        "Name one otherwise: @Tool({ name: '…' }).",
+        "Give one of them another name: @Tool({ name: '…' }).",
       )
-    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, marked) : tool)
+    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, toolRecords) : tool)
   }
   if (problems.length > 0) throw new DeclarationError(problems)
   return { tools, resources, prompts }

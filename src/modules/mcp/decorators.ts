@@ -1,4 +1,4 @@
-/** `@Tool`, `@Resource` and `@Prompt`: mark what is available to agents. Nothing else is. */
+/** `@Tool`, `@Resource` and `@Prompt` make routes and records available to agents. Nothing else is available to them. */
 import {
   createDecorator,
   Get,

@@ -1,6 +1,6 @@
 /**
- * Leaves the fields of records that a caller may not read out of what the caller is told: names of secured fields
- * are not shown. Source: decisions, Records: access rules.
+ * Removes fields of records that a caller may not read from the descriptions that it receives: names of secured fields
+ * are not visible. Source: decisions, Records: access rules.
  */
 import {
   describeRecord,
@@ -21,7 +21,7 @@ export type HiddenFields = readonly string[] | 'all'
 /**
  * The fields that the caller may not read, one entry for each record.
  *
- * @param addHidden adds names that are no fields, such as methods
+ * @param addHidden adds names of other members, such as methods
  */
 export async function readHiddenFields(
   { database }: ApplicationState,
@@ -49,7 +49,7 @@ export async function readHiddenFields(
 
 /** The names of a field and of its aggregates: `sumPrice`. */
 export function fieldNameVariants(field: string): string[] {
-  return ['', 'sum', 'avg', 'min', 'max'].map((called) => normalizeName(called + field))
+  return ['', 'sum', 'avg', 'min', 'max'].map((prefix) => normalizeName(prefix + field))
 }
 
 /** GraphQL uses camel case; property names may have underscores. */
@@ -90,7 +90,7 @@ function mayName(
 /**
  * The entry of `tools/list` without hidden fields: no arguments, properties or texts name them.
  *
- * @param names records that the caller may not read at all keep their fields: a caller may create what it cannot read
+ * @param names fields of records that the caller cannot read at all stay visible, because the caller may create rows
  */
 function withoutHiddenFields(
   description: JsonObject,
@@ -174,8 +174,8 @@ function withoutUnusedDefinitions(schema: JsonObject): JsonObject {
   const used = new Set(referencesIn(root))
   // The set grows during the loop.
   for (const name of used) for (const other of referencesIn(all[name])) used.add(other)
-  const kept = Object.entries(all).filter(([name]) => used.has(name))
-  return kept.length === 0 ? root : { ...root, $defs: Object.fromEntries(kept) }
+  const definitions = Object.entries(all).filter(([name]) => used.has(name))
+  return definitions.length === 0 ? root : { ...root, $defs: Object.fromEntries(definitions) }
 }
 
 function referencesIn(schema: unknown): string[] {
@@ -202,7 +202,7 @@ function withoutArguments(schema: JsonObject, names: readonly string[]): JsonObj
   })
   const properties = Object.entries(visible.properties as JsonObject).flatMap(
     ([name, property]) => {
-      const cleaned = isJsonObject(property) ? withoutWords(property, word, names) : property
+      const cleaned = isJsonObject(property) ? withoutMentions(property, word, names) : property
       return isEmptyChoice(cleaned) ? [] : [[name, cleaned]]
     },
   )
@@ -214,8 +214,8 @@ function wordOf(names: readonly string[]): RegExp {
   return new RegExp(`\\b(?:${names.map(escapePattern).join('|')})(?:Count)?\\b`)
 }
 
-/** Leaves out the sentences of the description that name hidden fields, and values that do. */
-function withoutWords(property: JsonObject, word: RegExp, names: readonly string[]): JsonObject {
+/** Removes the sentences of the description and the values that name hidden fields. */
+function withoutMentions(property: JsonObject, word: RegExp, names: readonly string[]): JsonObject {
   const { description, ...keywords } = property
   return {
     ...withoutValues(keywords, names),
@@ -230,7 +230,7 @@ function describedBy(description: unknown, word: RegExp): JsonObject {
   return sentences.length === 0 ? {} : { description: sentences.join(' ') }
 }
 
-/** True if no value is left to choose from. */
+/** True for a choice without values. */
 function isEmptyChoice(property: unknown): boolean {
   if (!isJsonObject(property)) return false
   const schema = isJsonObject(property.items) ? property.items : property

@@ -2,12 +2,6 @@
 import type { HttpRequest, EventItem } from '../../index.js'
 import { idOf, type Message, type MessageId, type ProtocolResponse } from './protocol.js'
 
-/**
- * Calls of clients of older revisions, which cancel by a message of its own, `notifications/cancelled`. They name themselves by the label that
- * `initialize` gave them: nothing is kept for it, and a label that nobody could guess is all that makes a call one's own. A call in another
- * process is not reached.
- */
-
 /** The header of the session id that `initialize` returns. */
 export const sessionHeader = 'Mcp-Session-Id'
 
@@ -77,8 +71,8 @@ class LongCalls {
 
   #tick(): void {
     this.#seconds++
-    for (const [isLong, began] of this.#calls) {
-      if (this.#seconds - began <= longCallSeconds) return
+    for (const [isLong, startedAt] of this.#calls) {
+      if (this.#seconds - startedAt <= longCallSeconds) return
       this.#calls.delete(isLong)
       isLong()
     }

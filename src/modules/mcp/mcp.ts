@@ -7,8 +7,8 @@
  *               → calls.ts: an internal request to the route that is called (`Routes.call`)
  *               → results.ts: the response of the route as a result of the protocol
  *
- * Rights, limits, checks and logs are those of the routes. A handler that asks the user at the client ends a round; the client
- * sends the sealed state back with the answer (`tool-call.ts`). Lists are created once for each set of rights.
+ * The rights, limits, checks and logs of the routes apply. A handler that asks the user at the client ends a round: the client
+ * sends the sealed state back with the response (`tool-call.ts`). Lists are created once for each set of rights.
  */
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
 import { endpoint } from './endpoint.js'

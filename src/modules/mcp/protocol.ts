@@ -64,12 +64,12 @@ export class ProtocolError extends Error {
 export type MessageId = string | number
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** A request, or a notification where it has no id. */
+/** A request, or a notification if it has no id. */
 export interface Message {
   readonly id: MessageId | undefined
   readonly method: string
   readonly params: JsonObject
-  /** `params._meta`; undefined where there is none. */
+  /** `params._meta`; undefined if there is none. */
   readonly meta: JsonObject | undefined
 }
 
@@ -101,7 +101,7 @@ export function idOf(value: unknown): MessageId | undefined {
   return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id)) ? id : undefined
 }
 
-/** A message with its transport: what a method can read and do. */
+/** A message with its transport, as a method receives it. */
 export interface Exchange<Context> {
   readonly context: Context
   readonly revision: string
@@ -157,11 +157,11 @@ class OpenExchange<Context> implements Exchange<Context> {
     const { meta = {} } = message
     this.context = context
     this.isModern = isModernMessage(message, revision)
-    const sessionProperties = this.isModern
+    const clientProperties = this.isModern
       ? readModern(meta, revision)
       : { revision: revision ?? '2025-03-26', capabilities: {} }
-    this.revision = sessionProperties.revision
-    this.capabilities = sessionProperties.capabilities
+    this.revision = clientProperties.revision
+    this.capabilities = clientProperties.capabilities
     this.progressToken = readToken(meta.progressToken)
     this.#transport = transport
   }
@@ -247,7 +247,7 @@ export interface ProtocolResponse {
  * @returns without a promise if the method is synchronous; `undefined` for a notification
  */
 export function respond<Context>(
-  offer: ServerDefinition<Context>,
+  server: ServerDefinition<Context>,
   message: Message,
   exchange: Exchange<Context>,
 ): MaybePromise<ProtocolResponse | undefined> {
@@ -255,24 +255,24 @@ export function respond<Context>(
   if (id === undefined) return undefined
   const failed = (error: unknown): ProtocolResponse => {
     try {
-      if (!(error instanceof ProtocolError)) offer.onError?.(error, exchange.context)
+      if (!(error instanceof ProtocolError)) server.onError?.(error, exchange.context)
       return errorResponse(error, id)
     } catch {
       // A revoked proxy throws whenever it is read.
       const unreadable = new Error(`${method} threw a value that cannot be read.`)
-      offer.onError?.(unreadable, exchange.context)
+      server.onError?.(unreadable, exchange.context)
       return errorResponse(unreadable, id)
     }
   }
   const response = (result: Result): ProtocolResponse => {
     try {
-      return { text: responseText(id, toResultText(offer, result)), status: 200 }
+      return { text: responseText(id, toResultText(server, result)), status: 200 }
     } catch (error) {
       return failed(error)
     }
   }
   try {
-    const run = offer.methods.get(method) ?? builtInMethod(offer, method, exchange.isModern)
+    const run = server.methods.get(method) ?? builtInMethod(server, method, exchange.isModern)
     if (run === undefined)
       throw new ProtocolError(codes.method, `Method not found: ${clip(method)}`, {
         status: exchange.isModern ? 404 : 200,
@@ -302,12 +302,12 @@ export function notification(method: string, params: JsonObject): string {
 
 /** Methods that every server has. */
 function builtInMethod<Context>(
-  offer: ServerDefinition<Context>,
+  server: ServerDefinition<Context>,
   method: string,
   isModern: boolean,
 ): Method<Context> | undefined {
-  if (isModern) return method === 'server/discover' ? () => discovery(offer) : undefined
-  if (method === 'initialize') return (params) => initialization(offer, params)
+  if (isModern) return method === 'server/discover' ? () => discovery(server) : undefined
+  if (method === 'initialize') return (params) => initialization(server, params)
   if (method === 'ping') return () => '{}'
   return undefined
 }
@@ -343,11 +343,8 @@ function toResultText<Context>({ info }: ServerDefinition<Context>, result: Resu
 
 /** The JSON text of a complete result. */
 export function completeText(result: JsonObject, info: ServerInfo): string {
-  const { _meta: sessionProperties } = result
-  const meta = {
-    ...(isJsonObject(sessionProperties) ? sessionProperties : {}),
-    [metaNames.server]: info,
-  }
+  const { _meta: resultMeta } = result
+  const meta = { ...(isJsonObject(resultMeta) ? resultMeta : {}), [metaNames.server]: info }
   return JSON.stringify({ resultType: 'complete', ...result, _meta: meta })
 }
 

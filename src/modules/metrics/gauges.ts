@@ -17,21 +17,21 @@ type Counts = Omit<PoolState, 'replicas'>
 /** The gauges of the pool, and of each replica with a label. The primary has no label. */
 export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[] {
   const names = new Set<string>()
-  const servers: { readonly of: Labels; readonly counts: Counts; readonly isUp: boolean }[] = []
+  const servers: { readonly labels: Labels; readonly counts: Counts; readonly isUp: boolean }[] = []
   for (const { name, isUp, ...counts } of replicas) {
     // Two databases on one server have the same name.
     const replica = names.has(name) ? `${name}#${servers.length + 1}` : name
     names.add(replica)
-    servers.push({ of: { replica }, counts, isUp })
+    servers.push({ labels: { replica }, counts, isUp })
   }
-  const all = [{ of: {}, counts: primary }, ...servers]
-  const of = (measure: (counts: Counts) => number): Sample[] =>
-    all.map((each) => [each.of, measure(each.counts)])
+  const all = [{ labels: {}, counts: primary }, ...servers]
+  const samplesOf = (measure: (counts: Counts) => number): Sample[] =>
+    all.map(({ labels, counts }) => [labels, measure(counts)])
   const families = [
     gauges(
       'database_connections',
       'Connections of the pool.',
-      all.flatMap(({ of: labels, counts: { open, idle } }): Sample[] => [
+      all.flatMap(({ labels, counts: { open, idle } }): Sample[] => [
         [{ ...labels, state: 'used' }, open - idle],
         [{ ...labels, state: 'idle' }, idle],
       ]),
@@ -39,16 +39,16 @@ export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[]
     gauges(
       'database_connections_max',
       'Largest number of connections.',
-      of((counts) => counts.maxConnections),
+      samplesOf((counts) => counts.maxConnections),
     ),
     gauges(
       'database_connections_waiting',
       'Callers waiting for a connection.',
-      of(({ waiting }) => waiting),
+      samplesOf(({ waiting }) => waiting),
     ),
   ]
   if (servers.length === 0) return families
-  const up = servers.map(({ of: labels, isUp }): Sample => [labels, isUp ? 1 : 0])
+  const up = servers.map(({ labels, isUp }): Sample => [labels, isUp ? 1 : 0])
   return [...families, gauges('database_replica_up', 'Whether the replica answers.', up, 'min')]
 }
 
@@ -58,10 +58,10 @@ function gauges(
   name: string,
   help: string,
   samples: readonly Sample[],
-  together: Aggregation = 'sum',
+  aggregation: Aggregation = 'sum',
 ): GaugeFamily {
   const labelledSamples = samples.map(([labels, value]) => [toLabelText(labels), value] as const)
-  return { name, type: 'gauge', help, samples: labelledSamples, aggregation: together }
+  return { name, type: 'gauge', help, samples: labelledSamples, aggregation }
 }
 
 const scrapeChannel = channel('filigree:scrape')
@@ -84,10 +84,10 @@ async function withinTimeout(
 ): Promise<readonly Gauge[]> {
   if (!(pending instanceof Promise)) return [pending]
   let timer: NodeJS.Timeout | undefined
-  const delayGauge = new Promise<readonly Gauge[]>((resolve) => {
+  const timeout = new Promise<readonly Gauge[]>((resolve) => {
     timer = setTimeout(resolve, scrapeTimeoutMs, [])
   })
-  const gauges = await Promise.race([pending.catch(() => []), delayGauge])
+  const gauges = await Promise.race([pending.catch(() => []), timeout])
   clearTimeout(timer)
   return gauges
 }

@@ -16,8 +16,7 @@ import {
 } from '../../index.js'
 import { findMethodProblems, findProblems, type OidcOptions } from './options.js'
 import { openidClient, Provider } from './provider.js'
-import { signInController } from './sign-in.js'
-import { SignOutController } from './sign-out.js'
+import { signInController, SignOutController } from './routes.js'
 import { Transactions } from './transactions.js'
 
 export type { OidcOptions, SignIn } from './options.js'

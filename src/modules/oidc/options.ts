@@ -137,10 +137,10 @@ function isText(value: unknown): value is string {
 
 function isIssuer(value: unknown): boolean {
   if (!isText(value) || !URL.canParse(value) || /[?#]/.test(value)) return false
-  const { protocol: reservedParameters, hostname, username, password } = new URL(value)
+  const { protocol, hostname, username, password } = new URL(value)
   if (username !== '' || password !== '') return false
   const isLoopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
-  return reservedParameters === 'https:' || (reservedParameters === 'http:' && isLoopback)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback)
 }
 
 function isParameters(value: unknown): boolean {

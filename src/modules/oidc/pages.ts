@@ -31,7 +31,7 @@ export function tokenPage(values: { token: string; key: string; to: string }): R
 
 /** A page that opens a URL of another origin. After a form, `form-action 'self'` would block a redirect. */
 export function redirectPage(to: string): Reply<string> {
-  const body = `<body data-to="${escapeHtml(to)}"><p><a href="${escapeHtml(to)}">Go on</a></p>
+  const body = `<body data-to="${escapeHtml(to)}"><p><a href="${escapeHtml(to)}">Continue</a></p>
 <script>${redirectScript}</script>`
   return page('Signing out', body, 200, redirectScript)
 }

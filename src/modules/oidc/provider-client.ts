@@ -6,7 +6,7 @@
 /** Maximum size of a response in bytes. */
 const maxResponseBytes = 512 * 1024
 
-/** How long a response is cached without caching headers, and at most, in milliseconds. */
+/** Milliseconds for which a response is cached: without caching headers, and the maximum. */
 const [defaultLifetime, maxLifetime] = [600_000, 24 * 3_600_000]
 
 /** The options that openid-client passes to `fetch`. */
@@ -50,17 +50,17 @@ export class ResponseCache {
 
   /** Sends a request, once for concurrent callers, and caches a response with status 200. */
   refresh(url: string, fetchResponse: () => Promise<ProviderResponse>): Promise<ProviderResponse> {
-    let coming = this.#pending.get(url)
-    if (coming === undefined) {
-      coming = fetchResponse()
-        .then((read) => {
-          if (read.status === 200) this.#responses.set(url, read)
-          return read
+    let pending = this.#pending.get(url)
+    if (pending === undefined) {
+      pending = fetchResponse()
+        .then((response) => {
+          if (response.status === 200) this.#responses.set(url, response)
+          return response
         })
         .finally(() => this.#pending.delete(url))
-      this.#pending.set(url, coming)
+      this.#pending.set(url, pending)
     }
-    return coming
+    return pending
   }
 }
 
@@ -81,9 +81,9 @@ export class ProviderClient {
 
   /** Fetches the metadata from the cache if possible. openid-client requests it every time. */
   readonly discover = async (url: string, options: FetchOptions): Promise<Response> => {
-    const read =
+    const response =
       this.#cache.find(url) ?? (await this.#recordFailure(() => this.#refresh(url, options)))
-    return toResponse(read)
+    return toResponse(response)
   }
 
   /** Fetches everything else. Keys are always fetched, because openid-client requests them only if the cached keys do not match. */
@@ -102,10 +102,10 @@ export class ProviderClient {
 
   async #recordFailure(send: () => Promise<ProviderResponse>): Promise<ProviderResponse> {
     try {
-      const read = await send()
-      if (read.status >= 500 || read.status === 429)
-        this.failure = `it responded with ${read.status}`
-      return read
+      const response = await send()
+      if (response.status >= 500 || response.status === 429)
+        this.failure = `it responded with ${response.status}`
+      return response
     } catch (error) {
       this.failure = this.#timeout.aborted ? 'it did not respond in time' : toReason(error)
       throw error
@@ -119,13 +119,13 @@ export class ProviderClient {
       signal: AbortSignal.any([signal, this.#timeout]),
     })
     const { status, headers } = response
-    const at = this.#now()
+    const receivedAt = this.#now()
     return {
       status,
       headers,
       text: await readText(response),
-      receivedAt: at,
-      expiresAt: at + lifetimeOf(headers),
+      receivedAt,
+      expiresAt: receivedAt + lifetimeOf(headers),
     }
   }
 }

@@ -65,7 +65,8 @@ export class Provider implements Lifecycle {
     await load()
     if (this.#services.auth.canSign) return
     const message = `oidc ${this.name}: there is no private key, so the application cannot issue tokens.`
-    const fix = 'Set APP_PRIVATE_KEY; auth.jwks and auth: { keys: false } make no tokens.'
+    const fix =
+      'Set APP_PRIVATE_KEY. With auth.jwks or auth: { keys: false }, no tokens can be issued.'
     throw new DeclarationError([{ code: 'AUTH_KEYS', message, remedy: fix }])
   }
 
@@ -242,8 +243,8 @@ export class Provider implements Lifecycle {
 
   #toSignIn(claims: SignIn['claims'], emailClaims: SignIn['claims']): SignIn {
     const { iss, sub } = claims
-    const { email, email_verified: verified } = emailClaims
-    const allowsLink = this.#options.link === 'verified-email' && verified === true
+    const { email, email_verified: isVerified } = emailClaims
+    const allowsLink = this.#options.link === 'verified-email' && isVerified === true
     return {
       provider: this.name,
       issuer: String(iss),
@@ -257,7 +258,7 @@ export class Provider implements Lifecycle {
   #handleErrorResponse({ error }: Library.AuthorizationResponseError): 'denied' {
     if (error === 'access_denied') return 'denied'
     if (error === 'temporarily_unavailable' || error === 'server_error')
-      throw this.#unavailable(`it says ${error}`)
+      throw this.#unavailable(`it responded with ${error}`)
     throw signInRefused(`the provider says ${safeErrorName(error)}`)
   }
 

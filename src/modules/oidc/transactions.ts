@@ -1,7 +1,7 @@
 /**
- * Sign-ins in progress. Each is stored encrypted (AES-256-GCM) in its own cookie, named by its `state`, so that several tabs do
- * not conflict. Used states are remembered until they expire, in the database if there is
- * one (`__Host-` cookies: RFC 6265bis §4.1.3.2).
+ * Sign-ins in progress. Each is stored encrypted (AES-256-GCM) in a separate cookie, named by its `state`, so that several tabs
+ * do not conflict. Used states are stored until they expire, in the database if there is one (`__Host-` cookies: RFC 6265bis
+ * §4.1.3.2).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {
@@ -43,7 +43,7 @@ const createTable = `create table if not exists ${table} (
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
 /** Milliseconds between removals of expired states. */
-const sweepEvery = 60_000
+const sweepInterval = 60_000
 
 /** The name of a transaction's cookie. @param secure adds `__Host-`, so that other hosts and http pages cannot set the cookie */
 export function cookieName(state: string, secure: boolean): string {
@@ -126,7 +126,7 @@ export class Transactions implements Lifecycle {
   async use(state: string, { ends }: Transaction): Promise<boolean> {
     const now = this.#now()
     if (now >= this.#nextSweep) {
-      this.#nextSweep = now + sweepEvery
+      this.#nextSweep = now + sweepInterval
       for (const [used, end] of this.#used) if (end <= now) this.#used.delete(used)
       await this.#statements?.sweep.change({ now })
     }

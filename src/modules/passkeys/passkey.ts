@@ -1,4 +1,4 @@
-/** The record of passkeys. */
+/** The record of passkeys, and who may read it. */
 import { Field, Record, type Claims, type Generated, type RowsCaller } from '../../index.js'
 
 /** Users may read their own passkeys. The operator's key may read all. */
@@ -8,8 +8,8 @@ function mayRead(user: Claims | null, { by }: RowsCaller): boolean | { sub: stri
 }
 
 /**
- * A passkey of somebody. Clients read their own and write none; the routes of `passkeys` add, use and remove them. A class of
- * one's own may extend it.
+ * The record of passkeys. Clients may read their own passkeys and write none. The routes of `passkeys` add, use and remove
+ * them. An application may extend this class.
  */
 @Record<Passkey>({
   table: 'passkeys',
@@ -19,17 +19,17 @@ function mayRead(user: Claims | null, { by }: RowsCaller): boolean | { sub: stri
 })
 export class Passkey {
   @Field('id') id!: number
-  /** Its id at the authenticator, base64url. */
+  /** The credential id of the authenticator, base64url. */
   @Field('string', { unique: true, maxLength: 1400 }) credential!: string
-  /** Whose it is: the claim `sub`. */
+  /** The claim `sub` of its owner. */
   @Field('string', { readOnly: true }) sub!: string
-  /** COSE, base64url. */
+  /** A COSE key, base64url. */
   @Field('text', { hidden: true }) publicKey!: string
-  /** How often the authenticator says it was used; 0 where it does not count. It never goes back. */
+  /** The number of uses that the authenticator reports. 0 if it does not count. Never decreases. */
   @Field('integer', { hidden: true, default: 0 }) counter!: Generated<number>
-  /** How browsers reach it: `internal`, `hybrid`, `usb`, `nfc`, `ble`. */
+  /** How browsers reach the authenticator: `internal`, `hybrid`, `usb`, `nfc`, `ble`. */
   @Field('json', { default: [] }) transports!: Generated<string[]>
-  /** What its owner calls it. */
+  /** A name that the owner has chosen. */
   @Field('string', { nullable: true, maxLength: 200 }) name!: string | null
   @Field('datetime') createdAt!: string
   @Field('datetime', { nullable: true }) lastUsed!: string | null

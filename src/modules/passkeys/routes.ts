@@ -76,7 +76,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     constructor(
       private readonly challenges: Challenges,
-      private readonly ceremony: PasskeyVerifier,
+      private readonly verifier: PasskeyVerifier,
       private readonly decoys: Decoys,
       private readonly database: Database,
       private readonly clock: Clock,
@@ -87,7 +87,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Get('/')
     @Secured
-    @Doc({ description: "One's own passkeys." })
+    @Doc({ description: 'Lists the passkeys of the caller.' })
     async list(user: Claims | null): Promise<object[]> {
       const stored = await this.passkeysOf(toSub(user))
       return stored.map(toPublic)
@@ -95,7 +95,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Post('/register/options', { body: NewPasskey, ...bodies })
     @SecuredForManagement
-    @Doc({ description: 'What `navigator.credentials.create` needs, as JSON of the browser.' })
+    @Doc({ description: 'Returns the options for `navigator.credentials.create`, as JSON.' })
     async registerOptions(
       body: NewPasskey,
       request: HttpRequest,
@@ -108,7 +108,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       const label = toLabel(user, sub)
       const name = body.name ?? null
       return {
-        rp: { name: siteName, id: this.ceremony.rpId },
+        rp: { name: siteName, id: this.verifier.rpId },
         user: { id: toHandle(sub), name: label, displayName: label },
         challenge: await this.challenges.make(request, { purpose: 'register', sub, name }),
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
@@ -122,7 +122,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Post('/register/verify', { body: CredentialResponse, ...bodies })
     @SecuredForManagement
-    @Doc({ description: 'Takes `credential.toJSON()` and keeps the passkey.' })
+    @Doc({ description: 'Takes `credential.toJSON()` and stores the passkey.' })
     async register(
       body: CredentialResponse,
       request: HttpRequest,
@@ -131,8 +131,8 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       this.rejectCrossSite(request)
       const sub = toSub(user)
       const { challengeText, challenge } = await this.take(request, body, 'register')
-      if (challenge.sub !== sub) throw passkeyRefused('the challenge is of another user')
-      const registered = await this.ceremony
+      if (challenge.sub !== sub) throw passkeyRefused('the challenge belongs to another user')
+      const registered = await this.verifier
         .verifyRegistration(toResponse(body), challengeText)
         .catch(rethrowRefused)
       rejectTooMany(await this.passkeysOf(sub))
@@ -149,7 +149,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
         })
         .catch((error: unknown) => {
           if (error instanceof HttpError && error.status === 409)
-            throw passkeyRefused('the credential is registered already')
+            throw passkeyRefused('the credential is already registered')
           throw error
         })
       return reply(toPublic(created), 201)
@@ -157,7 +157,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Post('/signin/options', { body: SignInName, ...bodies })
     @NoAuth
-    @Doc({ description: 'What `navigator.credentials.get` needs, as JSON of the browser.' })
+    @Doc({ description: 'Returns the options for `navigator.credentials.get`, as JSON.' })
     async signInOptions(body: SignInName, request: HttpRequest): Promise<object> {
       this.rejectCrossSite(request)
       const name = body.name ?? ''
@@ -166,7 +166,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       return {
         challenge: await this.challenges.make(request, { purpose: 'signin', sub, name: null }),
         timeout: challengeLifetime * 1000,
-        rpId: this.ceremony.rpId,
+        rpId: this.verifier.rpId,
         allowCredentials: allowed,
         userVerification: 'required',
       }
@@ -174,29 +174,31 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Post('/signin/verify', { body: CredentialResponse, ...bodies })
     @NoAuth
-    @Doc({ description: 'Takes `credential.toJSON()` and answers with a token in FreshToken.' })
+    @Doc({
+      description: 'Takes `credential.toJSON()` and returns a token in the header FreshToken.',
+    })
     async verify(body: CredentialResponse, request: HttpRequest): Promise<Reply> {
       this.rejectCrossSite(request)
       const { challengeText, challenge } = await this.take(request, body, 'signin')
       const [passkey] = await this.records.list({ where: { credential: body.id }, limit: 1 })
       // Verify first, so that the response time does not reveal whether the passkey exists.
-      const counter = await this.ceremony
-        .verifySignIn(toResponse(body), challengeText, passkey ?? this.ceremony.unusableCredential)
+      const counter = await this.verifier
+        .verifySignIn(toResponse(body), challengeText, passkey ?? this.verifier.unusableCredential)
         .catch(rethrowRefused)
-      if (passkey === undefined) throw passkeyRefused('nobody has this passkey')
+      if (passkey === undefined) throw passkeyRefused('no user has this passkey')
       const { sub, credential } = passkey
       if (challenge.sub !== null && challenge.sub !== sub)
-        throw passkeyRefused('the passkey is not of who was named')
+        throw passkeyRefused('the passkey does not belong to the named user')
       const handle = (body.response as { userHandle?: unknown } | null)?.userHandle
       if (typeof handle === 'string' && handle !== '' && handle !== toHandle(sub))
-        throw passkeyRefused('the authenticator knows another user by this passkey')
+        throw passkeyRefused('the authenticator stores the passkey for another user')
       const claims = await this.database.transaction(async () => {
         // Accept only one of two responses with the same counter.
-        const used = await this.records.updateWhere(
+        const usedCount = await this.records.updateWhere(
           { id: passkey.id, counter: passkey.counter },
           { counter, lastUsed: this.now() },
         )
-        if (used !== 1) throw passkeyRefused('the passkey was used or removed meanwhile')
+        if (usedCount !== 1) throw passkeyRefused('the passkey was used or removed meanwhile')
         return this.claimsFor(sub, credential)
       })
       const token = await this.auth.getToken(claims)
@@ -205,7 +207,10 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
 
     @Delete('/<id>')
     @SecuredForManagement
-    @Doc({ description: "Removes one of one's own, by its id or that of its credential." })
+    @Doc({
+      description:
+        'Removes a passkey of the caller, by the id of the passkey or of its credential.',
+    })
     async remove(id: string, request: HttpRequest, user: Claims | null): Promise<void> {
       this.rejectCrossSite(request)
       const sub = toSub(user)
@@ -246,8 +251,8 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
           code: 'SIGN_IN_REFUSED',
           reason: `${signIn[1]} returned null`,
         })
-      const { sub: challengeText } = (claims ?? {}) as { sub?: unknown }
-      if (typeof challengeText !== 'string' || challengeText === '')
+      const { sub: claimedSub } = (claims ?? {}) as { sub?: unknown }
+      if (typeof claimedSub !== 'string' || claimedSub === '')
         throw new TypeError(
           `passkeys: ${signIn[1]} returned no claims. Return { sub: String(user.id) }, or null to refuse.`,
         )
@@ -264,7 +269,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       const challengeText = readChallenge(response)
       const challenge = await this.challenges.take(request, challengeText, purpose)
       if (challenge === null)
-        throw passkeyRefused("the challenge was used, has run out, or is another browser's")
+        throw passkeyRefused('the challenge was used, has expired, or belongs to another browser')
       return { challengeText, challenge }
     }
 
@@ -276,10 +281,10 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
         throw new HttpError(415, 'Send application/json.', {
           headers: { accept: 'application/json' },
         })
-      const isForeign = origin !== undefined && origin !== this.ceremony.origin
+      const isForeign = origin !== undefined && origin !== this.verifier.origin
       if (isForeign || (siteName !== undefined && siteName !== 'same-origin'))
         throw new HttpError(403, 'Forbidden', {
-          reason: `the page is not at the public address ${this.ceremony.origin}`,
+          reason: `the page is not at the public address ${this.verifier.origin}`,
         })
     }
   }

@@ -122,7 +122,7 @@ export type TestFile = Blob | Uint8Array | readonly (Blob | Uint8Array)[]
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Added to the path; lists repeat their key, null and undefined are left out. */
+  /** Added to the path. Lists repeat their key, null and undefined are omitted. */
   readonly query?: Readonly<Record<string, unknown>>
   /** Sends `multipart/form-data` with these files and the fields of the body. A `File` keeps its name and type. */
   readonly files?: Readonly<Record<string, TestFile>>
@@ -130,7 +130,7 @@ export interface CallOptions {
 
 export interface TestAnswer {
   readonly status: number
-  /** By lower-case name; repeated values are joined with commas, those of `set-cookie` with line feeds. */
+  /** By lower-case name. Repeated values are joined with commas, values of `set-cookie` with line feeds. */
   readonly headers: Readonly<Record<string, string>>
   /** Parsed if it is JSON, null if it is empty, else the text. */
   // Only the test knows the type of the body.
@@ -338,7 +338,7 @@ function withQuery(path: string, query: CallOptions['query'] = {}): string {
   return `${path}${path.includes('?') ? '&' : '?'}${text}`
 }
 
-/** As the client writes it. */
+/** Converts a value in the same way as the client. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value
   return value instanceof Date ? value.toISOString() : JSON.stringify(value)

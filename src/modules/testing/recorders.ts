@@ -1,4 +1,4 @@
-/** What a tested application did: its log, SQL statements, mail and jobs. Mail is not sent, and jobs run only on request. */
+/** Records the log, SQL statements, mail and jobs of a tested application. Mail is not sent, and jobs run only on request. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Log, StatementEvent } from '../../index.js'
 
@@ -51,8 +51,9 @@ export function recordStatements(
   statements: SentStatement[],
 ): () => void {
   const onStatement = (message: unknown): void => {
-    const { database: from, sql, kind, table } = message as StatementEvent
-    if (from !== database || table?.startsWith('filigree_') === true) return
+    const event = message as StatementEvent
+    const { sql, kind, table } = event
+    if (event.database !== database || table?.startsWith('filigree_') === true) return
     statements.push({ sql, kind, table })
   }
   subscribe(channel, onStatement)

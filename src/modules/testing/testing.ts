@@ -190,7 +190,7 @@ interface TestParts {
   readonly prefix: string
 }
 
-/** What `testApplication` returns. */
+/** An application for tests, which `testApplication` returns. */
 export class TestApplication {
   /** The application itself. */
   readonly app: Application

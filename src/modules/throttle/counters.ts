@@ -29,8 +29,8 @@ export abstract class Counters {
   }
 
   /** Whole seconds until a window ends, at least one. */
-  secondsUntil(ends: number): number {
-    return Math.max(1, Math.ceil((ends - this.now()) / 1000))
+  secondsUntil(endsAt: number): number {
+    return Math.max(1, Math.ceil((endsAt - this.now()) / 1000))
   }
 
   /** Counts a request unless the limit is reached. @param name of the limit, the same in all processes */
@@ -63,7 +63,7 @@ export class MemoryCounters extends Counters {
     return this.#now?.() ?? super.now()
   }
 
-  tryCount(name: string, key: string, { limit: limit, window: length }: Limit): Count {
+  tryCount(name: string, key: string, { limit, window: length }: Limit): Count {
     const now = this.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
@@ -90,8 +90,8 @@ export class MemoryCounters extends Counters {
 
 /** Removes ended windows. They end in the order in which they started. */
 function removeEnded(windows: Map<string, Window>, now: number): void {
-  for (const [key, { endsAt: ends }] of windows) {
-    if (ends > now && windows.size < maxKeys) return
+  for (const [key, { endsAt }] of windows) {
+    if (endsAt > now && windows.size < maxKeys) return
     windows.delete(key)
   }
 }
@@ -157,7 +157,7 @@ export class DatabaseCounters extends Counters {
   async #tryCountInDatabase(
     name: string,
     key: string,
-    { limit: limit, window }: Limit,
+    { limit, window }: Limit,
     now: number,
   ): Promise<Count> {
     await this.#sweep(now)

@@ -256,9 +256,9 @@ function isTighter(one: Count, other: Count): boolean {
 
 function rateLimitHeader(
   { limit, counters }: LimiterOptions,
-  { remaining: left, endsAt: ends }: Count,
+  { remaining, endsAt }: Count,
 ): string {
-  return `${limit.label};r=${left};t=${counters.secondsUntil(ends)}`
+  return `${limit.label};r=${remaining};t=${counters.secondsUntil(endsAt)}`
 }
 
 /** Adds the response 429 to an operation of the document. */

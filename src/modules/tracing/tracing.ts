@@ -185,7 +185,7 @@ function onEnd(name: string, end: (work: never, span: Span) => void): () => void
   }
 }
 
-/** Starts a span below the current one. None if there is no current span, or if it is not sampled. */
+/** Starts a child span, if there is a current span and it is sampled. */
 function begin(work: object, name: string, options: Parameters<typeof startSpan>[2] = {}): Context {
   const parent = context.active()
   const hasNoParent = trace.getSpanContext(parent) === undefined

@@ -273,7 +273,7 @@ describe('elicitations', () => {
     expect(second.result?.inputRequests).toHaveProperty('second')
     const greet = { name: 'greet', arguments: { name: 'Bo' }, requestState }
     expect((await sendRequest(desk, 'prompts/get', { params: greet })).error?.message).toBe(
-      'Invalid requestState: it is of a call that asks',
+      'Invalid requestState: it belongs to a call that asks for input',
     )
   })
 

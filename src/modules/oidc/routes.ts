@@ -1,6 +1,4 @@
-/**
- * The two routes of a provider: the redirect to it, and the callback.
- */
+/** The routes of signing in: the redirect to a provider and its callback, and `POST /signout`. */
 import {
   ApplicationState,
   Auth,
@@ -14,11 +12,17 @@ import {
   type HttpRequest,
   type ModuleOptions,
   type Reply,
+  Post,
+  reply,
+  Secured,
+  Use,
+  type RouteResponse,
+  type Interceptor,
+  type Next,
 } from '../../index.js'
 import type { OidcOptions, SignIn } from './options.js'
-import { toLocalPath, withQuery } from './local-path.js'
-import { tokenPage, refusalPage, acceptsHtml } from './pages.js'
-import type { Provider } from './provider.js'
+import { tokenPage, refusalPage, acceptsHtml, redirectPage } from './pages.js'
+import { Provider } from './provider.js'
 import { cookieName, Transactions } from './transactions.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
@@ -155,7 +159,7 @@ function expired(reason: string): HttpError {
   return new HttpError(400, message, { code: 'SIGN_IN_EXPIRED', reason })
 }
 
-/** A `Set-Cookie` header that deletes a cookie. Its attributes must match those of the cookie. */
+/** A `Set-Cookie` header that deletes a cookie. It must have the attributes of the cookie. */
 function clearCookie(name: string, secure: boolean): string {
   return `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }
@@ -163,4 +167,88 @@ function clearCookie(name: string, secure: boolean): string {
 /** `my-idp` is `MyIdp`. */
 function toPascalCase(name: string): string {
   return name.replace(/(?:^|-)([a-z0-9]?)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Maximum length of a path, because several are sent as cookies in one request. */
+const maxPathLength = 512
+
+/** A base with an invalid host, so that URLs of other hosts are detected. */
+const baseUrl = 'http://filigree.invalid'
+
+/**
+ * Restricts the target of a sign-in to paths of this application (RFC 9700 §4.11.2; WHATWG URL).
+ *
+ * @param input the value that a client sent
+ * @returns the path with query and fragment as a browser would write it, and `/` for anything that could lead elsewhere
+ */
+function toLocalPath(input: unknown): string {
+  if (typeof input !== 'string' || input.length > maxPathLength || !input.startsWith('/'))
+    return '/'
+  // Browsers take a backslash for a slash and ignore tabs and line breaks. Proxies may decode both.
+  if (/[\\\p{Cc}\p{Cs}\u2028\u2029\ufeff]/u.test(input)) return '/'
+  const path = input.split(/[?#]/, 1)[0] ?? ''
+  if (/%(?:5c|2f|0[0-9a-f]|1[0-9a-f]|7f|25(?:5c|2f))/i.test(path)) return '/'
+  if (!URL.canParse(input, baseUrl)) return '/'
+  const { origin, pathname, search, hash } = new URL(input, baseUrl)
+  return origin === baseUrl && !pathname.startsWith('//') ? pathname + search + hash : '/'
+}
+
+/** Adds a query parameter to a path. @param path a result of `toLocalPath` */
+function withQuery(path: string, name: string, value: string): string {
+  const url = new URL(path, baseUrl)
+  url.searchParams.set(name, value)
+  return url.pathname + url.search + url.hash
+}
+
+/**
+ * A caller whose token has expired or was revoked gets the response of a sign-out instead of a 401. The gate has already cleared
+ * the cookie. Requests from other sites, which browsers send without the cookie, still get 401.
+ */
+class AllowSignedOut implements Interceptor {
+  static readonly before = 'gate'
+
+  async intercept({ headers }: HttpRequest, next: Next): Promise<RouteResponse | Reply> {
+    const response = await next()
+    const isCrossSite = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
+    return response.status === 401 && !isCrossSite ? sendTo('/', headers) : response
+  }
+}
+
+@Controller('/signout')
+@Use(AllowSignedOut)
+export class SignOutController {
+  static readonly inject = [ApplicationState, Auth]
+  readonly #state: ApplicationState
+  readonly #auth: Auth
+
+  constructor(state: ApplicationState, auth: Auth) {
+    this.#state = state
+    this.#auth = auth
+  }
+
+  /** With a cookie, the gate accepts requests from the application's own pages only, and clears the cookie. */
+  @Post('/', { args: ['user', 'headers'] })
+  @Secured
+  @Doc({
+    tags: ['signing in'],
+    description:
+      'Signs the caller out and continues with the sign-out of the provider. A form is redirected there, and a script receives the URL. Callers who are not signed in get `/`.',
+    responses: { 303: { description: 'Redirects to the provider, or to `/`.' } },
+  })
+  async end(user: Claims | null, headers: Record<string, string>): Promise<Reply> {
+    if (typeof user?.jti === 'string') await this.#auth.revoke(user.jti, user.exp)
+    const provider = this.#state.providers.find(
+      (one): one is Provider => one instanceof Provider && one.name === user?.idp,
+    )
+    return sendTo((await provider?.endSessionUrl()) ?? '/', headers)
+  }
+}
+
+function sendTo(to: string, headers: HttpRequest['headers']): Reply {
+  // A script cannot follow the redirect, because it may not read pages of other origins.
+  const { accept, 'sec-fetch-dest': destination } = headers
+  if (destination === 'empty' || accept?.includes('application/json') === true) return reply({ to })
+  if (destination === 'document' && to !== '/')
+    return redirectPage(to).header('Referrer-Policy', 'no-referrer')
+  return redirect(to, 303)
 }
