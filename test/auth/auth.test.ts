@@ -65,7 +65,7 @@ describe('Auth.getToken', () => {
     'refuses expiresIn %j',
     async (expiresIn) => {
       await expect(make().getToken({}, { expiresIn })).rejects.toThrow(
-        /^Auth\.getToken: expiresIn .* is not a length of time\. Give seconds/,
+        /^Auth\.getToken: expiresIn .* is not a length of time\. Use seconds/,
       )
     },
   )
@@ -104,7 +104,7 @@ describe('Auth.getToken', () => {
 
   it('refuses a payload whose token would never be accepted', async () => {
     await expect(make().getToken({ x: 'x'.repeat(8000) })).rejects.toThrow(
-      /^Auth\.getToken: the token has \d+ bytes, 8192 are accepted\./,
+      /^Auth\.getToken: the token has \d+ bytes, and at most 8192 are accepted\./,
     )
     await expect(make().getToken({ exp: 'never' as unknown as number })).rejects.toThrow(
       'Auth.getToken: exp is not a number of seconds since 1970. Correct it, or use expiresIn.',
