@@ -77,7 +77,9 @@ it('doctor --production finds it', async () => {
   expect(JSON.parse(out)).toContainEqual({
     about: 'settings',
     state: 'fault',
+    code: 'SMS_MISSING',
     what: 'sms: the package no-such-package is missing.',
     remedy: 'Install it.',
+    source: expect.objectContaining({ file: 'test/bootstrap/fixtures/needs-sms.ts', line: 4 }),
   })
 })

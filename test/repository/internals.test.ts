@@ -59,9 +59,11 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   'a structure whose order, size or eviction no response shows': [
     'test/auth/verified-tokens.test.ts',
     'test/bootstrap/container.test.ts',
+    'test/cli/backup-command.test.ts',
     'test/bootstrap/deadlines.test.ts',
     'test/core/address-counts.test.ts',
     'test/core/event-loop-slots.test.ts',
+    'test/core/linked-list.test.ts',
     'test/engines/slow-read-detector.test.ts',
     'test/engines/fair-queue.test.ts',
     'test/http/bodies/upload-folder.test.ts',
