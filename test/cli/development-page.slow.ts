@@ -312,7 +312,7 @@ describe('what is recorded', () => {
       scans: ['shelf'],
       plan: expect.arrayContaining([expect.stringMatching(/SCAN/)]),
     })
-    expect(hints).toContainEqual(expect.stringMatching(/whole table.*fields: \['name'/))
+    expect(hints).toContainEqual(expect.stringMatching(/complete table.*fields: \['name'/))
     const { hints: none } = await examined('/api/shelves?count=none')
     expect(none).toEqual([])
   })
