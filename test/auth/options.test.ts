@@ -130,13 +130,13 @@ describe('resolveAuthOptions', () => {
     {
       option: { audience: [] },
       code: 'INVALID_OPTION',
-      says: 'audience is not text',
+      says: 'audience is neither text nor a list of texts',
       remedy: '"aud"',
     },
     {
       option: { audience: ['a', 7] },
       code: 'INVALID_OPTION',
-      says: 'audience is not text',
+      says: 'audience is neither text nor a list of texts',
       remedy: '"aud"',
     },
     {

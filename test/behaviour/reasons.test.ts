@@ -149,7 +149,7 @@ describe('Reasons', () => {
       /comes from another origin/,
     ],
     [404, 'no route', () => ({ url: '/nowhere' }), /no route has this path/],
-    [404, 'rows', () => ({ url: '/tasks/1' }), /no such row, or `rows` does not show it/],
+    [404, 'rows', () => ({ url: '/tasks/1' }), /the row does not exist, or `rows` hides it/],
     [
       405,
       'another method',

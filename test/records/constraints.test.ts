@@ -116,7 +116,7 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
     expect(
       (await sql`select size from box order by id`.execute(database.kysely)).rows,
     ).toHaveLength(3)
-    await expect(syncWith({ max: 8 })).rejects.toThrow('box.size has a check')
+    await expect(syncWith({ max: 8 })).rejects.toThrow(/box\.size (is not checked|has a check)/)
     // Nothing was changed.
     await box(9)
     await database.close()
