@@ -163,14 +163,12 @@ export function updateRow(
   const written = placed?.values ?? values
   const all = [...(rowFilter?.values ?? []), ...written, ...keyValues(table, source.context, key)]
   const change = (): MaybePromise<Instance | null> =>
-    after(runRows(table, source, { plan, values: all, purpose: 'write', record }), ([row]) =>
-      row === undefined
-        ? null
-        : stored(table, source, 'updated', row, {
-            ...{ before, columns, past },
-            replaced: placed && { columns: placed.columns, record },
-          }),
-    )
+    after(runRows(table, source, { plan, values: all, purpose: 'write', record }), (rows) => {
+      const row = rows[0]
+      if (row === undefined) return null
+      const replaced = placed && { columns: placed.columns, record }
+      return stored(table, source, 'updated', row, { before, columns, past, replaced })
+    })
   if (referencesToMarked(table).length === 0) return change()
   const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
     hasValue(table, source, { key, column, newKey }),
@@ -254,8 +252,9 @@ function stored(
 ): Instance {
   const { readRow } = source.context.codecOf(table)
   const record = readRow(row) as Instance
-  const { replaced } = update ?? {}
-  for (const { property } of replaced?.columns ?? []) record[property] = replaced?.record[property]
+  const replaced = update?.replaced
+  if (replaced !== undefined)
+    for (const { property } of replaced.columns) record[property] = replaced.record[property]
   const ids = [record[table.key.property] as Id]
   if (!source.feed.needsRowValues(table)) source.changed({ event, table, ids })
   else {
