@@ -11,6 +11,9 @@ export interface ListItem<T> {
   isListed: boolean
 }
 
+/** The fields of an item that is in no list, to create items with. */
+export const unlisted = { previous: undefined, next: undefined, isListed: false } as const
+
 export class LinkedList<T extends ListItem<T>> {
   #first: T | undefined
   #last: T | undefined

@@ -4,7 +4,7 @@
  * fourth slot goes to the oldest request.
  */
 
-import { LinkedList, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
 
 /** Statements after this many of one request share one priority level. */
 const maxLevels = 64
@@ -43,8 +43,7 @@ export class FairQueue<Item extends object> {
     const index = Math.min(state.statementsSent++, maxLevels - 1)
     while (this.#levels.length <= index) this.#levels.push(new LinkedList())
     const level = this.#levels[index] as LinkedList<WaitingItem<Item>>
-    const position = { previous: undefined, next: undefined, isListed: false }
-    const waiting: WaitingItem<Item> = { item, level, state, ...position }
+    const waiting: WaitingItem<Item> = { item, level, state, ...unlisted }
     this.#waiting.set(item, waiting)
     level.add(waiting)
     this.#size++

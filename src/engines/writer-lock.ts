@@ -1,5 +1,5 @@
 /** A lock for databases with a single writer. Other writers wait in a queue. */
-import { LinkedList, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
 import { EngineError } from './contract/engine-error.js'
 
 interface Waiter extends ListItem<Waiter> {
@@ -36,9 +36,7 @@ export class WriterLock {
           clearTimeout(timer)
           resolve()
         },
-        previous: undefined,
-        next: undefined,
-        isListed: false,
+        ...unlisted,
       }
       const timer = setTimeout(() => {
         this.#queue.delete(waiter)

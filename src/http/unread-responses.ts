@@ -7,7 +7,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
-import { LinkedList, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
 import type { Log } from '../core/log.js'
 import type { Sending } from './response-body.js'
 
@@ -91,8 +91,7 @@ export class UnreadResponses {
   }
 
   add(socket: Writable, bytes: number, drop: () => void): Unread {
-    const position = { previous: undefined, next: undefined, isListed: false }
-    const unread: Unread = { socket, bytes, movedAt: performance.now(), drop, ...position }
+    const unread: Unread = { socket, bytes, movedAt: performance.now(), drop, ...unlisted }
     this.#all.add(unread)
     this.#bytes += bytes
     if (this.#bytes > this.#maxBytes) this.#relieve()

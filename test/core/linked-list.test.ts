@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
-import { LinkedList, type ListItem } from '../../src/core/linked-list.js'
+import { randomNumbers } from '../random.js'
+import { LinkedList, unlisted, type ListItem } from '../../src/core/linked-list.js'
 
 interface Item extends ListItem<Item> {
   readonly name: string
 }
 
 function item(name: string): Item {
-  return { name, previous: undefined, next: undefined, isListed: false }
+  return { name, ...unlisted }
 }
 
 describe('LinkedList', () => {
@@ -14,16 +15,15 @@ describe('LinkedList', () => {
     const list = new LinkedList<Item>()
     const reference = new Set<Item>()
     const items = Array.from({ length: 12 }, (_, index) => item(String(index)))
-    // A linear congruential generator, so that each run does the same.
-    let random = 1
+    const random = randomNumbers(1)
     for (let step = 0; step < 3000; step++) {
-      random = (random * 1_103_515_245 + 12_345) % 2 ** 31
-      const one = items[random % items.length] as Item
-      if (random % 5 === 0) {
+      const one = items[random(items.length)] as Item
+      const action = random(10)
+      if (action < 2) {
         const [first] = reference
         if (first !== undefined) reference.delete(first)
         expect(list.shift()).toBe(first)
-      } else if (random % 2 === 0) {
+      } else if (action < 6) {
         list.add(one)
         reference.add(one)
       } else {

@@ -3,7 +3,7 @@
  * the first free one. pg's own pool would cost a timer and promises for each statement. Source: node-postgres, Pool.
  */
 
-import { LinkedList, type ListItem } from '../../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../../core/linked-list.js'
 import { Call, type CallOwner, becomeQueries } from './call.js'
 import { PooledConnection } from './pooled-connection.js'
 import type { PoolState, Row } from '../contract/engine.js'
@@ -146,8 +146,7 @@ export class ConnectionPool implements CallOwner {
       return
     }
     const since = performance.now()
-    const position = { previous: undefined, next: undefined, isListed: false }
-    queue.add({ waiter, since, end: since + maxWait, ...position })
+    queue.add({ waiter, since, end: since + maxWait, ...unlisted })
     this.#timeoutTimer ??= setInterval(() => {
       this.#failTimedOutWaiters()
     }, this.#connectTimeout / 5).unref()
