@@ -104,6 +104,25 @@ describe('the architecture', () => {
     expect(outside).toEqual([])
   })
 
+  it('the package contains every file that its client modules import', () => {
+    const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      readonly files: readonly string[]
+    }
+    // Other client modules are bundled.
+    const packed = files.flatMap((path) => /^dist\/(client\/[\w-]+)\.js$/.exec(path)?.[1] ?? [])
+    const sourceOf = new Map(client.map((file) => [file.path, file]))
+    const missing = packed.flatMap((path) => {
+      const file = sourceOf.get(`${path}.ts`)
+      if (file === undefined) return [`${path}.ts`]
+      return file.imports
+        .filter(({ from, typeOnly }) => isOwn(from) && !typeOnly)
+        .map(({ from }) => resolveImport(file, from))
+        .filter((to) => !packed.includes(to.replace(/\.ts$/, '')))
+    })
+    expect(packed).toContain('client/events')
+    expect(missing).toEqual([])
+  })
+
   it('has no circular imports', () => {
     expect(findCircles(all)).toEqual([])
   })
