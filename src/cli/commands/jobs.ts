@@ -1,7 +1,16 @@
 /** `filigree jobs`: lists, retries and cancels jobs, without starting the application. */
-import { HttpError } from '../../errors/http-error.js'
-import type { Database } from '../../records/database.js'
-import type { Repository } from '../../records/repository.js'
+import { Clock } from '../../core/clock.js'
+import type { Class } from '../../metadata/class-metadata.js'
+import {
+  cancelRow,
+  countStates,
+  hasActiveDuplicate,
+  jobStates,
+  JobTable,
+  retryRow,
+  type JobEntry,
+  type JobState,
+} from '../../modules/jobs/job-table.js'
 import {
   defineCommand,
   flag,
@@ -20,8 +29,6 @@ import {
   planForDatabase,
 } from '../load-application.js'
 
-const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
-
 export const jobsCommand = defineCommand({
   group: 'Operate',
   usage: 'filigree jobs [file]',
@@ -29,7 +36,7 @@ export const jobsCommand = defineCommand({
   description:
     'Lists jobs, the newest first, and the number of jobs in each state. The application is not started.',
   options: {
-    state: option('<state>', `only jobs in this state: ${states.join(', ')}`, states),
+    state: option('<state>', `only jobs in this state: ${jobStates.join(', ')}`, jobStates),
     name: option('<name>', 'only jobs of this name: Mail.welcome'),
     limit: option('<number>', 'the maximum number of jobs. Default: 50'),
     retry: option('<id>', 'runs a failed or cancelled job again. "all" runs all listed jobs again'),
@@ -41,26 +48,27 @@ export const jobsCommand = defineCommand({
   run: async (args, terminal) => {
     const { values } = args
     const { state, name } = values
-    if (state !== undefined && !states.includes(state))
-      throw new UsageError(`unknown state "${state}". States: ${states.join(', ')}.`)
+    if (state !== undefined && !jobStates.includes(state as JobState))
+      throw new UsageError(`unknown state "${state}". States: ${jobStates.join(', ')}.`)
     const limit = readInteger('--limit', values.limit ?? '50')
     const application = await loadApplication(moduleFileOf(args), terminal)
     const plan = await planForDatabase(application)
     const type = findJobRecord(plan.records)
     const database = await openDatabase(plan, application.options.database, terminal)
     try {
-      const records = database.records(type) as Repository<Entry & object>
+      const table = new JobTable(database, new Clock())
+      const records = database.records(type as Class<JobEntry>)
       const where = {
-        ...(state === undefined ? {} : { state }),
+        ...(state === undefined ? {} : { state: state as JobState }),
         ...(name === undefined ? {} : { name }),
       }
-      const list = (): Promise<Entry[]> =>
-        records.list({ where, orderBy: { id: 'desc' }, limit } as never)
+      const list = (): Promise<JobEntry[]> =>
+        records.list({ where, orderBy: { id: 'desc' }, limit })
       if (values.retry !== undefined)
-        return await retry(await idsOf(values.retry, list), { records, database, terminal })
+        return await retry(await idsOf(values.retry, list), table, terminal)
       if (values.cancel !== undefined)
-        return await cancel(readInteger('--cancel', values.cancel), { records, database, terminal })
-      const counts = await countStates(records)
+        return await cancel(readInteger('--cancel', values.cancel), table, terminal)
+      const counts = await countStates(table)
       const jobs = await list()
       await terminal.out(
         values.json
@@ -74,88 +82,39 @@ export const jobsCommand = defineCommand({
   },
 })
 
-/** The columns of a job that the list shows. */
-interface Entry {
-  readonly id: number
-  readonly name: string
-  readonly state: string
-  readonly attempt: number
-  readonly runAt: string
-  readonly error: string | null
-}
-
-interface JobAccess {
-  readonly records: Repository<Entry & object>
-  readonly database: Database
-  readonly terminal: Terminal
-}
-
 /** Removes the bodies of secret jobs, which are never shown. */
-function withoutSecretBody(entry: Entry): object {
+function withoutSecretBody(entry: JobEntry): object {
   return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'secretBody'))
 }
 
-async function idsOf(text: string, list: () => Promise<Entry[]>): Promise<number[]> {
+async function idsOf(text: string, list: () => Promise<JobEntry[]>): Promise<number[]> {
   if (text !== 'all') return [readInteger('--retry', text)]
   return (await list()).map(({ id }) => id)
 }
 
-async function retry(
-  ids: readonly number[],
-  { records, database, terminal }: JobAccess,
-): Promise<boolean> {
+async function retry(ids: readonly number[], table: JobTable, { out }: Terminal): Promise<boolean> {
   let done = 0
   for (const id of ids) {
-    const where = { id, state: { in: ['failed', 'cancelled'] }, emptiedAt: { isNull: true } }
-    const now = new Date(database.now()).toISOString()
-    const cleared = {
-      laterAt: null,
-      cancelAt: null,
-      startedAt: null,
-      endedAt: null,
-      keepUntil: null,
-    }
-    const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...cleared }
-    done += await records.updateWhere(where as never, change).catch(async (error: unknown) => {
-      if (!(error instanceof HttpError) || error.status !== 409) throw error
-      await terminal.out(`Job ${id} is not retried: a job with its unique key waits or runs.\n`)
-      return 0
-    })
+    if (await retryRow(table, id)) done++
+    else if (await hasActiveDuplicate(table, id))
+      await out(`Job ${id} is not retried: a job with its unique key waits or runs.\n`)
   }
-  if (done > 0) await database.signal('jobs')
-  await terminal.out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
+  if (done > 0) await table.database.signal('jobs')
+  await out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
   return done === ids.length
 }
 
-async function cancel(id: number, { records, database, terminal }: JobAccess): Promise<boolean> {
-  const now = new Date(database.now()).toISOString()
-  const waiting = { id, state: 'waiting' }
-  const cancelled = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
-  const wasWaiting = await records.updateWhere(waiting as never, cancelled)
-  const secret = { id, state: 'cancelled', secretBody: { isNull: false } }
-  const erasedBody = { secretBody: null, emptiedAt: now }
-  await records.updateWhere(secret as never, erasedBody as never)
-  const running = { id, state: 'running' }
-  const wasRunning =
-    wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)
-  const result = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'was asked to stop' : undefined
-  await terminal.out(`Job ${id} ${result ?? 'neither waits nor runs'}.\n`)
-  return result !== undefined
-}
-
-async function countStates(records: Repository<Entry & object>): Promise<Record<string, number>> {
-  const rows = (await records.aggregate({ groupBy: ['state'], count: true } as never)) as {
-    readonly state: string
-    readonly count: number
-  }[]
-  return Object.fromEntries(
-    states.map((state) => [state, rows.find((row) => row.state === state)?.count ?? 0]),
-  )
+async function cancel(id: number, table: JobTable, { out }: Terminal): Promise<boolean> {
+  const previousState = await cancelRow(table, id)
+  const results = { waiting: 'is cancelled', running: 'was asked to stop' }
+  const result = previousState === undefined ? 'neither waits nor runs' : results[previousState]
+  await out(`Job ${id} ${result}.\n`)
+  return previousState !== undefined
 }
 
 function toLines(
   counts: Readonly<Record<string, number>>,
-  jobs: readonly Entry[],
+  jobs: readonly JobEntry[],
   { hasColours }: Terminal,
 ): string {
   const head = Object.entries(counts)

@@ -273,14 +273,17 @@ export async function countDueByName(table: JobTable): Promise<Map<string, numbe
   return new Map((await statement.rows()).map(([name, count]) => [String(name), Number(count)]))
 }
 
-export async function countStates(table: JobTable): Promise<Map<JobState, number>> {
+export async function countStates(table: JobTable): Promise<Record<JobState, number>> {
   const statement = table.prepare(
     'counts',
     'select',
     () => 'select state, count(*) from jobs group by state',
   )
-  const rows = await statement.rows()
-  return new Map(rows.map(([state, count]) => [state as JobState, Number(count)]))
+  const counts = new Map((await statement.rows()).map(([state, count]) => [state, Number(count)]))
+  return Object.fromEntries(jobStates.map((state) => [state, counts.get(state) ?? 0])) as Record<
+    JobState,
+    number
+  >
 }
 
 /** @returns the state before; undefined if the job neither waits nor runs */
@@ -319,7 +322,18 @@ export async function retryRow(table: JobTable, id: number): Promise<boolean> {
 where id = ${value('id')} and state in ('failed', 'cancelled') and emptied_at is null and not exists (
   select 1 from jobs other where other.unique_key = jobs.unique_key and other.state in ('waiting', 'running'))`,
   )
-  return (await statement.change({ id, shift: table.shift })) === 1
+  try {
+    // A savepoint, so that an error does not end the open transaction.
+    const changed = await table.database.transaction(
+      () => statement.change({ id, shift: table.shift }),
+      { isolation: 'read committed' },
+    )
+    return changed === 1
+  } catch (error) {
+    // A job with the same unique key was added at the same time.
+    if (await hasActiveDuplicate(table, id)) return false
+    throw error
+  }
 }
 
 /** True if another active job has the same unique key. */

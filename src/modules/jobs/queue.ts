@@ -9,7 +9,6 @@ import {
   type JobTable,
   cancelRow,
   countStates,
-  hasActiveDuplicate,
   retryRow,
   type NewJob,
   type When,
@@ -135,16 +134,7 @@ export class Jobs {
   /** Returns a failed or cancelled job to the queue, with all its attempts. @returns false if it cannot be retried */
   async retry(id: number): Promise<boolean> {
     const { table, notifier } = this.#parts
-    const isWaiting =
-      isId(id) &&
-      // A savepoint, so that an error does not end the open transaction.
-      (await table.database
-        .transaction(() => retryRow(table, id), readCommitted)
-        .catch(async (error: unknown) => {
-          // A job with the same unique key was added at the same time.
-          if (await hasActiveDuplicate(table, id)) return false
-          throw error
-        }))
+    const isWaiting = isId(id) && (await retryRow(table, id))
     if (isWaiting) await notifier.jobAdded(undefined, { kind: 'now' })
     return isWaiting
   }
@@ -162,12 +152,8 @@ export class Jobs {
   }
 
   /** The number of jobs in each state. */
-  async counts(): Promise<Record<JobState, number>> {
-    const counts = await countStates(this.#parts.table)
-    return Object.fromEntries(jobStates.map((state) => [state, counts.get(state) ?? 0])) as Record<
-      JobState,
-      number
-    >
+  counts(): Promise<Record<JobState, number>> {
+    return countStates(this.#parts.table)
   }
 
   /** Waiting and running jobs without bodies, at most 100 of each. The development page shows them. */
