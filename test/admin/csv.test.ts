@@ -123,6 +123,13 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     ])
     const wide = Buffer.from('\ufeffsubject,orgId\nStühle,1\n', 'utf16le')
     expect((await send(wide)).body).toEqual({ count: 1 })
+    // The file is converted in parts of 256 KiB. The first boundary lies in a pair of surrogates here.
+    const faces = `Bed,1,${'\u{1f600}'.repeat(1000)}\n`.repeat(80)
+    const many = Buffer.from(`\ufeffsubject,orgId,body\n${faces}`, 'utf16le')
+    expect((await send(many, '?check=true')).body).toMatchObject({ rows: 80, faults: [] })
+    expect((await send(many.subarray(0, -1), '?check=true')).body.faults).toMatchObject([
+      { message: expect.stringContaining('not UTF-8') },
+    ])
   })
 
   it('tells each fault with its row, and writes nothing', async () => {
@@ -230,14 +237,18 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const quotes = `subject,orgId\n"${'""'.repeat(600_000)}",1\n`
     const commas = `subject,orgId\n${','.repeat(1_000_000)}\n`
     const long = `subject,orgId\n${'x'.repeat(1_100_000)},1\n`
+    const blank = `subject,orgId\n${'\n'.repeat(100_001)}`
     for (const [file, message] of [
-      [quotes, 'characters'],
+      [quotes, 'bytes'],
       [commas, '1000 cells'],
-      [long, 'characters'],
+      [long, 'bytes'],
     ] as const)
       expect((await send(file, '?check=true')).body.faults).toMatchObject([
         { row: 2, message: expect.stringContaining(message) },
       ])
+    expect((await send(blank, '?check=true')).body.faults).toMatchObject([
+      { row: 100_002, message: expect.stringContaining('100000 rows') },
+    ])
   })
 
   it.each([

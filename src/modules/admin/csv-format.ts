@@ -53,46 +53,47 @@ export class CsvError extends Error {
 
 /** Maximum number of cells in a row. No record has as many fields. */
 const maxCells = 1000
-/** Maximum number of characters in a row, the same as the limit of JSON bodies. It bounds the time for one row. */
-const maxRowCharacters = 1_048_576
+/** Maximum size of a row in bytes, the same as the limit of JSON bodies. It bounds the time for one row. */
+const maxRowBytes = 1_048_576
 /** Maximum number of lines, including empty lines and the header. */
 const maxLines = 100_001
 
+const quote = 0x22
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
 /**
- * Yields the rows of a file. Accepts a byte order mark, all line ends, and separators and line breaks in quotes. Skips empty lines,
- * but counts them.
+ * Yields the rows of a file in UTF-8. Accepts a byte order mark, all line ends, and separators and line breaks in quotes. Skips
+ * empty lines, but counts them. Works on bytes, and decodes one cell after another: the text of 16 MB at once would hold up all
+ * other requests.
  *
- * @throws {CsvError} if a quote is never closed or followed by text, or a row has more than 1,000 cells or 1,048,576 characters
+ * @throws {CsvError} if a quote is never closed or followed by text, or a row has more than 1,000 cells or 1,048,576 bytes
  */
-export function* readLines(file: string): Generator<Line, void> {
-  let at = file.charCodeAt(0) === 0xfeff ? 1 : 0
+export function* readLines(file: Buffer): Generator<Line, void> {
+  let at = file[0] === 0xef && file[1] === 0xbb && file[2] === 0xbf ? 3 : 0
   const separator = separatorOf(file, at)
   let row = 0
   while (at < file.length) {
     if (++row > maxLines) throw new CsvError(row, `exceeds the limit of ${maxLines - 1} rows`)
+    const blankEnd = findBlankEnd(file, at)
+    if (blankEnd !== undefined) {
+      at = afterLineEnd(file, blankEnd)
+      continue
+    }
     const cells: Cell[] = []
-    const maxEnd = at + maxRowCharacters
+    const maxEnd = at + maxRowBytes
     let isOver = false
     while (!isOver) {
-      const quoted = file[at] === '"'
-      let end: number
-      let text: string
-      if (quoted) {
-        const closing = findClosing(file, at + 1, row, maxEnd)
-        text = file.slice(at + 1, closing)
-        if (text.includes('"')) text = text.replaceAll('""', '"')
-        end = closing + 1
-      } else {
-        end = findEnd(file, at, separator, maxEnd)
-        text = file.slice(at, end)
-      }
+      const quoted = file[at] === quote
+      const { text, end } = quoted
+        ? readQuoted(file, at + 1, row, maxEnd)
+        : readPlain(file, at, separator, maxEnd)
       if (end > maxEnd) throw tooLong(row)
       cells.push({ text, quoted })
       if (cells.length > maxCells) throw new CsvError(row, `has more than ${maxCells} cells`)
-      const sign = file[end]
-      if (sign === separator) at = end + 1
-      else if (sign === undefined || sign === '\n' || sign === '\r') {
-        at = end + (sign === '\r' && file[end + 1] === '\n' ? 2 : 1)
+      if (file[end] === separator) at = end + 1
+      else if (isLineEnd(file[end])) {
+        at = afterLineEnd(file, end)
         isOver = true
       } else throw new CsvError(row, 'has text after a closing quote')
     }
@@ -103,31 +104,72 @@ export function* readLines(file: string): Generator<Line, void> {
 }
 
 /** Returns a semicolon if the first line has one and no comma outside quotes. Spreadsheets in many countries use semicolons. */
-function separatorOf(file: string, start: number): string {
-  const line = file.slice(start, start + 10_000).split(/[\r\n]/, 1)[0] ?? ''
+function separatorOf(file: Buffer, start: number): number {
+  const line = file.toString('latin1', start, start + 10_000).split(/[\r\n]/, 1)[0] ?? ''
   const plain = line.replace(/"(?:[^"]|"")*"/g, '')
-  return plain.includes(';') && !plain.includes(',') ? ';' : ','
+  return (plain.includes(';') && !plain.includes(',') ? ';' : ',').charCodeAt(0)
 }
 
-/** @returns the end of an unquoted cell, or a position after `maxEnd` if the cell is too long */
-function findEnd(file: string, start: number, separator: string, maxEnd: number): number {
-  for (let at = start; at < file.length; at++) {
-    if (at > maxEnd) return at
-    const sign = file[at]
-    if (sign === separator || sign === '\n' || sign === '\r') return at
-  }
-  return file.length
+/** The end of the file ends a line too. */
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === undefined || byte === lineFeed || byte === carriageReturn
 }
 
-/** @throws {CsvError} if no quote closes the cell before `maxEnd` */
-function findClosing(file: string, start: number, row: number, maxEnd: number): number {
-  for (let at = file.indexOf('"', start); at !== -1; at = file.indexOf('"', at + 2)) {
+function afterLineEnd(file: Buffer, end: number): number {
+  return end + (file[end] === carriageReturn && file[end + 1] === lineFeed ? 2 : 1)
+}
+
+/** @returns the end of the line if it has only spaces */
+function findBlankEnd(file: Buffer, start: number): number | undefined {
+  let at = start
+  while (file[at] === 0x20) at++
+  return isLineEnd(file[at]) ? at : undefined
+}
+
+interface CellText {
+  readonly text: string
+  /** The position after the cell, or one after `maxEnd` if the cell is too long. */
+  readonly end: number
+}
+
+function readPlain(file: Buffer, start: number, separator: number, maxEnd: number): CellText {
+  let end = start
+  while (end <= maxEnd && file[end] !== separator && !isLineEnd(file[end])) end++
+  return { text: end > maxEnd ? '' : file.toString('utf8', start, end), end }
+}
+
+/**
+ * @param start the position after the opening quote
+ * @throws {CsvError} if no quote closes the cell before `maxEnd`
+ */
+function readQuoted(file: Buffer, start: number, row: number, maxEnd: number): CellText {
+  let escapes = 0
+  let at = start
+  while (file[at] !== quote || file[at + 1] === quote) {
     if (at > maxEnd) throw tooLong(row)
-    if (file[at + 1] !== '"') return at
+    if (at >= file.length) throw new CsvError(row, 'has a quote that is never closed')
+    if (file[at] === quote) {
+      escapes++
+      at++
+    }
+    at++
   }
-  throw new CsvError(row, 'has a quote that is never closed')
+  const text = escapes === 0 ? file.toString('utf8', start, at) : unescape(file, start, at, escapes)
+  return { text, end: at + 1 }
+}
+
+/** Replaces doubled quotes by single ones. `replaceAll` takes 200 ms for a cell of 1 MiB that has nothing else. */
+function unescape(file: Buffer, start: number, end: number, escapes: number): string {
+  const bytes = Buffer.allocUnsafe(end - start - escapes)
+  let length = 0
+  for (let at = start; at < end; at++) {
+    const byte = file[at] ?? 0
+    bytes[length++] = byte
+    if (byte === quote) at++
+  }
+  return bytes.toString('utf8')
 }
 
 function tooLong(row: number): CsvError {
-  return new CsvError(row, `has more than ${maxRowCharacters} characters`)
+  return new CsvError(row, `has more than ${maxRowBytes} bytes`)
 }

@@ -1,4 +1,5 @@
 /** Imports a CSV file into a record, with the caller's rights. */
+import { isUtf8 } from 'node:buffer'
 import {
   clip,
   HttpError,
@@ -58,7 +59,7 @@ export async function importCsv(
   requireAny(rights, 'create', 'update')
   const unique = new UniqueValues(rights)
   try {
-    const text = decode(file)
+    const text = await toUtf8(file)
     const lines = readLines(text)
     const names = lines.next()
     if (names.done === true) return { rows, errors: [emptyFile] }
@@ -173,14 +174,36 @@ interface FieldColumn extends FieldDescription {
 
 type Column = FieldColumn | LinkColumn
 
-/** Decodes UTF-8, or UTF-16 with a byte order mark. @throws {CsvError} */
-function decode(file: Buffer): string {
-  const isWide = file[0] === 0xff && file[1] === 0xfe
-  try {
-    return new TextDecoder(isWide ? 'utf-16le' : 'utf-8', { fatal: true }).decode(file)
-  } catch {
-    throw new CsvError(1, 'is not UTF-8: save the file as CSV UTF-8')
+/** Checks that a file is UTF-8. Converts UTF-16 with a byte order mark. @throws {CsvError} */
+async function toUtf8(file: Buffer): Promise<Buffer> {
+  if (file[0] === 0xff && file[1] === 0xfe) return await fromUtf16(file)
+  if (!isUtf8(file)) throw notUtf8()
+  return file
+}
+
+/** Converts in small parts, so that other requests run between them. */
+async function fromUtf16(file: Buffer): Promise<Buffer> {
+  const decoder = new TextDecoder('utf-16le', { fatal: true })
+  // Two bytes of UTF-16 become at most three.
+  const bytes = Buffer.allocUnsafeSlow(Math.ceil(file.length / 2) * 3)
+  let length = 0
+  for (let start = 0; start < file.length; start += partBytes) {
+    const part = file.subarray(start, start + partBytes)
+    try {
+      const text = decoder.decode(part, { stream: start + partBytes < file.length })
+      length += bytes.write(text, length)
+    } catch {
+      throw notUtf8()
+    }
+    await yieldToEventLoop()
   }
+  return bytes.subarray(0, length)
+}
+
+const partBytes = 262_144
+
+function notUtf8(): CsvError {
+  return new CsvError(1, 'is not UTF-8: save the file as CSV UTF-8')
 }
 
 function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowError[]): Column[] {
