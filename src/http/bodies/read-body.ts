@@ -208,6 +208,7 @@ export function collect(
   }
   let first: Buffer | undefined
   let rest: Buffer[] | undefined
+  let large: LargeBody | undefined
   let total = 0
   let open = true
 
@@ -215,7 +216,8 @@ export function collect(
     if (!open) return
     open = false
     if (error === undefined) {
-      done(undefined, rest === undefined ? (first ?? empty) : Buffer.concat(rest, total))
+      if (large !== undefined) done(undefined, large.bytes)
+      else done(undefined, rest === undefined ? (first ?? empty) : Buffer.concat(rest, total))
       return
     }
     incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError)
@@ -230,9 +232,15 @@ export function collect(
       finish(tooLarge('The body', limit))
       return
     }
-    if (first === undefined) first = chunk
+    if (large !== undefined) large.append(chunk)
+    else if (first === undefined) first = chunk
     else if (rest === undefined) rest = [first, chunk]
-    else rest.push(chunk)
+    else if (total <= minLargeBytes) rest.push(chunk)
+    else {
+      large = new LargeBody(expected)
+      for (const part of [...rest, chunk]) large.append(part)
+      rest = undefined
+    }
     // All announced bytes have arrived. Waiting for the end would only cost another turn of the event loop.
     if (total === expected) finish(undefined)
   }
@@ -251,3 +259,32 @@ export function collect(
 }
 
 const empty = Buffer.alloc(0)
+
+/** A body over 1 MiB is a `LargeBody`. Until that much has arrived, no memory is reserved for what a client announces. */
+const minLargeBytes = 1_048_576
+
+/** The bytes of a large body, copied chunk by chunk: to join 16 MB at once would hold up all other requests. */
+class LargeBody {
+  #buffer: Buffer
+  #length = 0
+
+  /** @param expected the announced length in bytes. Without one the buffer doubles as it fills */
+  constructor(expected: number | undefined) {
+    this.#buffer = Buffer.allocUnsafeSlow(expected ?? 2 * minLargeBytes)
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  append(chunk: Buffer): void {
+    const length = this.#length + chunk.length
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#buffer.length))
+      this.bytes.copy(larger)
+      this.#buffer = larger
+    }
+    chunk.copy(this.#buffer, this.#length)
+    this.#length = length
+  }
+}

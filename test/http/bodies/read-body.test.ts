@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { readBody } from '../../../src/http/bodies/read-body.js'
@@ -24,6 +25,10 @@ async function post(
 const head = (...lines: string[]) =>
   `${['POST / HTTP/1.1', 'Host: a', ...lines].join('\r\n')}\r\n\r\n`
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += 100_001) yield bytes.subarray(at, at + 100_001)
+}
 
 describe('readBody by media type', () => {
   it.each([
@@ -60,6 +65,20 @@ describe('readBody by media type', () => {
         code: 'UNSUPPORTED_MEDIA_TYPE',
       },
     })
+  })
+
+  it.each([true, false])('keeps 5 MB in order, announced: %s', async (isAnnounced) => {
+    const bytes = Buffer.from('Grüße, '.repeat(600_000))
+    await using server = await BodyServer.start({ limits: { body: bytes.length } })
+    const next = server.next()
+    const length = isAnnounced ? { 'content-length': bytes.length } : {}
+    const headers = { 'content-type': 'text/plain', ...length }
+    const sent = request(server.url, { method: 'POST', headers })
+    for (const piece of piecesOf(bytes)) sent.write(piece)
+    sent.end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    response.resume()
+    expect(Buffer.from(String((await next).request.body)).equals(bytes)).toBe(true)
   })
 
   it.each([
