@@ -1,6 +1,6 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Access to routes. */
 import { isMap } from '../core/json.js'
-import { readSeconds } from '../core/duration.js'
+import { readSeconds } from '../core/time.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { securedField } from '../fields/field.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'

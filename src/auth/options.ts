@@ -6,7 +6,7 @@ import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import { readSeconds } from '../core/duration.js'
+import { readSeconds } from '../core/time.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
 

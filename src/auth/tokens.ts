@@ -8,7 +8,7 @@ import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 import type { PublicKey } from './key-origin.js'
 import { isMap } from '../core/json.js'
-import { readSeconds } from '../core/duration.js'
+import { readSeconds } from '../core/time.js'
 
 const texts = ['sub', 'iss', 'jti'] as const
 

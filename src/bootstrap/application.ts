@@ -4,7 +4,7 @@
  */
 
 import type { Log } from '../core/log.js'
-import { routeOfPromise } from '../serving/floating-promises.js'
+import { routeOfPromise } from '../serving/current-request.js'
 import { rolesOf } from '../auth/access.js'
 import type { Ending } from '../http/closing.js'
 import type { LiveQueries } from '../live/live-queries.js'

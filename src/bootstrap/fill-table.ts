@@ -6,7 +6,7 @@ import {
   addOuterEntries,
   type ServedRoute,
 } from '../serving/served-route.js'
-import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-connection.js'
+import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-routes.js'
 import { promiseOf, readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
 import type { Settings } from './options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'

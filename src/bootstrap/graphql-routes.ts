@@ -49,7 +49,7 @@ import type { Limits } from '../http/limits.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
-import { followPromises } from '../serving/floating-promises.js'
+import { followPromises } from '../serving/current-request.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */

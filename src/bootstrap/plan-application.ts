@@ -5,7 +5,7 @@
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { Clock } from '../core/clock.js'
+import { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
 import { PublicUrl } from './public-url.js'
 import { resolveClass, type Class } from '../metadata/class-metadata.js'

@@ -4,7 +4,7 @@
  */
 import { accessRule } from '../auth/access.js'
 import { readHandlerAccess } from '../auth/decorators.js'
-import type { Clock } from '../core/clock.js'
+import type { Clock } from '../core/time.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/class-metadata.js'

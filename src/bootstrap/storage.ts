@@ -13,7 +13,7 @@ import { createMemoryStore, type SessionStore } from '../auth/sessions.js'
 import type { Revocations } from '../auth/revocations.js'
 import type { SignIns } from '../auth/sign-ins.js'
 import type { Successors } from '../auth/successors.js'
-import type { Clock } from '../core/clock.js'
+import type { Clock } from '../core/time.js'
 import { LentLog, type Log } from '../core/log.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -21,9 +21,12 @@ import type { DatabaseOptions } from '../records/database-options.js'
 import type { Database as PublicDatabase } from '../records/public-database.js'
 import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
-import { createDatabaseRevocations } from '../records/revocations.js'
-import { createDatabaseSessionStore } from '../records/session-store.js'
-import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
+import {
+  createDatabaseRevocations,
+  createDatabaseSignIns,
+  createDatabaseSuccessors,
+  createDatabaseSessionStore,
+} from '../records/auth-stores.js'
 import { readScans, ScanLog } from '../records/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
 

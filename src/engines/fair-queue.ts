@@ -4,7 +4,7 @@
  * fourth slot goes to the oldest request.
  */
 
-import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 
 /** Statements after this many of one request share one priority level. */
 const maxLevels = 64

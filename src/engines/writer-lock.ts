@@ -1,5 +1,5 @@
 /** A lock for databases with a single writer. Other writers wait in a queue. */
-import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 import { EngineError } from './contract/engine-error.js'
 
 interface Waiter extends ListItem<Waiter> {

@@ -1,7 +1,7 @@
 /**
  * The class `GraphQL`: a schema with its options, run by the program or at HTTP routes. Source: public API, GraphQL.
  */
-import { Clock } from '../core/clock.js'
+import { Clock } from '../core/time.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'

@@ -3,7 +3,7 @@
  * media types. Source: GraphQL over HTTP, "Media types".
  */
 import type { RequestParams } from 'graphql-http'
-import { requestValue } from '../http/request-value.js'
+import { requestValue } from '../http/request.js'
 import type { RouteInfo } from '../routing/route.js'
 import { isMap } from '../core/json.js'
 import { HttpError } from '../errors/http-error.js'

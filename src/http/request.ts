@@ -1,8 +1,12 @@
-/** The request as handlers, guards and interceptors see it. Its internal state is in `server-request.ts`. */
+/**
+ * The request as handlers, guards and interceptors see it, with its log and the values that programs store with it. Its
+ * internal state is in `server-request.ts`.
+ */
+
+import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 import type { RouteInfo } from '../routing/route.js'
-import type { ChildLog } from './request-log.js'
 import type { Incoming, Outgoing } from './node-messages.js'
-import type { TextValues } from './query.js'
+import type { TextValues } from './request-head.js'
 import type { UploadedFile } from './upload.js'
 
 /** A path parameter after conversion: a number for `int` and `float`, otherwise the decoded text. */
@@ -128,4 +132,123 @@ export interface HttpRequest {
   setHeader(name: string, value: string): void
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
   onFinished(cleanup: () => void): void
+}
+
+/**
+ * A value that a program stores with a request: an interceptor sets it, later code reads it. It is identified by this
+ * object and not by its name.
+ */
+export interface RequestValue<T> {
+  readonly name: string
+  set(request: HttpRequest, value: T): void
+  /** `undefined` if it was not set. */
+  get(request: HttpRequest): T | undefined
+}
+
+/**
+ * Creates a value of requests. It is released with the request.
+ *
+ * @param name for debuggers; values with the same name are independent
+ */
+export function requestValue<T>(name: string): RequestValue<T> {
+  const key = Object.freeze({ name })
+  return Object.freeze({
+    name,
+    set: (request: HttpRequest, value: T): void => {
+      const holder = request as ValueHolder
+      const existing = find(holder, key)
+      const reads = holder.callerReads ?? 0
+      if (existing === undefined) holder.values = { key, value, reads, next: holder.values }
+      else Object.assign(existing, { value, reads })
+    },
+    get: (request: HttpRequest): T | undefined => {
+      const holder = request as ValueHolder
+      const stored = find(holder, key)
+      if (stored === undefined) return undefined
+      // A value that was computed from the caller makes the response depend on the caller.
+      if (stored.reads !== 0) holder.callerReads = (holder.callerReads ?? 0) | stored.reads
+      return stored.value as T
+    },
+  })
+}
+
+/** A stored value, in a linked list, because searching a short list is faster than creating a map. */
+export interface StoredValue {
+  readonly key: object
+  value: unknown
+  /** The caller access when it was set. */
+  reads: number
+  readonly next: StoredValue | undefined
+}
+
+interface ValueHolder {
+  values?: StoredValue | undefined
+  callerReads?: number
+}
+
+function find({ values }: ValueHolder, key: object): StoredValue | undefined {
+  let stored = values
+  while (stored !== undefined && stored.key !== key) stored = stored.next
+  return stored
+}
+
+/** Writes a line with fields and a message. Either may be omitted. */
+export interface WriteLine {
+  (details: object, message?: string): void
+  (message: string): void
+}
+
+/** A log whose lines have additional fields. */
+export interface ChildLog {
+  readonly error: WriteLine
+  readonly warn: WriteLine
+  readonly info: WriteLine
+  readonly debug: WriteLine
+  /** The same log with more fields in each line. */
+  child(fields: object): ChildLog
+}
+
+/** A log whose lines have the request's id and fields that modules add, such as the id of its trace. */
+export class RequestLog implements ChildLog {
+  readonly #log: Log
+  readonly #request: HttpRequest
+  readonly #more: object | undefined
+
+  /** @param log undefined: lines are discarded */
+  constructor(log: Log | undefined, request: HttpRequest, more?: object) {
+    this.#log = log ?? silentLog
+    this.#request = request
+    this.#more = more
+  }
+
+  error(details: object | string, message?: string): void {
+    this.#write('error', details, message)
+  }
+
+  warn(details: object | string, message?: string): void {
+    this.#write('warn', details, message)
+  }
+
+  info(details: object | string, message?: string): void {
+    this.#write('info', details, message)
+  }
+
+  debug(details: object | string, message?: string): void {
+    this.#write('debug', details, message)
+  }
+
+  child(fields: object): ChildLog {
+    return new RequestLog(this.#log, this.#request, { ...this.#more, ...fields })
+  }
+
+  #write(level: LogLevel, details: object | string, message = ''): void {
+    const fields = { requestId: this.#request.id, ...fieldsOf(this.#request), ...this.#more }
+    if (typeof details === 'string') this.#log[level](fields, details)
+    else this.#log[level](Object.assign(fields, toFields(details)), message)
+  }
+}
+
+/** The fields of an error are not enumerable, so a copy would not include them. */
+function toFields(details: object): object {
+  return details instanceof Error ? { err: details } : details
 }

@@ -8,21 +8,21 @@ import type { Cors } from './cors.js'
 import type { End, Ending } from './closing.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import type { Log } from '../core/log.js'
-import { RequestLog, type ChildLog } from './request-log.js'
-import { toOriginForm, readPath } from './request-head.js'
-import { assertHeader, setHeader, onCookie } from './response-head.js'
-import { readQuery, type TextValues } from './query.js'
-import type { RequestObservers } from './request-observers.js'
-import type { StoredValue } from './request-value.js'
-import { closingRefusal, timeoutRefusal } from './refusals.js'
-import type {
-  Claims,
-  HttpRequest,
-  PathValue,
-  RequestAuth,
-  Session,
-  UploadedFiles,
+import {
+  RequestLog,
+  type ChildLog,
+  type Claims,
+  type HttpRequest,
+  type PathValue,
+  type RequestAuth,
+  type Session,
+  type UploadedFiles,
+  type StoredValue,
 } from './request.js'
+import { toOriginForm, readPath, readQuery, type TextValues } from './request-head.js'
+import { assertHeader, setHeader, onCookie } from './response-head.js'
+import type { RequestObservers } from './request-observers.js'
+import { closingRefusal, timeoutRefusal } from './refusals.js'
 
 /**
  * The number of UUIDs that are generated together, and the length of one. A single UUID costs as much as the head of

@@ -3,7 +3,7 @@
  * their token is revoked or expires.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
-import type { Expiries } from '../core/clock.js'
+import type { Expiries } from '../core/time.js'
 import type { ChunkReader } from './chunk-reader.js'
 import type { Ending } from './closing.js'
 import { streamRefusal } from './refusals.js'

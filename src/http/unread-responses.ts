@@ -7,7 +7,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Writable } from 'node:stream'
-import { LinkedList, unlisted, type ListItem } from '../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../core/collections.js'
 import type { Log } from '../core/log.js'
 import type { Sending } from './response-body.js'
 

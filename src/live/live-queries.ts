@@ -20,7 +20,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 import type { Claims, HttpRequest } from '../http/request.js'
-import type { Clock } from '../core/clock.js'
+import type { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'

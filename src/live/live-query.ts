@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
-import { trackReads, ReadsByDatabase } from '../records/table-reads.js'
+import { trackReads, ReadsByDatabase } from '../records/statement-tracking.js'
 import type { LiveQueries, LiveQueryDefinition } from './live-queries.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 

@@ -12,7 +12,7 @@ import {
   type ReadsByDatabase,
   type RowValues,
   type TableReads,
-} from '../records/table-reads.js'
+} from '../records/statement-tracking.js'
 import type { LiveQuery } from './live-query.js'
 
 /** Milliseconds before an unused table is no longer watched. A client may reconnect meanwhile. */

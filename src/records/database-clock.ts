@@ -4,7 +4,7 @@
  * decisions, Operations.
  */
 import { attempt, promise, type MaybePromise } from '../core/maybe-promise.js'
-import type { Clock } from '../core/clock.js'
+import type { Clock } from '../core/time.js'
 import type { Row } from '../engines/contract/engine.js'
 
 /** Milliseconds after which the next call of `now` reads the time again. */

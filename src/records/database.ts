@@ -4,11 +4,11 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { TableSizes } from './budget/table-sizes.js'
+import { TableSizes } from './budget/check-cost.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
 import { DatabaseTimeouts } from './database-timeouts.js'
-import type { Clock } from '../core/clock.js'
+import type { Clock } from '../core/time.js'
 import { anyTable, frameworkQuery, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
@@ -28,9 +28,15 @@ import type {
   Runner,
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
-import { sourceOf, WritingSource, PipelinedWrites } from './statements/client-source.js'
+import {
+  sourceOf,
+  WritingSource,
+  PipelinedWrites,
+  createContext,
+  type RecordsContext,
+  type Source,
+} from './statements/source.js'
 import { ReadHandlers } from './statements/read-handlers.js'
-import { createContext, type RecordsContext, type Source } from './statements/source.js'
 import {
   checkDatabaseOptions,
   type DatabaseOptions,
@@ -48,7 +54,7 @@ import {
   type HeartbeatOptions,
 } from './custom-sql.js'
 import { Repository } from './repository.js'
-import { pingAny, pingPrimary, PublishingEngine } from './statement-events.js'
+import { pingAny, pingPrimary, PublishingEngine } from './statement-tracking.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { readTable, readTables } from './model/read-table.js'

@@ -7,8 +7,7 @@
  *     const invitation = await invitations.take(token)                               // { orgId: 3 }, and null afterwards
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { Clock } from '../core/clock.js'
-import { readSeconds } from '../core/duration.js'
+import { Clock, readSeconds } from '../core/time.js'
 import { attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { DeclarationError } from '../errors/declaration-error.js'

@@ -7,7 +7,7 @@ import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/cookies.js'
 import { sessionCookie } from '../auth/sessions.js'
 import type { Engine, EngineCaller, OtherProcesses } from '../engines/contract/engine.js'
-import { isTracking } from './table-reads.js'
+import { isTracking } from './statement-tracking.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

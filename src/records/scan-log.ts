@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Database } from './database.js'
 import { ensureTable, hasTable } from './own-tables.js'
 import { frameworkQuery } from '../engines/contract/statement.js'
-import type { StatementEvent } from './statement-events.js'
+import type { StatementEvent } from './statement-tracking.js'
 import type { Table } from './model/table.js'
 
 const scansTable = 'filigree_scans'

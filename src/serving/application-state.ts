@@ -8,7 +8,7 @@ import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
-import { followPromises, type PromiseWatch } from './floating-promises.js'
+import { followPromises, type PromiseWatch } from './current-request.js'
 
 /** A provider that can report whether it works. */
 export interface Check {

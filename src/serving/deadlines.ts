@@ -2,7 +2,7 @@
  * Time limits for requests, checked by one shared clock, because a timer for each request would cost more. The clock
  * ticks at a quarter of the shortest limit: no request ends too early, or more than two ticks too late.
  */
-import { LinkedList, type ListItem } from '../core/linked-list.js'
+import { LinkedList, type ListItem } from '../core/collections.js'
 import { HttpError } from '../errors/http-error.js'
 import { timeoutRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'

@@ -25,8 +25,8 @@ import {
   type ServedRoute,
   type Step,
 } from './served-route.js'
-import { watchPromises, type PromiseWatch } from './floating-promises.js'
-import { withLiveQueries } from './live-route.js'
+import { watchPromises, type PromiseWatch } from './current-request.js'
+import { withLiveQueries } from './live-routes.js'
 import { aroundHandler, noInterceptors, type RouteInterceptors } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 

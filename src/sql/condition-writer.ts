@@ -1,8 +1,14 @@
 /** Writes conditions on the rows of an alias. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import type { Condition, SearchCondition } from './condition.js'
-import { coversAllRows, type SqlTable, isDerived, type Derived } from './table.js'
+import {
+  type Condition,
+  type SearchCondition,
+  coversAllRows,
+  type SqlTable,
+  isDerived,
+  type Derived,
+} from './table.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
 import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { operatorOf } from './operators.js'

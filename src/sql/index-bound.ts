@@ -5,10 +5,9 @@
  */
 import type { RowsOf } from '../engines/contract/statement.js'
 import type { Column, TableIndex } from '../engines/contract/table.js'
-import type { Condition } from './condition.js'
+import { type Condition, coversAllRows, type SqlTable } from './table.js'
 import { selectsRange } from './operators.js'
 import type { OrderTerm } from './order.js'
-import { coversAllRows, type SqlTable } from './table.js'
 import type { Limit, Rows } from './tree.js'
 
 /** An upper bound of examined rows, and the indexes that it relies on. */

@@ -2,9 +2,14 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql, join } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
-import { noRows, type Condition, type SearchCondition } from './condition.js'
+import {
+  noRows,
+  type Condition,
+  type SearchCondition,
+  coversAllRows,
+  type SqlTable,
+} from './table.js'
 import { selectsRange } from './operators.js'
-import { coversAllRows, type SqlTable } from './table.js'
 import type { Ranking } from '../engines/contract/dialect.js'
 import { ref } from './write-context.js'
 

@@ -10,8 +10,13 @@
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import type { Condition } from './condition.js'
-import { derivedColumnsOf, isDerived, type Derived, type SqlRelation } from './table.js'
+import {
+  type Condition,
+  derivedColumnsOf,
+  isDerived,
+  type Derived,
+  type SqlRelation,
+} from './table.js'
 import {
   listLengthAt,
   smaller,

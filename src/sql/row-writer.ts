@@ -1,12 +1,11 @@
 /** Writes `select` statements of rows, with their conditions, order, limit and related rows. */
 import { join, name, raw, sql, wrap, type Sql, slot } from '../engines/contract/sql-text.js'
-import type { Derived, SqlTable, SqlRelation } from './table.js'
+import type { Derived, SqlTable, SqlRelation, Condition } from './table.js'
 import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
 import type { RelatedSelection, RowsQuery, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
 import { ref, notDeleted, type WriteContext } from './write-context.js'
 import type { Ranking } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
-import type { Condition } from './condition.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
 /** Some engines limit functions to a hundred arguments. */

@@ -43,8 +43,7 @@
  */
 import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
-import type { Condition } from './condition.js'
-import type { Derived, JoinTable, SqlTable, SqlRelation } from './table.js'
+import type { Condition, Derived, JoinTable, SqlTable, SqlRelation } from './table.js'
 import type { AggregateSelection } from './aggregates.js'
 import type { Order } from './order.js'
 

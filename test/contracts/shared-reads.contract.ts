@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
-import { createDatabaseRevocations } from '../../src/records/revocations.js'
-import { createDatabaseSessionStore } from '../../src/records/session-store.js'
+import {
+  createDatabaseRevocations,
+  createDatabaseSessionStore,
+} from '../../src/records/auth-stores.js'
 import { StatementRecorder } from './statement-recorder.js'
 import { createRandom } from '../random.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { EventLoopSlots } from '../../src/core/event-loop-slots.js'
+import { EventLoopSlots } from '../../src/graphql/open-streams.js'
 
 const nextEventLoopTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { randomNumbers } from '../random.js'
-import { LinkedList, unlisted, type ListItem } from '../../src/core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../../src/core/collections.js'
 
 interface Item extends ListItem<Item> {
   readonly name: string

@@ -10,8 +10,7 @@ import { chooseDriver } from '../../src/engines/sqlite/drivers.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { arrangeValues } from '../../src/sql/write-statement.js'
-import { planList } from '../../src/records/statements/list-plan.js'
-import { selectRows } from '../../src/records/statements/select-rows.js'
+import { planList, selectRows } from '../../src/records/statements/select-rows.js'
 import { runSql } from './run-sql.js'
 
 @Record()

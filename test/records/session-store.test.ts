@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createMemoryRevocations } from '../../src/auth/revocations.js'
 import { Clock } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
-import { createDatabaseRevocations } from '../../src/records/revocations.js'
-import { createDatabaseSessionStore } from '../../src/records/session-store.js'
+import {
+  createDatabaseRevocations,
+  createDatabaseSessionStore,
+} from '../../src/records/auth-stores.js'
 import { describeRevocations } from '../contracts/revocations.contract.js'
 import { describeSessionStore } from '../contracts/session-store.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'

@@ -5,7 +5,7 @@
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Database } from '../../records/database.js'
-import type { StatementEvent } from '../../records/statement-events.js'
+import type { StatementEvent } from '../../records/statement-tracking.js'
 import type { Table } from '../../records/model/table.js'
 import { adviseIndex, tableCalled } from '../../records/scan-log.js'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'

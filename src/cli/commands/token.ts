@@ -1,7 +1,7 @@
 /** `filigree token`: creates a token that is signed with the application's keys. */
 import { Auth } from '../../auth/auth.js'
 import { createKeys } from '../../auth/keys.js'
-import { readSeconds } from '../../core/duration.js'
+import { readSeconds } from '../../core/time.js'
 import {
   defineCommand,
   flag,

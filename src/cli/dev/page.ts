@@ -14,7 +14,7 @@ import {
 } from '../describe-application.js'
 import type { AttachedHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { Auth } from '../../auth/auth.js'
-import { pageFolder } from '../../core/page-files.js'
+import { pageFolder } from '../../http/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { inspectRequest, type InspectedRequest } from './inspect-request.js'

@@ -3,7 +3,7 @@
  * one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 
-import type { ListItem } from '../../core/linked-list.js'
+import type { ListItem } from '../../core/collections.js'
 import { EngineError } from '../contract/engine-error.js'
 import { isWrite } from '../contract/statement.js'
 import { isLostConnection, endsConnection } from './errors.js'

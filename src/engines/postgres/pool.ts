@@ -3,7 +3,7 @@
  * the first free one. pg's own pool would cost a timer and promises for each statement. Source: node-postgres, Pool.
  */
 
-import { LinkedList, unlisted, type ListItem } from '../../core/linked-list.js'
+import { LinkedList, unlisted, type ListItem } from '../../core/collections.js'
 import { Call, type CallOwner, becomeQueries } from './call.js'
 import { PooledConnection } from './pooled-connection.js'
 import type { PoolState, Row } from '../contract/engine.js'

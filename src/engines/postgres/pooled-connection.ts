@@ -2,7 +2,7 @@
  * A connection of the pool with its running statements. The server runs pipelined statements in order, and each fails
  * separately. Source: PostgreSQL, Extended Query, Pipelining.
  */
-import { LinkedList } from '../../core/linked-list.js'
+import { LinkedList } from '../../core/collections.js'
 import type { Call } from './call.js'
 import type { ColumnReader, Columns } from './wire-protocol.js'
 import { cancelStatement, type Client, type Driver } from './driver.js'

@@ -1,6 +1,6 @@
 /**
  * The SQL functions that every SQLite connection defines. They are deterministic and have one argument. Reader threads
- * get them as source text (`reader-threads.ts`), so `makeFunctions` uses nothing outside itself. All of them are
+ * get them as source text (`client-reads.ts`), so `makeFunctions` uses nothing outside itself. All of them are
  * methods, because compilers that preserve function names wrap other functions in a helper that the thread does not
  * have.
  */

@@ -26,7 +26,7 @@ import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver, type Driver } from './drivers.js'
-import { returnsRows, SqliteClientReads, ReadCostEstimator } from './client-reads.js'
+import { returnsRows, SqliteClientReads, ReadCostEstimator, ReaderThreads } from './client-reads.js'
 import {
   Connection,
   unreadableDatabase,
@@ -38,7 +38,6 @@ import { writesExactDoubles } from './json.js'
 import { isBusy } from './errors.js'
 import { ExternalWrites, FileWatch, createPrivateFile } from './database-file.js'
 import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
-import { ReaderThreads } from './reader-threads.js'
 import { readSqliteSizes } from './table-sizes.js'
 
 /** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */

@@ -5,7 +5,7 @@ import { settle, type MaybePromise, after, attempt } from '../../core/maybe-prom
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { toReadError, toUnavailable } from '../../records/statements/client-errors.js'
-import { BoundedCache } from '../../core/bounded-cache.js'
+import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsImmediately, type Caller } from '../../records/rights/caller.js'
@@ -24,7 +24,7 @@ import {
   type ObjectSelection,
 } from './selection.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
-import { equals } from '../../sql/condition.js'
+import { equals } from '../../sql/table.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { RecordModel } from '../records/model.js'
 import type { Instance } from '../records/read-rows.js'

@@ -3,7 +3,7 @@
  * statement contains the changes itself. A tree of comparisons finds the offset of any timestamp in nine steps. Source:
  * decisions, Records: queries.
  */
-import { BoundedCache } from '../../core/bounded-cache.js'
+import { BoundedCache } from '../../core/collections.js'
 
 interface OffsetChange {
   /** Milliseconds since 1970. */

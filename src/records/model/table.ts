@@ -5,11 +5,10 @@
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import type { SqlTable, SqlRelation } from '../../sql/table.js'
+import type { SqlTable, SqlRelation, Condition as SqlCondition } from '../../sql/table.js'
 import type { Constraint } from './read-columns.js'
 import type { RecordOptions } from './record.js'
 import type { RecordHooks } from './write-hooks.js'
-import type { Condition as SqlCondition } from '../../sql/condition.js'
 
 /** A relation between records by keys. */
 export interface Relation extends SqlRelation {

@@ -18,7 +18,7 @@ import {
   toTypedKey,
   toKeyText,
 } from '../statements/write-tree.js'
-import { allOf } from '../../sql/condition.js'
+import { allOf } from '../../sql/table.js'
 import type { Condition, Table, Relation } from '../model/table.js'
 import { FilterReader } from '../filters/filter.js'
 import { demandShard, shardCondition } from '../statements/shard.js'

@@ -7,7 +7,7 @@ import { setRecordAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import type { TextValues } from '../../http/query.js'
+import type { TextValues } from '../../http/request-head.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Reply } from '../../http/reply.js'
 import {
@@ -47,9 +47,10 @@ import {
   countsOption,
   listRows,
   showRows,
+  aggregateRows,
+  readAggregateQuery,
 } from './crud-responses.js'
 import { readCrudCounts, readCrudQuery, readRowShape } from './crud-query.js'
-import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'

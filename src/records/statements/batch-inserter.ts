@@ -9,10 +9,9 @@ import type { Table } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
-import { toIds } from './write-row.js'
+import { toIds, demandUndeleted } from './write-row.js'
 import type { Source } from './source.js'
 import { nameConstraint } from './violated-constraint.js'
-import { demandUndeleted } from './undeleted-references.js'
 import { toClientError } from './client-errors.js'
 
 export type ColumnTypes = ReadonlyMap<unknown, string>

@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
-import { equals } from '../../sql/condition.js'
+import { equals } from '../../sql/table.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
 import {
   hasAddition,

@@ -10,8 +10,13 @@ import { hasWriteHooks, isolationOf } from '../model/write-hooks.js'
 import { namesRelations } from './nested-input.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
-import { referencesToMarked } from './undeleted-references.js'
-import { withAnnouncement, runRows, type Instance, valuesToInsert } from './write-row.js'
+import {
+  referencesToMarked,
+  withAnnouncement,
+  runRows,
+  type Instance,
+  valuesToInsert,
+} from './write-row.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { EngineError } from '../../engines/contract/engine-error.js'

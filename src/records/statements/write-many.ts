@@ -24,13 +24,18 @@ import { mustReadBeforeDelete } from './delete-rows.js'
 import { isInTransaction } from './scope.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
-import { referencesToMarked } from './undeleted-references.js'
+import {
+  referencesToMarked,
+  withAnnouncement,
+  toIds,
+  valuesToInsert,
+  valuesToUpdate,
+} from './write-row.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'
 import { atRow } from './insert-many.js'
 import { removeIdentity } from './write-options.js'
-import { withAnnouncement, toIds, valuesToInsert, valuesToUpdate } from './write-row.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
 

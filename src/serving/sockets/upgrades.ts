@@ -14,8 +14,7 @@ import { destroyAtEnd, type UpgradeHandler } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../tunneled-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
-import { UnfinishedMessages, type UnfinishedLimits } from './incomplete-messages.js'
-import { createHandshakes } from './web-socket.js'
+import { UnfinishedMessages, type UnfinishedLimits, createHandshakes } from './web-socket.js'
 
 /** A GraphQL endpoint that accepts WebSockets. */
 export interface SocketRoute {

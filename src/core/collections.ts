@@ -1,8 +1,4 @@
-/**
- * A list of things that come and go, such as running requests. A `Set` that lives long is worse for them: V8 replaces its
- * table again and again, and each old table refers to the next one. Once an old table has moved to the old generation,
- * everything that was ever in the set survives the minor garbage collections, which become ten times as expensive.
- */
+/** Collections that `Map` and `Set` do not cover: a list for items that come and go, and a cache with a maximum size. */
 
 /** An item of one `LinkedList`, which sets these fields. */
 export interface ListItem<T> {
@@ -14,6 +10,11 @@ export interface ListItem<T> {
 /** The fields of an item that is in no list, to create items with. */
 export const unlisted = { previous: undefined, next: undefined, isListed: false } as const
 
+/**
+ * A list of things that come and go, such as running requests. A `Set` that lives long is worse for them: V8 replaces its
+ * table again and again, and each old table refers to the next one. Once an old table has moved to the old generation,
+ * everything that was ever in the set survives the minor garbage collections, which become ten times as expensive.
+ */
 export class LinkedList<T extends ListItem<T>> {
   #first: T | undefined
   #last: T | undefined
@@ -64,5 +65,29 @@ export class LinkedList<T extends ListItem<T>> {
     const items: T[] = []
     for (let item = this.#first; item !== undefined; item = item.next) items.push(item)
     return items
+  }
+}
+
+/** A bounded cache for values that are costly to compute. When it is full, the oldest entry is dropped. */
+export class BoundedCache<V> {
+  readonly #values = new Map<string, V>()
+  readonly #maxEntries: number
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  get(key: string, make: () => V): V {
+    const cached = this.#values.get(key)
+    if (cached !== undefined) return cached
+    if (this.#values.size >= this.#maxEntries) {
+      for (const oldest of this.#values.keys()) {
+        this.#values.delete(oldest)
+        break
+      }
+    }
+    const value = make()
+    this.#values.set(key, value)
+    return value
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Sends all live queries of a page over one connection, for the browser client, because browsers open at most six
- * connections to an origin.
+ * Serves live queries: each in the response of its own route, or all of a page over one connection, for the browser
+ * client, because browsers open at most six connections to an origin.
  *
  * ```
  * POST /filigree/live   { "asks": [{ "path": "/tickets?limit=20", "last": "life:3" }, …] }
@@ -12,14 +12,27 @@
  * there is no stream, and `ended` marks its end. Only streams of live queries are forwarded. Source: docs/client.md,
  * "Live queries".
  */
-import { isMap } from '../core/json.js'
-import { isSameOrigin } from '../http/request-head.js'
+
+import { hasGuard, type AccessRule } from '../auth/access.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
-import { events, type EventItem } from '../http/events.js'
+import { isJsonRequestTracked } from '../http/response-body.js'
+import { selfEndingEvents, events, type EventItem } from '../http/events.js'
+import { acceptsEventStream, isSameOrigin } from '../http/request-head.js'
+import type { Reply } from '../http/reply.js'
+import { toContent, type Content, type ResultRule } from '../http/result.js'
+import type { ServerRequest } from '../http/server-request.js'
+import { Live } from '../live/live.js'
+import { type LiveQueries, type Within, rightsKey, type RightsDepth } from '../live/live-queries.js'
+import { liveEvents, rowEvents, rowsForm } from '../live/live-format.js'
+import { checkAccess, requestCaller } from '../records/rights/caller.js'
+import { responseRights } from '../records/rights/secured-responses.js'
+import type { RouteInterceptors } from './interceptors.js'
+import type { Invoker } from './invoker.js'
+import type { PlannedRoute } from './served-route.js'
+import { isMap } from '../core/json.js'
 import { findValue } from '../http/response-head.js'
 import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
-import type { Reply } from '../http/reply.js'
-import type { ServerRequest } from '../http/server-request.js'
 import { carrierOf, createTunneledRequest, isEventStream, readEvents } from './tunneled-request.js'
 
 export const liveQueriesPath = '/filigree/live'
@@ -166,4 +179,117 @@ function readQueries(body: unknown): readonly LiveQueryRequest[] {
 /** Whether the id can be sent in a header. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= longestId && /^[!-~]*$/.test(value)
+}
+
+/**
+ * Live queries of routes: lists and finds of `crud`, and handlers with `@Live`. A request that accepts events gets a
+ * live query. Each of its runs calls the handler again, with the rule of its gate, its interceptors and the shape of
+ * its response. Source: decisions, Live queries.
+ */
+
+interface LiveRoute {
+  readonly plan: PlannedRoute
+  /** The method of the handler. */
+  readonly handler: unknown
+  readonly interceptors: RouteInterceptors
+  /** The handler with its interceptors. */
+  readonly invoke: Invoker
+  readonly rule: ResultRule
+}
+
+let routes = 0
+
+/** @returns `invoke` unchanged if the route has no live queries */
+export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
+  const { plan, handler, invoke } = route
+  const { method, name, pattern } = plan.route
+  const generated = responseRights(handler)
+  const isLive = generated !== undefined || plan.info.metadata.get(Live) !== undefined
+  if (method !== 'GET' || !isLive) return invoke
+  // Versions of a route may be equal in everything else.
+  const where = `${++routes} ${method} ${pattern.text} ${name}`
+  const rights = rightsOf(route, generated)
+  return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
+
+  async function open(request: ServerRequest): Promise<Reply> {
+    request.isLive = true
+    const { admitted: auth } = request
+    const depth = isJsonRequestTracked() && generated === undefined ? 'all' : rights
+    const claims = auth?.claims
+    const byKey = auth?.by === 'key'
+    const { 'last-event-id': lastId } = request.incoming.headers
+    const listener = await live.open(
+      {
+        owner: route,
+        depth,
+        key: (by) => {
+          const rightsOfCaller = rightsKey({ claims, byKey, request }, by)
+          return JSON.stringify([where, request.sentPath, request.url, rightsOfCaller])
+        },
+        form: rowsForm,
+        run: ({ caller }, runWithin) => runOnce(route, caller.request ?? request, runWithin),
+      },
+      {
+        claims,
+        byKey,
+        request,
+        lastId: typeof lastId === 'string' ? lastId : undefined,
+        abandon: () => {
+          request.outgoing.destroy()
+        },
+      },
+    )
+    return selfEndingEvents(liveEvents(listener, rowEvents))
+  }
+}
+
+/** The part of the caller that the handler may read. */
+function rightsOf(
+  { plan, interceptors }: LiveRoute,
+  generated: RightsDepth | undefined,
+): RightsDepth {
+  const { route, access, checks, customArguments } = plan
+  if (hasGuard(access) || interceptors.handler.length > 0 || checks.returnsForCaller !== undefined)
+    return 'all'
+  if (generated !== undefined) return generated
+  const names = route.argumentNames.filter(
+    (name) => !route.pattern.names.includes(name) && name !== 'query',
+  )
+  if (names.some((name) => customArguments.has(name))) return 'all'
+  if (names.length === 0) return 'nothing'
+  return names.every((name) => name === 'user') ? 'claims' : 'all'
+}
+
+/** Runs the handler once. @returns the JSON text of its result */
+async function runOnce(
+  { plan, invoke, rule }: LiveRoute,
+  request: ServerRequest,
+  runWithin: Within,
+): Promise<string> {
+  await runWithin(() => requireAccess(plan.access, request))
+  const result = await runWithin(() => invoke(request))
+  const { returns } = plan.checks
+  const content: MaybePromise<Content> = toContent(
+    request,
+    returns === undefined ? result : returns(result),
+    rule,
+  )
+  return after(content, toText)
+}
+
+/** @throws {HttpError} 401 or 403 */
+function requireAccess(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
+  if (rule.open) return undefined
+  return after(checkAccess(rule, requestCaller(request)), (result) => {
+    if (result !== 'admitted') throw new HttpError(result === 'forbidden' ? 403 : 401)
+  })
+}
+
+/** @throws {HttpError} if the handler responds with an error */
+function toText({ status, type, body }: Content): string {
+  if (status >= 400) throw new HttpError(status)
+  if (typeof body !== 'string')
+    throw new TypeError('A live query must return data or text. Remove @Live, or return data.')
+  if (type?.startsWith('application/json') === true) return body
+  return body === '' ? 'null' : JSON.stringify(body)
 }
