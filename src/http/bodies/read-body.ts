@@ -159,7 +159,7 @@ function refuseOtherCharset({ parameters }: MediaType): void {
 
 /**
  * Removes the browser client's `formToken` from a body, before validation and the handler see it. A token that is not a
- * text is removed and ignored. Source: specification, Browser client.
+ * text is removed and ignored. Source: specification, Browser fetch client.
  */
 export function takeFormToken(request: ServerRequest): void {
   const { body } = request
