@@ -10,6 +10,7 @@ import type {
   GraphQLField,
   GraphQLNamedType,
   OperationDefinitionNode,
+  SelectionNode,
   SelectionSetNode,
   ValueNode,
 } from 'graphql'
@@ -84,10 +85,10 @@ function plainValue(
  * Introspection may cost at most this multiple of the query that tools send. Without this limit, a document of aliases
  * could make the server write the complete schema many times.
  */
-const allowance = 1.5
+const introspectionAllowance = 1.5
 
 /** The maximum cost of introspection by schema. */
-const allowed = new WeakMap<GraphQLSchema, number>()
+const maxIntrospectionCosts = new WeakMap<GraphQLSchema, number>()
 
 /** The error of an operation with too much introspection. */
 export function excessIntrospection(
@@ -95,8 +96,11 @@ export function excessIntrospection(
   schema: GraphQLSchema,
 ): GraphQLError | undefined {
   if (introspection === 0) return undefined
-  let maxCost = allowed.get(schema)
-  if (maxCost === undefined) allowed.set(schema, (maxCost = allowance * measureToolQuery(schema)))
+  let maxCost = maxIntrospectionCosts.get(schema)
+  if (maxCost === undefined) {
+    maxCost = introspectionAllowance * measureToolQuery(schema)
+    maxIntrospectionCosts.set(schema, maxCost)
+  }
   if (introspection <= maxCost) return undefined
   return overLimit(
     'cost',
@@ -163,51 +167,56 @@ const defaultListLimit = 10
 
 /** Also accepts invalid documents: an unknown field counts as a plain field, and cyclic fragments count once. */
 export function measureOperation(input: MeasureInput): Measure {
-  const { schema, operation, fragments, variables, costs } = input
-  const measuredFragments = new Map<string, Measure>()
-  const { Kind } = graphqlLibrary()
+  const { schema, operation } = input
+  const root = schema.getRootType(operation.operation) ?? undefined
+  return new Measurer(input).measureSet(operation.selectionSet, root)
+}
 
-  const measureSet = (set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure => {
+class Measurer {
+  readonly #input: MeasureInput
+  readonly #measuredFragments = new Map<string, Measure>()
+
+  constructor(input: MeasureInput) {
+    this.#input = input
+  }
+
+  measureSet(set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure {
     let sum = zero
-    for (const selection of set.selections) {
-      const part =
-        selection.kind === Kind.FIELD
-          ? measureField(selection, parent)
-          : selection.kind === Kind.INLINE_FRAGMENT
-            ? measureSet(
-                selection.selectionSet,
-                narrowed(selection.typeCondition?.name.value, parent),
-              )
-            : measureFragment(selection.name.value)
-      sum = add(sum, part)
-    }
+    for (const selection of set.selections)
+      sum = add(sum, this.#measureSelection(selection, parent))
     return sum
   }
 
-  const narrowed = (name: string | undefined, parent: GraphQLNamedType | undefined) =>
-    name === undefined ? parent : schema.getType(name)
+  #measureSelection(selection: SelectionNode, parent: GraphQLNamedType | undefined): Measure {
+    const { Kind } = graphqlLibrary()
+    if (selection.kind === Kind.FIELD) return this.#measureField(selection, parent)
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return this.#measureFragment(selection.name.value)
+    const { typeCondition, selectionSet } = selection
+    const type = typeCondition && this.#input.schema.getType(typeCondition.name.value)
+    return this.measureSet(selectionSet, typeCondition === undefined ? parent : type)
+  }
 
-  const measureFragment = (name: string): Measure => {
-    const measured = measuredFragments.get(name)
+  #measureFragment(name: string): Measure {
+    const { schema, fragments } = this.#input
+    const measured = this.#measuredFragments.get(name)
     if (measured !== undefined) return measured
     const fragment = Object.hasOwn(fragments, name) ? fragments[name] : undefined
     if (fragment === undefined) return zero
-    measuredFragments.set(name, zero)
-    const measure = measureSet(
-      fragment.selectionSet,
-      schema.getType(fragment.typeCondition.name.value),
-    )
-    measuredFragments.set(name, measure)
+    // A fragment that spreads itself counts as empty inside itself.
+    this.#measuredFragments.set(name, zero)
+    const type = schema.getType(fragment.typeCondition.name.value)
+    const measure = this.measureSet(fragment.selectionSet, type)
+    this.#measuredFragments.set(name, measure)
     return measure
   }
 
-  const measureField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
-    const aliases = node.alias === undefined || node.alias.value === node.name.value ? 0 : 1
+  #measureField(node: FieldNode, parent: GraphQLNamedType | undefined): Measure {
+    const { schema, variables, costs } = this.#input
     const field = fieldOf(parent, node.name.value)
     const databaseCost = field && costs?.costOf(field, plainArguments(node, variables))
     const leaf: Measure = {
       depth: 1,
-      aliases,
+      aliases: node.alias === undefined || node.alias.value === node.name.value ? 0 : 1,
       rootFields: 1,
       cost: 1 + (databaseCost?.points ?? 0),
       introspection: 0,
@@ -216,28 +225,33 @@ export function measureOperation(input: MeasureInput): Measure {
     }
     if (node.selectionSet === undefined) return leaf
     if (node.name.value.startsWith('__')) {
-      const inner = measureSet(node.selectionSet, introspectionType(schema, node))
-      return { ...leaf, aliases: aliases + inner.aliases, introspection: inner.cost }
+      const inner = this.measureSet(node.selectionSet, introspectionType(schema, node))
+      return { ...leaf, aliases: leaf.aliases + inner.aliases, introspection: inner.cost }
     }
-    const inner = measureSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
-    const isAboutSchema = parent?.name.startsWith('__') === true
-    const factor = isAboutSchema
-      ? schemaListSize(node.name.value, schema)
-      : field === undefined
-        ? 1
-        : listFactor(node, field, variables)
+    const type = field && graphqlLibrary().getNamedType(field.type)
+    const inner = this.measureSet(node.selectionSet, type)
+    const length = this.#lengthOf(node, field, parent)
     return {
       depth: 1 + inner.depth,
-      aliases: aliases + inner.aliases,
+      aliases: leaf.aliases + inner.aliases,
       rootFields: 1,
-      cost: leaf.cost + (factor ?? 1) * inner.cost,
+      cost: leaf.cost + (length ?? 1) * inner.cost,
       introspection: inner.introspection,
-      varies: leaf.varies || inner.varies || factor === undefined,
+      varies: leaf.varies || inner.varies || length === undefined,
       usesDatabase: leaf.usesDatabase || inner.usesDatabase,
     }
   }
 
-  return measureSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined)
+  /** @returns the number of values that the field may have; `undefined` if a variable decides */
+  #lengthOf(
+    node: FieldNode,
+    field: GraphQLField<unknown, unknown> | undefined,
+    parent: GraphQLNamedType | undefined,
+  ): number | undefined {
+    const { schema, variables } = this.#input
+    if (parent?.name.startsWith('__') === true) return schemaListSize(node.name.value, schema)
+    return field === undefined ? 1 : listFactor(node, field, variables)
+  }
 }
 
 function add(a: Measure, b: Measure): Measure {
@@ -268,7 +282,7 @@ function listFactor(
   field: GraphQLField<unknown, unknown>,
   variables: MeasureInput['variables'],
 ): number | undefined {
-  if (!givesMany(field)) return 1
+  if (!returnsMany(field)) return 1
   const { Kind } = graphqlLibrary()
   const limiting = field.args.filter(({ name }) => limitNames.has(name))
   if (limiting.length === 0) return 1
@@ -310,7 +324,7 @@ const listsOfTypes: ReadonlySet<string> = new Set([
 const limitNames: ReadonlySet<string> = new Set(['limit', 'first', 'last', 'ids'])
 
 /** Whether the field returns a list or a page. */
-function givesMany({ type }: GraphQLField<unknown, unknown>): boolean {
+function returnsMany({ type }: GraphQLField<unknown, unknown>): boolean {
   const { getNullableType, isListType, isObjectType } = graphqlLibrary()
   const outer = getNullableType(type)
   if (isListType(outer)) return true
