@@ -89,8 +89,8 @@ export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number
   readonly #revocations: Revocations
-  readonly #remembered: VerifiedTokens
-  readonly #watched: WatchedTokens
+  readonly #verifiedTokens: VerifiedTokens
+  readonly #watchedTokens: WatchedTokens
   readonly #renewal: Renewal
   readonly #replacements: ReplacedTokenRegistry
   readonly #signIns: SignInRegistry
@@ -99,7 +99,7 @@ export class Auth {
   #hasWarned = false
 
   constructor(settings: AuthSettings) {
-    const { rotate, renew, log, keys, rotation } = settings
+    const { log, keys } = settings
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
@@ -107,7 +107,7 @@ export class Auth {
     this.#replacements = new ReplacedTokenRegistry({
       successors: settings.successors ?? createMemorySuccessors(),
       sharedTime,
-      isInTransaction: () => this.#open() !== undefined,
+      isInTransaction: () => this.#openTransaction() !== undefined,
       end: (claims) => this.#revoke(toTrace(claims).name, Infinity),
     })
     this.#signIns = new SignInRegistry({
@@ -117,10 +117,10 @@ export class Auth {
       now: this.#now,
       sharedTime,
     })
-    this.#remembered = new VerifiedTokens(undefined, (claims, request) => {
+    this.#verifiedTokens = new VerifiedTokens(undefined, (claims, request) => {
       this.used(claims, request)
     })
-    this.#watched = new WatchedTokens({
+    this.#watchedTokens = new WatchedTokens({
       revocations: this.#revocations,
       log,
       now: this.#now,
@@ -129,7 +129,16 @@ export class Auth {
         this.#forget(({ name }) => names.has(name))
       },
     })
-    this.#renewal = createRenewal({
+    this.#renewal = this.#createRenewal()
+    keys.onChange(() => {
+      this.#cacheVersion++
+      this.#verifiedTokens.clear()
+    })
+  }
+
+  #createRenewal(): Renewal {
+    const { rotate, renew, log, rotation } = this.#settings
+    return createRenewal({
       rotate,
       renew,
       log,
@@ -146,10 +155,6 @@ export class Auth {
             replace: (claims, text) => this.#replacements.add(claims, text),
           }),
       end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
-    })
-    keys.onChange(() => {
-      this.#cacheVersion++
-      this.#remembered.clear()
     })
   }
 
@@ -234,7 +239,7 @@ export class Auth {
     refuseUnknownOptions('Auth.verify', options, verifyOptions)
     const { audience } = options
     // Within a transaction, its own uncommitted revocations apply.
-    const bypassesCache = audience !== undefined || this.#open() !== undefined
+    const bypassesCache = audience !== undefined || this.#openTransaction() !== undefined
     const cached = bypassesCache ? undefined : this.remembered(token)
     if (cached !== undefined) return cached
     const result = await this.check(token, audience)
@@ -265,7 +270,7 @@ export class Auth {
   /** Clears the cache of verified tokens, because a reset may have removed revocations. */
   [resetState](): void {
     this.#forget(() => false)
-    this.#remembered.clear()
+    this.#verifiedTokens.clear()
     this.#signIns.clear()
     this.#replacements.clear()
   }
@@ -278,7 +283,7 @@ export class Auth {
   remembered(token: string, request?: ServerRequest): Claims | undefined {
     // Tokens begin with `e`, because their header is a JSON object. Other texts are not hashed, such as the static key.
     if (typeof token !== 'string' || token.charCodeAt(0) !== 0x65) return undefined
-    return this.#remembered.find(token, this.#now(), request)
+    return this.#verifiedTokens.find(token, this.#now(), request)
   }
 
   /**
@@ -333,7 +338,7 @@ export class Auth {
    * @returns a function that ends the watch
    */
   watch(claims: Claims, end: () => void): () => void {
-    return this.#watched.watch(claims, end)
+    return this.#watchedTokens.watch(claims, end)
   }
 
   /**
@@ -378,7 +383,7 @@ export class Auth {
    * that revoked them.
    */
   #forgetRevoked(isRevoked: (trace: TokenTrace) => boolean): void {
-    const open = this.#open()
+    const open = this.#openTransaction()
     if (open === undefined) this.#forget(isRevoked)
     else
       open.onCommit(() => {
@@ -386,14 +391,14 @@ export class Auth {
       })
   }
 
-  #open(): OpenTransaction | undefined {
+  #openTransaction(): OpenTransaction | undefined {
     return this.#revocations.openTransaction?.()
   }
 
   #forget(isRevoked: (trace: TokenTrace) => boolean): void {
     this.#cacheVersion++
-    this.#remembered.forget((claims) => isRevoked(toTrace(claims)))
-    this.#watched.endRevoked(isRevoked)
+    this.#verifiedTokens.forget((claims) => isRevoked(toTrace(claims)))
+    this.#watchedTokens.endRevoked(isRevoked)
   }
 
   async #sign(claims: Claims): Promise<string> {
@@ -425,8 +430,8 @@ export class Auth {
     if (typeof remaining === 'string') return remaining
     const claims = freezeDeep(result)
     // A transaction may see an earlier state of the database.
-    const isCurrent = cacheVersion === this.#cacheVersion && this.#open() === undefined
-    if (isCurrent && audience === undefined) this.#remember(token, claims, remaining)
+    const isCurrent = cacheVersion === this.#cacheVersion && this.#openTransaction() === undefined
+    if (isCurrent && audience === undefined) this.#cacheToken(token, claims, remaining)
     return claims
   }
 
@@ -460,7 +465,7 @@ export class Auth {
     return reason
   }
 
-  #remember(token: string, claims: Claims, remaining: number): void {
+  #cacheToken(token: string, claims: Claims, remaining: number): void {
     const { keys, rotation } = this.#settings
     const replacements =
       rotation === undefined ? Infinity : Math.min(rotation.grace * 1000, maxTrust)
@@ -468,7 +473,7 @@ export class Auth {
       ...[keys.trustFor, this.#revocations.trustFor ?? Infinity, replacements, remaining],
     )
     const end = ((claims.exp ?? 0) + clockTolerance) * 1000
-    this.#remembered.add(token, claims, Math.min(end, this.#now() + trust))
+    this.#verifiedTokens.add(token, claims, Math.min(end, this.#now() + trust))
   }
 }
 

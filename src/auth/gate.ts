@@ -164,39 +164,47 @@ export function createGate(options: GateOptions): Gate {
         .verify(token)
         .then((claims) => (claims === null ? undefined : { by: 'token', claims }))
     },
-    wouldAdmit: (request, rule, auth) => {
-      try {
-        const pending = enter(request, rule, auth)
-        if (pending === undefined) return true
-        return pending.then(
-          () => true,
-          () => false,
-        )
-      } catch {
-        return false
-      }
-    },
-    rotate: (request) => {
-      const claims = request.admitted?.claims
-      if (claims === undefined || claims === null) return undefined
-      if (request.incoming.isTunneled === true) return undefined
-      if (request.byCookie && isWrite(request.method))
-        return followWrite(auth, request, claims, log)
-      const token = auth.renew(claims)
-      if (token === undefined || typeof token === 'string') {
-        sendToken(request, token)
-        return undefined
-      }
-      return token.then(
-        (fresh) => {
-          sendToken(request, fresh)
-        },
-        (error: unknown) => {
-          log.error({ err: error }, 'a fresh token cannot be made')
-        },
-      )
-    },
+    wouldAdmit,
+    rotate: (request) => sendFreshToken(request, auth, log),
   }
+}
+
+function wouldAdmit(
+  request: ServerRequest,
+  rule: AccessRule,
+  auth: RequestAuth,
+): boolean | Promise<boolean> {
+  try {
+    const pending = enter(request, rule, auth)
+    if (pending === undefined) return true
+    return pending.then(
+      () => true,
+      () => false,
+    )
+  } catch {
+    return false
+  }
+}
+
+function sendFreshToken(request: ServerRequest, auth: Auth, log: Log): void | Promise<void> {
+  const claims = request.admitted?.claims
+  if (claims === undefined || claims === null) return undefined
+  if (request.incoming.isTunneled === true) return undefined
+  if (request.byCookie && isWrite(request.method))
+    return sendTokenAfterWrite(auth, request, claims, log)
+  const token = auth.renew(claims)
+  if (token === undefined || typeof token === 'string') {
+    sendToken(request, token)
+    return undefined
+  }
+  return token.then(
+    (fresh) => {
+      sendToken(request, fresh)
+    },
+    (error: unknown) => {
+      log.error({ err: error }, 'a fresh token cannot be made')
+    },
+  )
 }
 
 /** Publishes the check if the channel has subscribers. */
@@ -207,7 +215,7 @@ function withEvents(request: ServerRequest, run: () => void | Promise<void>): vo
 }
 
 /** A write may have revoked its own token, as a sign-out does. Then the cookie is removed. */
-async function followWrite(
+async function sendTokenAfterWrite(
   auth: Auth,
   request: ServerRequest,
   claims: Claims,
