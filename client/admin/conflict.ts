@@ -23,7 +23,7 @@ export function showConflict(
   differences: readonly Difference[],
   { save, cancel }: ConflictOptions,
 ): HTMLElement {
-  const [id] = [newId()]
+  const id = newId()
   const choices = differences.map((difference) => makeChoice(record, difference))
   return el(
     'section',
@@ -32,7 +32,7 @@ export function showConflict(
     el(
       'p',
       {},
-      `Somebody else changed the same ${differences.length === 1 ? 'field' : 'fields'} of this ${lower(record.one)}. `,
+      `Another user changed the same ${differences.length === 1 ? 'field' : 'fields'} of this ${lower(record.one)}. `,
       'For each, choose your value (mine) or theirs. The previous value is shown below (was).',
     ),
     el(
@@ -61,7 +61,7 @@ interface ChoiceOf {
 }
 
 function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
-  const { control, mine, theirs, before: before } = difference
+  const { control, mine, theirs, before } = difference
   const group = newId()
   const [mineBox, theirsBox] = ['mine', 'theirs'].map((value) =>
     el('input', { type: 'radio', name: group, value, checked: value === 'mine' }),

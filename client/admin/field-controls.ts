@@ -77,6 +77,11 @@ type Box = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 export function makeControl(field: FieldInfo, options: ControlOptions): Control {
   if (field.fields !== undefined && field.list !== true) return makeGroup(field, options)
   if (field.kind === 'blob' || field.kind === 'file') return makeFileControl(field, options)
+  return makeBoxControl(field, options)
+}
+
+/** The control of a field with one input, select or text area. An untouched control keeps its value exactly. */
+function makeBoxControl(field: FieldInfo, options: ControlOptions): Control {
   const label = labelOf(field)
   const required = field.required === true && options.isBulk !== true
   const isLong = isLongText(field)
@@ -84,7 +89,7 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
   const {
     node,
     box,
-    showError: say,
+    showError: showMessage,
   } = labelledField(
     { label, help: helpOf(field), required, isWide: isLong },
     ({ id, describedBy }) => {
@@ -97,7 +102,7 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
   )
   const input = box as Box
   listen(input, 'input', () => {
-    say()
+    showMessage()
   })
   const isCheckbox = input instanceof HTMLInputElement && input.type === 'checkbox'
   if (isCheckbox) node.classList.add('check')
@@ -107,24 +112,22 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
     if (original?.raw === raw) return original.value
     return parseText(field, raw, options.isNew)
   }
-  const write = (value: unknown): void => {
-    const text = writeText(field, value)
+  const show = (value: unknown): void => {
     if (isCheckbox) input.checked = value === true
-    else input.value = text
+    else input.value = writeText(field, value)
+  }
+  const write = (value: unknown): void => {
+    show(value)
     original = { raw: rawOf(), value }
   }
-  if (options.isNew && field.default !== undefined) {
-    const text = writeText(field, field.default)
-    if (isCheckbox) input.checked = field.default === true
-    else input.value = text
-  }
+  if (options.isNew && field.default !== undefined) show(field.default)
   return {
     ...{ name: field.name, label, node, read, write },
     focus: () => {
       input.focus()
     },
     showError: (error) => {
-      say(error)
+      showMessage(error)
     },
     check: (isNew) => {
       const value = read()
@@ -133,7 +136,7 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
         value instanceof Unreadable
           ? 'must be a JSON value, at most 64 levels deep'
           : findFieldError(field, value, isNew && options.isBulk !== true)
-      return error === undefined ? undefined : { path: '', error: error }
+      return error === undefined ? undefined : { path: '', error }
     },
   }
 }
@@ -152,22 +155,20 @@ function helpOf({ help, list, fields, kind }: FieldInfo): string | undefined {
   return [help, more].filter((part) => part !== undefined).join(' ') || undefined
 }
 
-function makeBox(field: FieldInfo, { isNew, isBulk: isLoose }: ControlOptions): Box {
+function makeBox(field: FieldInfo, { isNew, isBulk = false }: ControlOptions): Box {
   const { kind, list, oneOf, nullable, required, maxLength } = field
   const isBoolean = kind === 'boolean'
-  if (list !== true && isBoolean && nullable !== true && isLoose !== true)
+  if (list !== true && isBoolean && nullable !== true && !isBulk)
     return el('input', { type: 'checkbox' })
   if (list !== true && (oneOf !== undefined || isBoolean)) {
     const values = isBoolean ? ['true', 'false'] : (oneOf ?? []).map(String)
     const labels = isBoolean ? ['Yes', 'No'] : values
     const hasNone =
-      nullable === true ||
-      isLoose === true ||
-      (isNew && (field.default === undefined || required !== true))
+      nullable === true || isBulk || (isNew && (field.default === undefined || required !== true))
     return el(
       'select',
       {},
-      hasNone && el('option', { value: '' }, isLoose === true ? 'Unchanged' : '–'),
+      hasNone && el('option', { value: '' }, isBulk ? 'Unchanged' : '–'),
       ...values.map((value, at) => el('option', { value }, labels[at] ?? value)),
     )
   }
@@ -253,7 +254,7 @@ function makeFileControl(field: FieldInfo, options: ControlOptions): Control {
   const {
     node,
     box,
-    showError: say,
+    showError: showMessage,
   } = labelledField(
     { label, help: field.help, required: field.required === true && options.isBulk !== true },
     ({ id, describedBy }) => {
@@ -265,7 +266,7 @@ function makeFileControl(field: FieldInfo, options: ControlOptions): Control {
   const input = box as HTMLInputElement
   listen(input, 'change', async () => {
     const [file] = input.files ?? []
-    say()
+    showMessage()
     if (file === undefined) return
     reading = toBase64(file).then((text) => {
       value = text
@@ -286,11 +287,11 @@ function makeFileControl(field: FieldInfo, options: ControlOptions): Control {
       input.focus()
     },
     showError: (error) => {
-      say(error)
+      showMessage(error)
     },
     check: (isNew) => {
       const error = findFieldError(field, value, isNew && options.isBulk !== true)
-      return error === undefined ? undefined : { path: '', error: error }
+      return error === undefined ? undefined : { path: '', error }
     },
   }
 }

@@ -8,7 +8,7 @@ export interface BarOptions {
   /** The panels that the buttons open. */
   readonly panels: readonly {
     readonly name: string
-    readonly drawn: 'filter' | 'columns'
+    readonly icon: 'filter' | 'columns'
     readonly make: () => HTMLElement
   }[]
 }
@@ -60,14 +60,14 @@ export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
     button?.click()
     button?.focus()
   }
-  for (const { name, drawn, make } of panels) {
+  for (const { name, icon: iconName, make } of panels) {
     const button = el('button', {
       ...{ type: 'button', 'aria-expanded': 'false', 'aria-controls': newId() },
       onclick: () => {
         toggle(button, make)
       },
     })
-    put(button, icon(drawn), name)
+    put(button, icon(iconName), name)
     put(node, button)
   }
   return { node, panel, close }

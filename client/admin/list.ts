@@ -93,11 +93,11 @@ class ListView {
       search: () => this.#search(),
       panels: [
         {
-          ...{ name: 'Filter', drawn: 'filter' },
+          ...{ name: 'Filter', icon: 'filter' },
           make: () => makeFilter(record, query, (filter) => this.#applyFilter(filter)),
         },
         {
-          ...{ name: 'Columns', drawn: 'columns' },
+          ...{ name: 'Columns', icon: 'columns' },
           make: () =>
             columnChoice(record, async () => {
               this.#table.readColumns()
@@ -177,15 +177,15 @@ class ListView {
     return pathTo(this.record.path) + (text === '' ? '' : `?${text}`)
   }
 
-  /** @param place `after=…`, `offset=50`, or empty for the first page */
+  /** @param pageQuery `after=…`, `offset=50`, or empty for the first page */
   async #goToPage(
     page: number | undefined,
-    place: string,
+    pageQuery: string,
     pages: readonly string[] = [],
   ): Promise<void> {
     const { total } = stateOf()
-    for (const name of placeNames) this.query.delete(name)
-    for (const [name, value] of new URLSearchParams(place)) this.query.set(name, value)
+    for (const name of pageParameters) this.query.delete(name)
+    for (const [name, value] of new URLSearchParams(pageQuery)) this.query.set(name, value)
     pushPath(this.#address(), { page, pages, total } satisfies PageState)
     await this.#load()
     scrollTo(0, 0)
@@ -193,24 +193,24 @@ class ListView {
   }
 
   /** The query of this page. */
-  #place(): string {
-    const place = new URLSearchParams()
-    for (const name of placeNames)
-      if (this.query.has(name)) place.set(name, this.query.get(name) ?? '')
-    return String(place)
+  #pageQuery(): string {
+    const pageQuery = new URLSearchParams()
+    for (const name of pageParameters)
+      if (this.query.has(name)) pageQuery.set(name, this.query.get(name) ?? '')
+    return String(pageQuery)
   }
 
   async #goForward(): Promise<void> {
     if (this.#after === undefined) return
     const { page, pages = [] } = stateOf()
-    const place = String(new URLSearchParams({ after: this.#after }))
-    await this.#goToPage(page && page + 1, place, [...pages, this.#place()])
+    const pageQuery = String(new URLSearchParams({ after: this.#after }))
+    await this.#goToPage(page && page + 1, pageQuery, [...pages, this.#pageQuery()])
   }
 
   async #goBack(): Promise<void> {
     const { page = 1, pages = [] } = stateOf()
-    const place = pages.at(-1) ?? offsetOf(page - 1)
-    await this.#goToPage(Math.max(page - 1, 1), place, pages.slice(0, -1))
+    const pageQuery = pages.at(-1) ?? offsetOf(page - 1)
+    await this.#goToPage(Math.max(page - 1, 1), pageQuery, pages.slice(0, -1))
   }
 
   #showBulk(): void {
@@ -246,7 +246,7 @@ class ListView {
 
   /** Loads the first page after the query has changed. */
   async #loadFirst(): Promise<void> {
-    for (const name of placeNames) this.query.delete(name)
+    for (const name of pageParameters) this.query.delete(name)
     pushPath(this.#address())
     await this.#load()
   }
@@ -256,7 +256,7 @@ class ListView {
     if (text === (this.query.get('search') ?? '')) return
     if (text === '') this.query.delete('search')
     else this.query.set('search', text)
-    for (const name of placeNames) this.query.delete(name)
+    for (const name of pageParameters) this.query.delete(name)
     this.#table.select([])
     replacePath(this.#address())
     await this.#load()
@@ -304,7 +304,7 @@ class ListView {
     const params = this.#filter()
     params.set('fields', this.#table.fields)
     params.set('limit', String(pageSize()))
-    for (const [name, value] of new URLSearchParams(this.#place())) params.set(name, value)
+    for (const [name, value] of new URLSearchParams(this.#pageQuery())) params.set(name, value)
     if (!this.#isFirst()) params.set('count', 'none')
     const path = `${rowsOf(this.record)}?${String(params)}`
     return { path, response: await request<Row[]>('GET', path, { signal: this.view.signal }) }
@@ -325,7 +325,7 @@ class ListView {
   }
 
   #isFirst(): boolean {
-    return placeNames.every((name) => !this.query.has(name))
+    return pageParameters.every((name) => !this.query.has(name))
   }
 
   async #load(): Promise<void> {
@@ -486,7 +486,7 @@ class ListView {
 }
 
 /** Parameters of the address that choose the page. */
-const placeNames = ['after', 'offset'] as const
+const pageParameters = ['after', 'offset'] as const
 
 /** The query of a page, counted from 1. */
 const offsetOf = (page: number): string =>

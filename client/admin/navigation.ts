@@ -18,10 +18,11 @@ export function currentLocation(): PageLocation {
   return { parts, query: new URLSearchParams(location.search) }
 }
 
-let draw: () => void = () => undefined
+let drawView: () => void = () => undefined
 
+/** @param handler draws the view of the current URL */
 export const onRoute = (handler: () => void): void => {
-  draw = handler
+  drawView = handler
 }
 
 /** The path that is visible, and its state in the browser's history. */
@@ -40,31 +41,31 @@ export function replacePath(path: string, state: object | null = null): void {
 }
 
 /** Where the user was when a view was left. */
-interface Place {
+interface ViewPosition {
   readonly y: number
   /** The link that was followed. */
   readonly href: string
 }
 
-// The views load their rows first, so the browser cannot restore the place.
+// The views load their rows first, so the browser cannot restore the position.
 history.scrollRestoration = 'manual'
 
-let returnPlace: Place | undefined
+let returnPosition: ViewPosition | undefined
 
-/** The place to return to, after Back or Forward. It is returned once. */
-export function takePlace(): Place | undefined {
-  const place = returnPlace
-  returnPlace = undefined
-  return place
+/** The position to return to, after Back or Forward. It is returned once. */
+export function takeReturnPosition(): ViewPosition | undefined {
+  const position = returnPosition
+  returnPosition = undefined
+  return position
 }
 
 /** Opens another view without asking about unsaved changes. */
 export function go(path: string): void {
-  const place: Place = { y: scrollY, href: path }
-  replacePath(current.path, { ...(history.state as object | null), place })
-  returnPlace = undefined
+  const position: ViewPosition = { y: scrollY, href: path }
+  replacePath(current.path, { ...(history.state as object | null), position })
+  returnPosition = undefined
   pushPath(path)
-  draw()
+  drawView()
 }
 
 export const pathTo = (...parts: readonly string[]): string =>
@@ -77,8 +78,13 @@ export const link = (
   ...children: Child[]
 ): HTMLAnchorElement => el('a', { href: path, ...attributes }, ...children)
 
-/** Opens links to the page's own URLs without loading a new document. */
+/** Opens links to the page's own URLs without loading a new document, and draws the view after Back and Forward. */
 export function followLinks(): void {
+  openLinksInPage()
+  drawAfterBack()
+}
+
+function openLinksInPage(): void {
   document.addEventListener('click', (event) => {
     const anchor = event.target instanceof Element ? event.target.closest('a') : null
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey
@@ -89,19 +95,22 @@ export function followLinks(): void {
     if (!isAdminPage || anchor.hash !== '' || anchor.pathname.startsWith(`${base}/api/`)) return
     event.preventDefault()
     confirmLeave()
-      .then((may) => {
-        if (may) go(anchor.pathname + anchor.search)
+      .then((isConfirmed) => {
+        if (isConfirmed) go(anchor.pathname + anchor.search)
       })
       .catch(showError)
   })
+}
+
+function drawAfterBack(): void {
   let isLeaving = false
   let isConfirming = false
   addEventListener('popstate', () => {
     if (isLeaving || !isAnyChanged()) {
       isLeaving = false
-      returnPlace = (history.state as { place?: Place } | null)?.place
+      returnPosition = (history.state as { position?: ViewPosition } | null)?.position
       current = { path: location.pathname + location.search, state: history.state as object | null }
-      draw()
+      drawView()
       return
     }
     // The browser has already changed the URL. Restore it until the user confirms.
@@ -109,10 +118,10 @@ export function followLinks(): void {
     if (isConfirming) return
     isConfirming = true
     confirmLeave()
-      .then((may) => {
+      .then((isConfirmed) => {
         isConfirming = false
-        isLeaving = may
-        if (may) history.back()
+        isLeaving = isConfirmed
+        if (isConfirmed) history.back()
       })
       .catch(showError)
   })
@@ -131,7 +140,7 @@ const isAnyChanged = (): boolean => [...document.forms].some(isChanged)
 
 let confirmation: Promise<boolean> | undefined
 
-/** Asks before unsaved changes are discarded. @returns whether the user may leave */
+/** Asks before unsaved changes are discarded. @returns whether the user wants to leave */
 export function confirmLeave(): Promise<boolean> {
   if (!isAnyChanged()) return Promise.resolve(true)
   confirmation ??= confirm({
@@ -158,8 +167,8 @@ document.addEventListener(
       return
     event.preventDefault()
     confirmLeave()
-      .then((isSure) => {
-        if (isSure) dialog.close()
+      .then((isConfirmed) => {
+        if (isConfirmed) dialog.close()
       })
       .catch(showError)
   },

@@ -1,4 +1,4 @@
-/** The rows that refer to a row: the first of them in a table, their number, and the ways to all of them and to a new one. */
+/** The section of rows that refer to a row: a table of the first ones, their number, and links to all of them and to a new one. */
 import { request, rowsOf } from './requests.js'
 import { el, icon, put, replace } from './element.js'
 import { link, pathTo } from './navigation.js'
@@ -55,11 +55,11 @@ export function makeRelated(
     const exact = headers.get('X-Total-Count')
     const about = headers.get('X-Total-Count-Estimate')
     const total = Number(exact ?? about ?? data.length)
-    const words = `${exact === null && about !== null ? 'about ' : ''}${toCount(total)}`
+    const countText = `${exact === null && about !== null ? 'about ' : ''}${toCount(total)}`
     replace(
       count,
       total > data.length
-        ? link(pathTo(target.path) + query, {}, `All ${words} ${lower(target.label)}`)
+        ? link(pathTo(target.path) + query, {}, `All ${countText} ${lower(target.label)}`)
         : withCount(total, target),
     )
   }

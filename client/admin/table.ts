@@ -35,7 +35,7 @@ export class RowTable {
   readonly #all = el('input', { type: 'checkbox', 'aria-label': 'Select all' })
   readonly #selected = new Set<string>()
   readonly #widths = el('colgroup')
-  readonly #drawn = new Map<string, { text: string; node: HTMLTableRowElement }>()
+  readonly #rowNodes = new Map<string, { text: string; node: HTMLTableRowElement }>()
   #columns: Column[]
   #visibleRows: readonly Row[] = []
 
@@ -94,7 +94,7 @@ export class RowTable {
   /** Applies the current choice of columns. */
   readColumns(): void {
     this.#columns = this.#readColumns()
-    this.#drawn.clear()
+    this.#rowNodes.clear()
     this.#releaseWidths()
   }
 
@@ -195,7 +195,7 @@ export class RowTable {
         cell instanceof Node ? cell.textContent : String(cell),
       ])
       .join('\0')
-    const cached = this.#drawn.get(key)
+    const cached = this.#rowNodes.get(key)
     if (cached?.text === text) return cached.node
     const box = el('input', {
       ...{ type: 'checkbox', 'aria-label': `Select ${titleOf(record, row)}`, 'data-key': key },
@@ -218,7 +218,7 @@ export class RowTable {
         el('td', { class: classOf(column), 'data-label': column.label, dir: 'auto' }, cell),
       ),
     )
-    this.#drawn.set(key, { text, node })
+    this.#rowNodes.set(key, { text, node })
     return node
   }
 

@@ -1,7 +1,7 @@
 /** The frame around every view: header, navigation and content area. */
 import { el, icon, listen, put, replace, type Child, clearNotices } from './element.js'
 import { base } from './requests.js'
-import { link, pathTo, takePlace } from './navigation.js'
+import { link, pathTo, takeReturnPosition } from './navigation.js'
 import { makeMenu } from './menu.js'
 import { branding, brandNode } from './branding.js'
 import { schema, type RecordInfo } from './schema.js'
@@ -17,7 +17,7 @@ export interface View {
   readonly tools: HTMLElement
   /** The area for a text beside the heading. */
   readonly aside: HTMLElement
-  /** Restores the place that the user had left, once the view shows its content. */
+  /** Restores the position that the user had left, once the view shows its content. */
   readonly settle: () => void
 }
 
@@ -54,7 +54,7 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
   const heading = el('h1', { tabindex: '-1' })
   const tools = el('div', { class: 'tools' })
   const aside = el('div', { class: 'aside' })
-  const place = takePlace()
+  const position = takeReturnPosition()
   const content = el('div', { class: 'content' })
   const name = (text: string): void => {
     heading.textContent = text
@@ -95,10 +95,10 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
     tools,
     aside,
     settle: () => {
-      if (place === undefined || controller.signal.aborted) return
-      scrollTo(0, place.y)
+      if (position === undefined || controller.signal.aborted) return
+      scrollTo(0, position.y)
       const links = content.querySelectorAll<HTMLElement>('a[href]')
-      const left = [...links].find((anchor) => anchor.getAttribute('href') === place.href)
+      const left = [...links].find((anchor) => anchor.getAttribute('href') === position.href)
       left?.focus({ preventScroll: true })
     },
   }
