@@ -18,6 +18,7 @@ import type { Invoker } from '../serving/invoker.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/served-route.js'
 import { FileBody, isPlainPath } from '../http/file-reply.js'
 import { redirect, Reply } from '../http/reply.js'
+import { namesMedia } from '../http/request-head.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Settings, StaticFolder } from './options.js'
 
@@ -213,8 +214,8 @@ function findBelow(below: string, root: string): 'file' | 'page' | undefined {
 }
 
 /** Browsers accept HTML when they open a page, and not when they load a script, a picture or data. */
-function acceptsHtml(accept: string | undefined): boolean {
-  return /(?:^|,)\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(
-    accept ?? '',
-  )
+function acceptsHtml(accept = ''): boolean {
+  return namesMedia(accept, pageTypes)
 }
+
+const pageTypes: readonly string[] = ['text/html', 'application/xhtml+xml']

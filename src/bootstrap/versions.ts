@@ -67,13 +67,22 @@ export function versionReader({
 /** `application/json; version=2`, `application/vnd.shop.v2+json`: the first entry with a version. */
 function fromMedia(accept: string): string | undefined {
   for (const media of accept.split(',')) {
-    const parameter = /;\s*(?:version|v)\s*=\s*"?([\w.-]+)"?\s*(?:;|$)/i.exec(media)?.[1]
-    const version =
-      parameter ?? /\/vnd\.[\w.-]*?\.?v(\d[\w-]*)(?:\+\w+)?\s*(?:;|$)/i.exec(media)?.[1]
+    const [type = '', ...parameters] = media.split(';').map((part) => part.trim())
+    for (const parameter of parameters) {
+      const [, version] = versionParameter.exec(parameter) ?? []
+      if (version !== undefined) return version
+    }
+    const [, name = ''] = vendorType.exec(type) ?? []
+    const [, version] = versionInName.exec(name.slice(name.lastIndexOf('.') + 1)) ?? []
     if (version !== undefined) return version
   }
   return undefined
 }
+
+const versionParameter = /^(?:version|v)\s*=\s*"?([\w.-]+)"?$/i
+/** Captures `shop.v2` of `application/vnd.shop.v2+json`. */
+const vendorType = /\/vnd\.([\w.-]+)(?:\+\w+)?$/i
+const versionInName = /v(\d.*)$/i
 
 /** Adds the version header to a route in the document. */
 export function documentVersion(

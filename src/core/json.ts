@@ -1,5 +1,7 @@
 /** Tests of JSON values, and a parser that keeps numbers exact. */
 
+import { findClosingQuote } from './text.js'
+
 /** True if a JSON value is an object: neither null nor a list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -50,7 +52,7 @@ function refuseInexact(text: string): void {
   const number = /\d[\d.eE+-]*/y
   for (let position = 0; position < text.length; position++) {
     const letter = text.charCodeAt(position)
-    if (letter === quote) position = endOfString(text, position)
+    if (letter === quote) position = findClosingQuote(text, position)
     else if (letter >= zero && letter <= nine) {
       number.lastIndex = position
       const [token = ''] = number.exec(text) ?? []
@@ -60,14 +62,7 @@ function refuseInexact(text: string): void {
   }
 }
 
-const [quote, backslash, zero, nine] = [0x22, 0x5c, 0x30, 0x39]
-
-function endOfString(text: string, start: number): number {
-  let position = start + 1
-  while (text.charCodeAt(position) !== quote)
-    position += text.charCodeAt(position) === backslash ? 2 : 1
-  return position
-}
+const [quote, zero, nine] = [0x22, 0x30, 0x39]
 
 function isExact(token: string): boolean {
   const value = Number(token)

@@ -68,7 +68,8 @@ const uuids = /\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\
 const cards = /(?<![\d.])[3-6]\d{3}([ -]?)\d{4}\1\d{4}\1\d{3,4}(?![\d.])/g
 const schemes =
   /\b(Bearer|Basic|Digest|Negotiate|Token|ApiKey|DPoP|AWS4-HMAC-SHA256)(\s+)(\S{4,})/gi
-const userInfo = /\b([a-z][a-z\d+.-]*:\/\/[^\s:/@"'<>]*):[^\s/@"'<>]+@/gi
+/** The name of a scheme is bounded, because every letter of a long run could begin one. */
+const userInfo = /\b([a-z][a-z\d+.-]{0,30}:\/\/[^\s:/@"'<>]*):[^\s/@"'<>]+@/gi
 /** Parts of an identifier: `find`, `By`, `URL`, `2026`. */
 const wordParts = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
 

@@ -20,6 +20,24 @@ export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 }
 
+/**
+ * Finds the end of a text in double quotes, in which a backslash escapes the next character. This is a loop, because a
+ * regular expression would search again from each quote if the last one is not closed.
+ *
+ * @param start the index of the opening quote
+ * @returns the index of the closing quote, or -1. Then no quote after `start` is closed either
+ */
+export function findClosingQuote(text: string, start: number): number {
+  for (let position = start + 1; position < text.length; position++) {
+    const character = text.charCodeAt(position)
+    if (character === quote) return position
+    if (character === backslash) position++
+  }
+  return -1
+}
+
+const [quote, backslash] = [0x22, 0x5c]
+
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -2,7 +2,7 @@
 
 import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'
-import { maxRepeatedLength } from '../core/text.js'
+import { findClosingQuote, maxRepeatedLength } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import { hasHiddenErrors, withoutHiddenErrors } from '../errors/field-errors.js'
 import { graphqlLibrary } from './library.js'
@@ -86,27 +86,40 @@ const longestEnd = 50
 /** Shortens the input that a message of graphql-js quotes. */
 function clipMessage(message: string): string {
   if (message.length <= maxRepeatedLength) return message
-  let remaining = maxRepeatedLength
-  const clipped = message.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
-    const length = quoted.length - 2
-    const visibleLength = Math.min(remaining, length)
-    remaining -= visibleLength
-    return visibleLength === length
-      ? quoted
-      : `${withoutHalfCharacter(quoted.slice(0, visibleLength + 1))}…"`
-  })
+  const clipped = clipQuotedTexts(message)
   if (clipped.length <= longestMessage) return clipped
   const start = withoutHalfCharacter(clipped.slice(0, maxRepeatedLength - longestEnd))
   return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
 }
 
+function clipQuotedTexts(message: string): string {
+  let remaining = maxRepeatedLength
+  let clipped = ''
+  let end = 0
+  for (let start = message.indexOf('"'); start !== -1; start = message.indexOf('"', end)) {
+    const close = findClosingQuote(message, start)
+    if (close === -1) break
+    const length = close - start - 1
+    const visibleLength = Math.min(remaining, length)
+    remaining -= visibleLength
+    clipped += message.slice(end, start)
+    clipped +=
+      visibleLength === length
+        ? message.slice(start, close + 1)
+        : `${withoutHalfCharacter(message.slice(start, start + visibleLength + 1))}…"`
+    end = close + 1
+  }
+  return clipped + message.slice(end)
+}
+
 /** Removes the suggestion ("Did you mean …?") from a message if it names one of the fields. */
 export function withoutSuggestion(message: string, fields: ReadonlySet<string>): string {
   if (fields.size === 0) return message
-  const suggestion = / Did you mean [^?]*\?$/.exec(message)?.[0]
-  if (suggestion === undefined) return message
-  const names = suggestion.match(/\w+/g) ?? []
-  return names.some((name) => fields.has(name)) ? message.slice(0, -suggestion.length) : message
+  // Not a regular expression, because the message may repeat these words of a client many times.
+  const start = message.endsWith('?') ? message.lastIndexOf(' Did you mean ') : -1
+  if (start === -1) return message
+  const names = message.slice(start).match(/\w+/g) ?? []
+  return names.some((name) => fields.has(name)) ? message.slice(0, start) : message
 }
 
 function withoutHalfCharacter(text: string): string {

@@ -40,12 +40,40 @@ function entryOf(entries: readonly string[], proxies: number | true): string | u
   return entries[proxies === true ? 0 : Math.max(0, entries.length - proxies)]?.trim()
 }
 
+/**
+ * Reads from the right, because the proxies have written that end. A client could open a quote at the left that the first
+ * quote of a proxy would close. A quote without a partner is an ordinary character. Empty parts are left out.
+ */
 function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
-  return (
-    text.match(
-      separator === ',' ? /(?:"(?:\\.|[^"\\])*"|[^,"]|")+/g : /(?:"(?:\\.|[^"\\])*"|[^;"]|")+/g,
-    ) ?? []
-  )
+  const parts: string[] = []
+  let end = text.length
+  let hasPairs = true
+  for (let position = end - 1; position >= 0; position--) {
+    const character = text[position]
+    if (character === separator) {
+      parts.push(text.slice(position + 1, end))
+      end = position
+    } else if (character === '"' && hasPairs) {
+      const opening = findOpeningQuote(text, position)
+      // Then no quote at the left has a partner either.
+      if (opening === -1) hasPairs = false
+      else position = opening
+    }
+  }
+  parts.push(text.slice(0, end))
+  return parts.filter((part) => part !== '').reverse()
+}
+
+/** @returns the index of the nearest quote at the left of `closing` that is not escaped, or -1 */
+function findOpeningQuote(text: string, closing: number): number {
+  for (let position = closing - 1; position >= 0; position--) {
+    if (text[position] !== '"') continue
+    let start = position
+    while (text[start - 1] === '\\') start--
+    if ((position - start) % 2 === 0) return position
+    position = start
+  }
+  return -1
 }
 
 function unquote(text: string): string {

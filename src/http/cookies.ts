@@ -37,10 +37,20 @@ export function readCookies(header: string): Record<string, string> {
 }
 
 /**
- * Only space and tab. `trim` removes more, and could turn another name into a `__Host-` name, which the browser has not
- * checked.
+ * Removes spaces and tabs at both ends. `trim` removes more, and could turn another name into a `__Host-` name, which
+ * the browser has not checked. This is a loop, because `/[ \t]+$/` would search again from each of many blanks.
  */
-const blanks = /^[ \t]+|[ \t]+$/g
+function trimBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(character: number): boolean {
+  return character === 0x20 || character === 0x09
+}
 
 /**
  * Reads a cookie with a credential. Another host below the same domain can plant a second one.
@@ -52,7 +62,7 @@ export function readSoleCookie(header: string, name: string): string | undefined
   const start = `${name}=`
   let found: string | undefined
   for (const part of header.split(';')) {
-    const pair = part.replace(blanks, '')
+    const pair = trimBlanks(part)
     if (!pair.startsWith(start)) continue
     const value = pair.slice(start.length)
     if (found !== undefined && found !== value) return undefined

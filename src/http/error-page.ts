@@ -9,6 +9,7 @@ import { escapeHtml } from '../core/text.js'
 import { findNearestRoutes, type NearRoute } from '../routing/nearest-routes.js'
 import type { ClientError } from './error-form.js'
 import { isLocalRequest } from './client-address.js'
+import { namesMedia } from './request-head.js'
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -77,13 +78,13 @@ export class ErrorPages {
 
 /** Programs list a JSON type in `Accept`. Browsers list none when they open a page. */
 const jsonTypes = /\bapplication\/(?:\*|[\w.+-]*json)/i
-const refusedPage = /\btext\/html\s*;[^,]*\bq=0(?:\.0*)?\s*(?:[,;]|$)/i
+const pageTypes: readonly string[] = ['text/html']
 
 /** @returns true for a browser that opens a page or sends a form */
 export function acceptsPage({ incoming }: ServerRequest): boolean {
   const { accept, 'content-type': contentType = '' } = incoming.headers
-  if (accept === undefined || !/\btext\/html\b/i.test(accept)) return false
-  return !jsonTypes.test(accept) && !refusedPage.test(accept) && !/json/i.test(contentType)
+  if (accept === undefined || !namesMedia(accept, pageTypes)) return false
+  return !jsonTypes.test(accept) && !/json/i.test(contentType)
 }
 
 function withHeaders({ html, headers }: PageContent): PageContent {

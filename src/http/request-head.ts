@@ -90,8 +90,21 @@ function codingError({ headers }: Incoming): HttpError | undefined {
   })
 }
 
-const eventStreamRange = /(?:^|,)\s*text\/event-stream\s*(?:;([^,]*))?/i
-const zeroQuality = /;?\s*q=0(?:\.0*)?\s*$/i
+/**
+ * True if an `Accept` header names one of these media types, with a weight above 0. Ranges such as `*\/*` do not count.
+ * The header is split, because a regular expression for all of it takes quadratic time.
+ *
+ * @param types in lower case
+ */
+export function namesMedia(accept: string, types: readonly string[]): boolean {
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return types.includes(type) && !parameters.some((parameter) => zeroWeight.test(parameter))
+  })
+}
+
+const zeroWeight = /^q=0(?:\.0*)?$/
+const eventStream: readonly string[] = ['text/event-stream']
 
 /**
  * Whether a client requests a stream of events (`Accept: text/event-stream`) instead of one response. True only for GET
@@ -103,8 +116,7 @@ export function acceptsEventStream({
 }: Pick<HttpRequest, 'method' | 'incoming'>): boolean {
   const { accept } = incoming.headers
   if (accept === undefined || method !== 'GET') return false
-  const found = eventStreamRange.exec(accept)
-  return found !== null && !zeroQuality.test(found[1] ?? '')
+  return namesMedia(accept, eventStream)
 }
 
 /** Removes scheme and authority from a target in absolute form (`http://host/path`, RFC 9112 §3.2.2). */

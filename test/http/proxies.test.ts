@@ -41,6 +41,12 @@ describe('Forwarded of RFC 7239', () => {
     [1, 'for=_SEVKISEK', '10.9.9.9', false],
     [1, 'proto=https', '10.9.9.9', true],
     [1, '"', '10.9.9.9', false],
+    [1, '"";for=192.0.2.60', '192.0.2.60', false],
+    [1, 'for=6.6.6.6;proto=https;x=", for="[2001:db8::9]"', '2001:db8::9', false],
+    [2, 'for=6.6.6.6;x=", for="[2001:db8::9]", for=10.0.0.1', '2001:db8::9', false],
+    [1, 'for=6.6.6.6;x=", for=198.51.100.17', '198.51.100.17', false],
+    [1, 'for=6.6.6.6;x="\\", for="198.51.100.17"', '198.51.100.17', false],
+    [1, 'for="198.51.100.17";host="a\\",for=6.6.6.6;b\\\\"', '198.51.100.17', false],
   ])('with trustProxy %s and %j is %s', (trustProxy, forwarded, ip, secure) => {
     expect(seenBy(trustProxy, [['Forwarded', forwarded]])).toEqual({ ip, secure })
   })
