@@ -1,5 +1,5 @@
 /** `filigree jobs`: lists, retries and cancels jobs, without starting the application. */
-import { Clock } from '../../core/clock.js'
+import { Clock } from '../../core/time.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import {
   cancelRow,
