@@ -1,6 +1,6 @@
 /**
  * Live queries of GraphQL for clients that store complete results. The server sends changes, and these functions make complete
- * results of them: links for Apollo Client and urql, and `wholeResults` for other clients. See docs/client.md.
+ * results of them: links for Apollo Client and urql, and `completeResults` for other clients. See docs/client.md.
  */
 import { applyChanges, type RowChanges } from './row-changes.js'
 
@@ -30,7 +30,7 @@ export interface Sink<T> {
  *
  * @returns a function that makes a complete result of each live result. Other results are returned unchanged
  */
-export const wholeResults = (): (<T extends LiveResult>(result: T) => T) => {
+export const completeResults = (): (<T extends LiveResult>(result: T) => T) => {
   let data: Record<string, unknown> | undefined
   return (result) => {
     const live = (
@@ -72,7 +72,9 @@ export const liveLink = <L>(Link: new (handler: never) => L): L => {
     const Observable = source.constructor as new (
       subscribe: (sink: Sink<LiveResult>) => unknown,
     ) => object
-    return new Observable((sink) => toWholeResults(source as Results<LiveResult>).subscribe(sink))
+    return new Observable((sink) =>
+      toCompleteResults(source as Results<LiveResult>).subscribe(sink),
+    )
   }
   return new Link(handler as never)
 }
@@ -86,14 +88,14 @@ export const liveSource =
     forward: (...request: A) => Results<T>,
   ): ((...request: A) => Results<T>) =>
   (...request) =>
-    toWholeResults(forward(...request))
+    toCompleteResults(forward(...request))
 
-const toWholeResults = <T extends LiveResult>(source: Results<T>): Results<T> => ({
+const toCompleteResults = <T extends LiveResult>(source: Results<T>): Results<T> => ({
   subscribe: (sink) => {
-    const toWhole = wholeResults()
+    const toComplete = completeResults()
     return source.subscribe({
       next: (result) => {
-        sink.next(toWhole(result))
+        sink.next(toComplete(result))
       },
       error: (error) => {
         sink.error(error)

@@ -2,7 +2,7 @@
 import type { Fetcher } from '@graphiql/toolkit'
 import type { ExecutionResult } from 'graphql'
 import { events, type ServerEvent } from '../events.js'
-import { wholeResults } from '../live-graphql.js'
+import { completeResults } from '../live-graphql.js'
 
 /** The server sends an event stream only for subscriptions and live queries. */
 const accepted = 'application/json, text/event-stream'
@@ -71,11 +71,11 @@ async function* readResults(
   stream: AsyncIterable<ServerEvent>,
   signal: AbortSignal,
 ): AsyncGenerator<ExecutionResult, void> {
-  const toWhole = wholeResults()
+  const toComplete = completeResults()
   try {
     for await (const { event, data } of stream) {
       if (event === 'complete') return
-      if (event === 'next') yield toWhole(data as ExecutionResult)
+      if (event === 'next') yield toComplete(data as ExecutionResult)
     }
   } catch (error) {
     if (!signal.aborted) throw error

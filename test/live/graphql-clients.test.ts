@@ -6,7 +6,7 @@ import { Client as UrqlClient, subscriptionExchange } from '@urql/core'
 import { createClient, type Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { bootstrap, Database, Field, Module, Record as Table, type Application } from 'filigree'
-import { isLive, liveLink, liveSource, wholeResults } from '../../client/live-graphql.js'
+import { isLive, liveLink, liveSource, completeResults } from '../../client/live-graphql.js'
 
 @Table()
 class Lamp {
@@ -80,9 +80,9 @@ async function live(results: Results): Promise<void> {
 }
 
 describe('query @live over WebSockets', () => {
-  it('sends differences, which wholeResults combines', async () => {
+  it('sends differences, which completeResults combines', async () => {
     const results = new Results()
-    const combine = wholeResults()
+    const combine = completeResults()
     const versions: unknown[] = []
     const stop = client.subscribe<Lamps>(
       { query: text },
@@ -141,7 +141,7 @@ describe('query @live over WebSockets', () => {
 
   it('leaves results unchanged that are not live, and documents without it', () => {
     const result = { data: { lamps: [] } }
-    expect(wholeResults()(result)).toBe(result)
+    expect(completeResults()(result)).toBe(result)
     expect(isLive(gql('query Other { lamps { id } }'))).toBe(false)
   })
 })
