@@ -38,8 +38,8 @@ export function describeDenial(
   if (also !== undefined && !satisfies(also, claims, request))
     return describeDenial(also, claims, request)
   if (!hasRoles(rule, claims)) {
-    const needed = rule.roles.join(rule.all ? ' and ' : ' or ')
-    return `the role ${needed} is needed, and the token has ${listed(claims?.roles)}`
+    const requiredRoles = rule.roles.join(rule.all ? ' and ' : ' or ')
+    return `the role ${requiredRoles} is needed, and the token has ${listed(claims?.roles)}`
   }
   if (!isFresh(rule, claims, request)) return `the sign-in is older than ${rule.fresh ?? 0} s`
   return `amr ${rule.amr.join(' or ')} is needed, and the token has ${listed(claims?.amr)}`

@@ -118,7 +118,7 @@ export class Auth {
       sharedTime,
     })
     this.#verifiedTokens = new VerifiedTokens(undefined, (claims, request) => {
-      this.used(claims, request)
+      this.recordUse(claims, request)
     })
     this.#watchedTokens = new WatchedTokens({
       revocations: this.#revocations,
@@ -225,7 +225,7 @@ export class Auth {
   /**
    * Records the use of a token, at most once a minute, without waiting. For the gate, after it has verified a token.
    */
-  used(claims: Claims, request: ServerRequest): void {
+  recordUse(claims: Claims, request: ServerRequest): void {
     void this.#signIns.record(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
   }
 
@@ -240,7 +240,7 @@ export class Auth {
     const { audience } = options
     // Within a transaction, its own uncommitted revocations apply.
     const bypassesCache = audience !== undefined || this.#openTransaction() !== undefined
-    const cached = bypassesCache ? undefined : this.remembered(token)
+    const cached = bypassesCache ? undefined : this.findCached(token)
     if (cached !== undefined) return cached
     const result = await this.check(token, audience)
     if (typeof result !== 'string') return result
@@ -280,7 +280,7 @@ export class Auth {
    *
    * @param request the request that uses it, which is recorded once a minute
    */
-  remembered(token: string, request?: ServerRequest): Claims | undefined {
+  findCached(token: string, request?: ServerRequest): Claims | undefined {
     // Tokens begin with `e`, because their header is a JSON object. Other texts are not hashed, such as the static key.
     if (typeof token !== 'string' || token.charCodeAt(0) !== 0x65) return undefined
     return this.#verifiedTokens.find(token, this.#now(), request)

@@ -126,12 +126,12 @@ export function createGate(options: GateOptions): Gate {
   const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
     if (token === '')
       throw unauthorized(missingToken(request, source.scheme ?? 'Bearer', cookie === true))
-    const cached = auth.remembered(token, request)
+    const cached = auth.findCached(token, request)
     if (cached !== undefined) return enter(request, rule, { by: 'token', claims: cached })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
     return auth.check(token).then((claims) => {
       if (typeof claims !== 'string') {
-        auth.used(claims, request)
+        auth.recordUse(claims, request)
         return enter(request, rule, { by: 'token', claims })
       }
       if (request.byCookie) setCookie(request, undefined)
@@ -157,7 +157,7 @@ export function createGate(options: GateOptions): Gate {
       const token = sent ?? tokenCookie(request)
       if (token === undefined || token === '') return undefined
       if (sent === undefined && isWrite(request.method) && !isSameOrigin(request)) return undefined
-      const cached = auth.remembered(token)
+      const cached = auth.findCached(token)
       if (cached !== undefined) return { by: 'token', claims: cached }
       if (sent !== undefined && isKey(token)) return byKey
       return auth
