@@ -186,7 +186,8 @@ type PublicText = NonNullable<KeyOptions['public']>
 
 const howToMakeKeys =
   'Create a key with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem`, outside the ' +
-  'repository, and set APP_PRIVATE_KEY to its path or text. To only verify tokens, set APP_PUBLIC_KEY or auth.jwks. ' +
+  'repository, and set APP_PRIVATE_KEY to its path or text. Or set the variables that `npx filigree keys` prints. ' +
+  'To only verify tokens, set APP_PUBLIC_KEY or auth.jwks. ' +
   'Without tokens, write auth: { keys: false }.'
 
 /** The option, otherwise the environment variable. An empty variable counts as not set. */
