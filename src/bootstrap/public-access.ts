@@ -112,7 +112,8 @@ export function describeOpenRecords(records: OpenRecords): string {
       `Callers without a sign-in can read ${readable.join(', ')}. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public.`,
     writable.length > 0 && `Every caller with a token can write ${writable.join(', ')}.`,
     confirmed.length > 0 && `Public by @NoAuth: ${confirmed.join(', ')}.`,
-    withoutRows.length > 0 && `Open, shows no rows without a sign-in: ${withoutRows.join(', ')}.`,
+    withoutRows.length > 0 &&
+      `Callers without a sign-in can query ${withoutRows.join(', ')}, but see no rows.`,
   ]
   return sentences.filter((sentence) => sentence !== false).join(' ')
 }
