@@ -163,13 +163,8 @@ export async function planApplication(
   const missing = await findMissingPackages(packages, { loads: production })
   if (production) problems.push(...missing)
   if (problems.length > 0) throw new DeclarationError(problems)
-  if (starts) {
-    for (const { code, message, remedy } of [
-      ...findUnknownVariables(environment.variables, providers),
-      ...missing,
-    ])
-      log.warn({ code }, `${message} ${remedy}`)
-  }
+  if (starts)
+    logWarnings(log, [...findUnknownVariables(environment.variables, providers), ...missing])
   return {
     environment,
     settings,
@@ -196,16 +191,21 @@ export async function planApplication(
     needsDatabase:
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
-      routes.some(
-        ({ route, interceptors }) =>
-          (route.options.transaction ?? false) !== false || interceptors.some(injectsDatabase),
-      ),
+      routes.some(usesDatabase),
     container,
     examine: async (database) => {
       const findings = parts.examinations.map((examine) => examine(database, classes))
       return (await Promise.all(findings)).flat()
     },
   }
+}
+
+function logWarnings(log: Log, warnings: readonly Problem[]): void {
+  for (const { code, message, remedy } of warnings) log.warn({ code }, `${message} ${remedy}`)
+}
+
+function usesDatabase({ route, interceptors }: PlannedRoute): boolean {
+  return (route.options.transaction ?? false) !== false || interceptors.some(injectsDatabase)
 }
 
 /** The header of `auth.read`: pages of other origins need it to sign in. */

@@ -29,72 +29,87 @@ interface PlannedController {
   readonly use: readonly UseList[]
 }
 
+interface Planning {
+  readonly settings: Settings & { readonly closed: boolean; readonly clock: Clock }
+  readonly customArguments: ArgumentResolvers
+  /** The messages of a class's access problems, so that they are not reported again for each of its routes. */
+  readonly reported: Set<string>
+  readonly problems: Problem[]
+}
+
 /** All routes of the controllers, in the order of declaration. */
 export function planRoutes(
   controllers: readonly PlannedController[],
-  settings: Settings & { readonly closed: boolean; readonly clock: Clock },
+  settings: Planning['settings'],
   customArguments: ArgumentResolvers,
   problems: Problem[],
 ): PlannedRoute[] {
   const { basePath, versions } = settings
   const versionInPath = versions.by === 'path'
-  const now = (): number => settings.clock.now()
   const context = { basePath, versionInPath, customArguments: [...customArguments.keys()] }
   const table = new VersionedTable<Route>(versionReader(versions))
-  const reported = new Set<string>()
+  const planning = { settings, customArguments, reported: new Set<string>(), problems }
   const planned: PlannedRoute[] = []
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
       if (route.options.internal !== true)
         refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
-      const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
-      const limits = readLimits(route, settings.limits, problems)
-      const classes = declaredClasses(route, describeRoute(route), problems)
-      const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
-      checkUnknownKeys(describeRoute(route), route.options.unknownKeys, problems)
-      const status = route.options.status ?? 200
-      const groups = readGroups(route, problems)
-      const isFiltered = isConcealed(handlerOf(route))
-      const checks = compileChecks(
-        classes,
-        { unknownKeys, groups, status, isFilteredForCaller: isFiltered, now },
-        problems,
-      )
-      const names = route.argumentNames
-      const isPersonal = names.includes('user') || checks.returnsForCaller !== undefined
-      const personalRoute = isPersonal
-        ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
-        : route
-      const around = planInterceptors(
-        { route: personalRoute, access, body: classes.body },
-        use,
-        problems,
-      )
-      planned.push(
-        Object.freeze({
-          route,
-          access,
-          closedBy,
-          isPersonal,
-          ofPackage: isOfPackage(route.controller),
-          unknownKeys,
-          limits,
-          classes,
-          checks,
-          media: bodyMedia({ route, classes }, docMetadata(route.controller, route.member)),
-          customArguments,
-          ...around,
-          documents: [
-            ...documentVersion(versions, route.version),
-            ...around.documents,
-            ...(isFiltered && route.method === 'GET' ? [documentLive] : []),
-          ],
-          headers: headersOf(route, versions),
-        }),
-      )
+      planned.push(planRoute(route, use, planning))
     }
   }
   return planned
+}
+
+function planRoute(
+  route: Route,
+  use: PlannedController['use'],
+  { settings, customArguments, reported, problems }: Planning,
+): PlannedRoute {
+  const { versions, clock } = settings
+  const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
+  const limits = readLimits(route, settings.limits, problems)
+  const classes = declaredClasses(route, describeRoute(route), problems)
+  const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
+  checkUnknownKeys(describeRoute(route), route.options.unknownKeys, problems)
+  const status = route.options.status ?? 200
+  const groups = readGroups(route, problems)
+  const isFiltered = isConcealed(handlerOf(route))
+  const now = (): number => clock.now()
+  const checks = compileChecks(
+    classes,
+    { unknownKeys, groups, status, isFilteredForCaller: isFiltered, now },
+    problems,
+  )
+  const names = route.argumentNames
+  const isPersonal = names.includes('user') || checks.returnsForCaller !== undefined
+  const personalRoute = isPersonal
+    ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
+    : route
+  const around = planInterceptors(
+    { route: personalRoute, access, body: classes.body },
+    use,
+    problems,
+  )
+  return Object.freeze({
+    route,
+    access,
+    closedBy,
+    isPersonal,
+    ofPackage: isOfPackage(route.controller),
+    unknownKeys,
+    limits,
+    classes,
+    checks,
+    media: bodyMedia({ route, classes }, docMetadata(route.controller, route.member)),
+    customArguments,
+    ...around,
+    documents: [
+      ...documentVersion(versions, route.version),
+      ...around.documents,
+      ...(isFiltered && route.method === 'GET' ? [documentLive] : []),
+    ],
+    headers: headersOf(route, versions),
+  })
 }
 
 function handlerOf({ controller, member }: Route): unknown {
