@@ -40,7 +40,7 @@ export interface FieldCosts {
 interface FieldCost {
   readonly points: number
   /** The points depend on variables whose values are not known yet. */
-  readonly isOpen: boolean
+  readonly dependsOnVariables: boolean
 }
 
 /** A field's arguments as plain data. */
@@ -220,7 +220,7 @@ class Measurer {
       rootFields: 1,
       cost: 1 + (databaseCost?.points ?? 0),
       introspection: 0,
-      varies: databaseCost?.isOpen ?? false,
+      varies: databaseCost?.dependsOnVariables ?? false,
       usesDatabase: databaseCost !== undefined,
     }
     if (node.selectionSet === undefined) return leaf

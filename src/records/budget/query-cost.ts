@@ -88,7 +88,7 @@ export interface CostedQuery {
 export interface QueryCost {
   readonly points: number
   /** True if the cost depends on values that are not known yet. */
-  readonly isOpen: boolean
+  readonly dependsOnVariables: boolean
 }
 
 /** The data that estimates are based on. */
@@ -128,7 +128,7 @@ interface Work {
 }
 
 class CostReader {
-  #isOpen = false
+  #dependsOnVariables = false
   /** Matches of a search are read in the order of their ranks. */
   #isRanked = false
   readonly #basis: CostBasis
@@ -152,15 +152,15 @@ class CostReader {
       points += sorted * (weights.row * (1 + order.relations) + weights.sorted)
     }
     if (query.counts === true && !isFiltered) points += rows * weights.row * 0.1
-    if (query.after === unknownValue) this.#isOpen = true
+    if (query.after === unknownValue) this.#dependsOnVariables = true
     const skippedRows = this.#count(query.offset) + skippedBy(query.after)
     points += skippedRows * weights.skipped
-    return { points, isOpen: this.#isOpen }
+    return { points, dependsOnVariables: this.#dependsOnVariables }
   }
 
   /** Conditions that must all hold: the one with the best index decides how many rows are read. */
   #filter(naming: Naming, where: unknown, rows: number): Work {
-    if (where === unknownValue) this.#isOpen = true
+    if (where === unknownValue) this.#dependsOnVariables = true
     if (!isPlainObject(where)) return { rows, each: 0, once: 0 }
     const parts = Object.keys(where).map((name) => this.#condition(naming, name, where[name], rows))
     return combine(parts, rows)
@@ -168,7 +168,7 @@ class CostReader {
 
   #condition(naming: Naming, name: string, value: unknown, rows: number): Work {
     if (value === undefined) return { rows, each: 0, once: 0 }
-    if (value === unknownValue) this.#isOpen = true
+    if (value === unknownValue) this.#dependsOnVariables = true
     if (name === 'and') {
       return combine(
         toList(value).map((part) => this.#filter(naming, part, rows)),
@@ -244,7 +244,7 @@ class CostReader {
         (index) => leadingColumnOf(index, table) === column && coversAllRows(index),
       )
     if (patternOperators.has(operator)) {
-      if (operand === unknownValue) this.#isOpen = true
+      if (operand === unknownValue) this.#dependsOnVariables = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
       const once =
         weights.pattern +
@@ -256,7 +256,7 @@ class CostReader {
       return { rows: found, each: operator === 'ilike' ? weights.ilike : weights.like, once }
     }
     if (operator === 'in') {
-      if (operand === unknownValue) this.#isOpen = true
+      if (operand === unknownValue) this.#dependsOnVariables = true
       const { length } = toList(operand)
       const found = isIndexed
         ? Math.min(rows, length * this.#rowsPerValue(table, column, rows))
@@ -286,9 +286,9 @@ class CostReader {
   /** @returns `undefined` if an index has the rows in this order */
   #order(naming: Naming, orderBy: unknown): { readonly relations: number } | undefined {
     if (!isGiven(orderBy)) return undefined
-    if (orderBy === unknownValue) this.#isOpen = true
+    if (orderBy === unknownValue) this.#dependsOnVariables = true
     for (const term of toList(orderBy)) {
-      if (term === unknownValue) this.#isOpen = true
+      if (term === unknownValue) this.#dependsOnVariables = true
       const [name] = isPlainObject(term) ? Object.keys(term) : []
       if (name === undefined) continue
       // The first term decides: few rows share its value.
@@ -310,7 +310,7 @@ class CostReader {
 
   /** The number of further relations on the path to the field that rows are sorted by. */
   #relationsIn(naming: Naming, term: unknown): number {
-    if (term === unknownValue) this.#isOpen = true
+    if (term === unknownValue) this.#dependsOnVariables = true
     if (!isPlainObject(term)) return 0
     return Object.keys(term).reduce((sum, name) => {
       const through = naming.relation(name)
@@ -319,7 +319,7 @@ class CostReader {
   }
 
   #count(value: unknown): number {
-    if (value === unknownValue) this.#isOpen = true
+    if (value === unknownValue) this.#dependsOnVariables = true
     return typeof value === 'number' && value > 0 ? value : 0
   }
 }
