@@ -1,18 +1,19 @@
 /**
- * Bundles the server into few files: `dist/server/index.js` and `cli.js` with what they share. A program then reads one
- * file where it would read two hundred, which halves its start. What is loaded late stays in files of its own.
+ * Bundles the server into few files: `dist/server/index.js`, `cli.js` and the parts that they share. A program then reads
+ * one file instead of two hundred, which halves its start. Modules that are loaded lazily stay in files of their own.
  *
- * So do the packages of CommonJS that every start needs: to import such a file, Node parses it twice and looks for each
- * of its parts on disk, which took a quarter of a small program's start. And so do those that are imported late and
- * require parts of Node: a bundler that puts an application into one ES module cannot translate that. They are listed in
- * `bundled`, their licences are written beside them, and what an application installs itself stays its own copy.
+ * The packages in `bundled` are part of the bundle, with their licences beside it:
+ * - CommonJS packages that every start needs. To import one, Node parses its files twice and looks for each of them on disk,
+ *   which takes a quarter of a small program's start.
+ * - Lazily loaded packages that require parts of Node. A bundler cannot translate them into an ES module of an application.
+ * A package that the application installs itself stays a separate copy.
  *
- * The files of the page at `/swagger` are copied from their package, and the GraphQL IDE is built by `client/ide/build.mjs`.
- * Both are stored compressed. Applications install neither these packages nor their install scripts. There are no source maps: the bundle is readable, and
- * the sources are not in the package.
+ * The files of the page at `/swagger` are copied from their package, and `client/ide/build.mjs` builds the GraphQL IDE. Both
+ * are stored compressed, so applications do not install these packages. The bundle is readable and has no source maps,
+ * because the package does not contain the sources.
  *
- * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs [folder]`, after `tsc`; the folder is
- * `dist/server` unless another is named.
+ * The compiler's output in `dist/src` provides the declarations. Run `node src/build.mjs [folder]` after `tsc`. The folder
+ * is `dist/server` by default.
  */
 import { build } from 'esbuild'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -30,9 +31,9 @@ const bundled = [
   ...['@fastify/send', 'openapi3-ts/oas31'],
 ]
 
-/** All others are imported where the application has them installed. */
-const leaveOthers = {
-  name: 'leave-others',
+/** Imports all other packages from the place where the application has installed them. */
+const keepExternal = {
+  name: 'keep-external',
   setup({ onResolve }) {
     onResolve({ filter: /^[^./]/ }, ({ path: name, importer }) => {
       const inside = importer.includes('/node_modules/')
@@ -102,8 +103,8 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  plugins: [leaveOthers],
-  // What the bundled packages require of Node.
+  plugins: [keepExternal],
+  // The bundled packages require parts of Node.
   banner: {
     js: "import { createRequire as requireOfNode } from 'node:module'; const require = requireOfNode(import.meta.url);",
   },
