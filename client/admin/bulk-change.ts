@@ -19,7 +19,7 @@ export interface BulkChange {
   readonly record: RecordInfo
   readonly keys: readonly string[]
   readonly title: string
-  readonly note: Child
+  readonly description: Child
   /** The path of the request. */
   readonly path: string
   /** The button: `Save`, `Run`, `Delete`. */
@@ -89,13 +89,13 @@ class BulkDialog {
     )
     const all = [main, preview, cancel(this.close, isDangerous)]
     this.#form = change.form?.(submit, all)
-    const note = this.#isLarge
+    const batchHint = this.#isLarge
       ? `More than ${maxTogether} rows change in batches of ${batchSize}. You see what changes before anything is written.`
       : null
     replace(
       this.start,
-      change.note,
-      note !== null && el('p', {}, note),
+      change.description,
+      batchHint !== null && el('p', {}, batchHint),
       this.#form?.node ?? buttons(...all),
     )
   }
@@ -240,7 +240,7 @@ class BulkDialog {
   ): Promise<number> {
     const { keys, record } = this.change
     const bar = el('progress', { max: keys.length, value: 0, 'aria-label': verb })
-    const words = el('p', { role: 'status' }, `${verb}: ${withCount(keys.length, record)}…`)
+    const statusNode = el('p', { role: 'status' }, `${verb}: ${withCount(keys.length, record)}…`)
     const stopping = new AbortController()
     const stop = el(
       'button',
@@ -249,12 +249,12 @@ class BulkDialog {
         onclick: () => {
           stopping.abort()
           stop.disabled = true
-          words.textContent = 'Cancelling…'
+          statusNode.textContent = 'Cancelling…'
         },
       },
       'Cancel',
     )
-    replace(this.step, bar, words, buttons(stop))
+    replace(this.step, bar, statusNode, buttons(stop))
     this.step.setAttribute('aria-busy', 'true')
     stop.focus()
     const dialog = this.body.closest('dialog')
@@ -273,7 +273,7 @@ class BulkDialog {
         bar.value = done
         const percent = Math.round((done / keys.length) * 100)
         if (!stop.disabled)
-          words.textContent = `${verb}: ${toCount(done)} of ${toCount(keys.length)}, ${percent} %`
+          statusNode.textContent = `${verb}: ${toCount(done)} of ${toCount(keys.length)}, ${percent} %`
       }
     } finally {
       this.step.removeAttribute('aria-busy')

@@ -155,7 +155,7 @@ class ImportView {
       controller.abort()
     })
     const bar = el('progress', { max: 1, value: 0, 'aria-label': verb })
-    const words = el('p', { role: 'status' })
+    const statusNode = el('p', { role: 'status' })
     const stop = el(
       'button',
       {
@@ -166,13 +166,13 @@ class ImportView {
       },
       'Cancel',
     )
-    replace(this.#progress, bar, words, el('div', { class: 'buttons' }, stop))
-    words.textContent = `${verb}…`
+    replace(this.#progress, bar, statusNode, el('div', { class: 'buttons' }, stop))
+    statusNode.textContent = `${verb}…`
     stop.focus()
     const onLine = (line: unknown): void => {
       const { rows, share } = line as Progress
       bar.value = share
-      words.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
+      statusNode.textContent = `${verb}: ${toCount(rows)} rows, ${Math.floor(share * 100)} %`
     }
     try {
       const body = new Blob([await file.arrayBuffer()], { type: 'text/csv' })

@@ -1,4 +1,4 @@
-/** The form that filters a list, and the words for its conditions. */
+/** The form that filters a list, and the texts of its conditions. */
 import { el, listen, newId } from './element.js'
 import { makeLinksControl } from './record-controls.js'
 import { makePicker } from './picker.js'
@@ -76,7 +76,7 @@ function conditionOf({ name }: FieldInfo, query: URLSearchParams): Condition | '
   return isNull === 'true' ? 'empty' : isNull === 'false' ? 'filled' : ''
 }
 
-/** The words for the usual condition of a field. */
+/** The text of the usual condition of a field. */
 function usualCondition({ kind, list, by, oneOf }: FieldInfo): string {
   if (by !== undefined || oneOf !== undefined || kind === 'boolean' || kind === 'uuid') return 'is'
   if (list === true) return 'has'
@@ -109,8 +109,8 @@ function makeConditions(
   query: URLSearchParams,
 ): Part | undefined {
   const usual = makePart(record, field, query)
-  const others = otherConditions(field)
-  if (usual === undefined || others.length === 0) return usual
+  const moreConditions = otherConditions(field)
+  if (usual === undefined || moreConditions.length === 0) return usual
   const parts: Record<string, Part> = {
     '': usual,
     empty: { node: el('div', {}), read: () => [[`${field.name}.isNull`, 'true']] },
@@ -121,7 +121,7 @@ function makeConditions(
     'select',
     { 'aria-label': 'Condition', 'aria-describedby': id, class: 'condition' },
     el('option', { value: '' }, 'usual'),
-    ...others.map(([value, label]) => el('option', { value }, label)),
+    ...moreConditions.map(([value, label]) => el('option', { value }, label)),
   )
   const [first] = select.options
   if (first !== undefined) first.textContent = usualCondition(field)
@@ -315,21 +315,21 @@ export async function describeCondition(
   const label = displayLabel(record, field)
   if (operator === 'isNull') return `${label} is ${value === 'true' ? '' : 'not '}empty`
   const [, target] = relatedTo(record, field)
-  const words = operatorWords[operator] ?? ': '
+  const operatorText = operatorTexts[operator] ?? ': '
   if (target !== undefined && ['', 'ne', 'in'].includes(operator)) {
     const keys = operator === 'in' ? value.split(',') : [value]
     await lookUp(target, keys)
-    return label + words + keys.map((key) => cachedTitle(target, key)).join(', ')
+    return label + operatorText + keys.map((key) => cachedTitle(target, key)).join(', ')
   }
-  if (operator === 'in') return label + words + value.split(',').join(', ')
+  if (operator === 'in') return label + operatorText + value.split(',').join(', ')
   if (operator === 'ilike')
-    return label + words + value.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')
-  if (field.kind === 'boolean') return label + words + toText(value === 'true')
-  return label + words + (field.kind === 'datetime' ? toDateTime(value) : value)
+    return label + operatorText + value.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')
+  if (field.kind === 'boolean') return label + operatorText + toText(value === 'true')
+  return label + operatorText + (field.kind === 'datetime' ? toDateTime(value) : value)
 }
 
-/** The words between a field and a value. */
-const operatorWords: Readonly<Record<string, string>> = {
+/** The text between a field and a value. */
+const operatorTexts: Readonly<Record<string, string>> = {
   gte: ' from ',
   lte: ' to ',
   ilike: ' has ',

@@ -63,7 +63,7 @@ class ListView {
   readonly #pager: Pager
   readonly #bulk: BulkBar
   /** Leads to the chart of the rows that match. */
-  readonly #figures: HTMLAnchorElement
+  readonly #chartLink: HTMLAnchorElement
   readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
   readonly #searchBox: HTMLInputElement
   #after: string | undefined
@@ -77,8 +77,8 @@ class ListView {
     readonly query: URLSearchParams,
   ) {
     this.#searchMode = record.search === true ? 'words' : 'anywhere'
-    const figures = pathTo(record.path, 'figures')
-    this.#figures = link(figures, { class: 'button quiet' }, icon('chart'), 'Figures')
+    const chartPath = pathTo(record.path, 'figures')
+    this.#chartLink = link(chartPath, { class: 'button quiet' }, icon('chart'), 'Figures')
     this.#searchBox = el('input', {
       ...{ type: 'search', 'aria-label': `Search ${lower(record.label)}`, placeholder: 'Search' },
       ...{
@@ -161,7 +161,7 @@ class ListView {
     const { record } = this
     const at = (name: string): string => pathTo(record.path, name)
     return [
-      this.#figures,
+      this.#chartLink,
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.#filter())}`, record),
@@ -355,7 +355,7 @@ class ListView {
     this.#setTotal(stateOf().total)
     await this.#draw(response.data)
     this.#drawChips().catch(showError)
-    this.#figures.href = this.#figuresPath()
+    this.#chartLink.href = this.#chartPath()
     if (stateOf().total?.isAbout === true) this.#count(loadNumber).catch(showError)
     if (schema()?.live !== true || this.record.key !== 'id' || loadNumber !== this.#loadCount)
       return
@@ -434,7 +434,7 @@ class ListView {
     return total && Math.max(1, Math.ceil(total.count / pageSize()))
   }
 
-  #figuresPath(): string {
+  #chartPath(): string {
     const params = this.#filter()
     params.delete('orderBy')
     const text = String(params)

@@ -161,7 +161,7 @@ class RowView {
       await this.#reload()
       showStatus(`${this.record.one} “${titleOf(this.record, this.stored.row)}” was saved.`)
     } catch (error) {
-      if (error instanceof ConflictShown) return
+      if (error instanceof PendingConflict) return
       if (statusOf(error) === 404) this.#showDeleted()
       else form.showError(error)
     }
@@ -182,7 +182,7 @@ class RowView {
         // Keep the changes of other users to fields that this form did not change.
         if (differences.length > 0) {
           this.#choose(values, differences, theirs)
-          throw new ConflictShown()
+          throw new PendingConflict()
         }
         this.stored = theirs
       }
@@ -225,7 +225,7 @@ class RowView {
           if (Object.keys(changes).length > 0) await this.#write(changes)
         } catch (error) {
           done()
-          if (error instanceof ConflictShown) this.#card.hidden = true
+          if (error instanceof PendingConflict) this.#card.hidden = true
           else if (statusOf(error) === 404) this.#showDeleted()
           else form.showError(error)
           return
@@ -284,7 +284,7 @@ class RowView {
 }
 
 /** Thrown after a conflict is shown: the user must choose first. */
-class ConflictShown extends Error {}
+class PendingConflict extends Error {}
 
 type NamedValue = readonly [name: string, value: Child]
 

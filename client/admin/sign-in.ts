@@ -123,7 +123,7 @@ export async function showSignIn(
   message = '',
 ): Promise<void> {
   const form = await makeForm(done)
-  const others = await otherSignIns(done)
+  const otherButtons = await otherSignIns(done)
   document.title = `Sign in · ${branding.title}`
   document.body.className = 'gate'
   replace(
@@ -136,7 +136,7 @@ export async function showSignIn(
       el('div', { class: 'notices' }),
       message !== '' && el('p', { class: 'quiet-words' }, message),
       form.node,
-      others,
+      otherButtons,
     ),
   )
   form.controls[0]?.focus()

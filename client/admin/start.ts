@@ -48,9 +48,9 @@ async function showCounts(view: View, counts: [RecordInfo, HTMLElement][]): Prom
       const { headers } = await request('GET', rowsOf(record), options)
       const exact = headers.get('X-Total-Count')
       const about = headers.get('X-Total-Count-Estimate')
-      const words = exact === null ? 'About ' : ''
+      const prefix = exact === null ? 'About ' : ''
       if (exact !== null || about !== null)
-        node.textContent = words + withCount(Number(exact ?? about), record)
+        node.textContent = prefix + withCount(Number(exact ?? about), record)
     } catch (error) {
       if (statusOf(error) === 0) return
     }

@@ -53,7 +53,7 @@ const tokenStorage = {
 
 /** Keeps the operations that contain each word of the text, in their group, method, path, id or summary. */
 function filterOperations(groups, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const searchTerms = text.toLowerCase().split(/\s+/).filter(Boolean)
   return groups
     .map((group, name) =>
       group.set(
@@ -65,7 +65,7 @@ function filterOperations(groups, text) {
             ...[operation.get('operationId'), operation.get('summary')],
           ]
           const content = parts.join(' ').toLowerCase()
-          return words.every((word) => content.includes(word))
+          return searchTerms.every((term) => content.includes(term))
         }),
       ),
     )
@@ -91,7 +91,7 @@ function referencesPlugin(document) {
   const resolve = (value, references = []) => {
     if (Array.isArray(value)) return value.map((item) => resolve(item, references))
     if (typeof value !== 'object' || value === null) return value
-    const { $ref, ...others } = value
+    const { $ref, ...siblings } = value
     if (typeof $ref !== 'string' || !$ref.startsWith('#/'))
       return Object.fromEntries(
         Object.entries(value).map(([key, part]) => [key, resolve(part, references)]),
@@ -100,8 +100,8 @@ function referencesPlugin(document) {
     const isSchema = $ref.startsWith(schemaAddress)
     const title = isSchema ? { title: $ref.slice(schemaAddress.length) } : {}
     if (references.length >= maxReferences || references.includes($ref))
-      return { ...title, ...(isSchema && { type: target.type }), ...others }
-    return { ...title, ...resolve(target, [...references, $ref]), ...others }
+      return { ...title, ...(isSchema && { type: target.type }), ...siblings }
+    return { ...title, ...resolve(target, [...references, $ref]), ...siblings }
   }
   return {
     fn: {
@@ -168,8 +168,8 @@ function filterPlugin(total) {
             isShown: (original) => (state, thing, byDefault) => {
               const isGroup = Array.isArray(thing) && thing[0] === 'operations-tag'
               if (!isGroup) return original(thing, byDefault)
-              const shown = state.get('filter') ? matches : total
-              return original(thing, shown <= maxOpenOperations)
+              const visibleCount = state.get('filter') ? matches : total
+              return original(thing, visibleCount <= maxOpenOperations)
             },
           },
         },
