@@ -34,35 +34,40 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 it('lists, finds and changes rows as react-admin asks', async () => {
-  const ask = (method: string, parameters: object, resource = 'tickets') =>
+  const call = (method: string, parameters: object, resource = 'tickets') =>
     provider[method]?.(resource, parameters)
   const sort = { field: 'subject', order: 'DESC' }
   const pagination = { page: 2, perPage: 2 }
-  const page = await ask('getList', { pagination, sort, filter: { 'id.gt': 0 } })
+  const page = await call('getList', { pagination, sort, filter: { 'id.gt': 0 } })
   expect(page).toMatchObject({ data: [{ subject: 'Chair' }], total: 3 })
-  const found = await ask('getList', { filter: { q: 'beta' } }, 'orgs')
+  const found = await call('getList', { filter: { q: 'beta' } }, 'orgs')
   expect(found).toMatchObject({ data: [{ name: 'Beta' }], total: 1 })
-  const behind = await ask('getManyReference', { target: 'orgId', id: 1, sort, pagination: {} })
-  expect(behind?.total).toBe(2)
-  expect((await ask('getOne', { id: 1 }))?.data).toMatchObject({ subject: 'Lamp' })
-  expect((await ask('getMany', { ids: [1, 3] }))?.data).toHaveLength(2)
-  const made = await ask('create', { data: { subject: 'Sofa', orgId: 1 } })
-  expect(made?.data).toMatchObject({ id: 4, subject: 'Sofa' })
-  const previousData = { ...(made?.data as object) }
+  const ticketsOfOrg = await call('getManyReference', {
+    target: 'orgId',
+    id: 1,
+    sort,
+    pagination: {},
+  })
+  expect(ticketsOfOrg?.total).toBe(2)
+  expect((await call('getOne', { id: 1 }))?.data).toMatchObject({ subject: 'Lamp' })
+  expect((await call('getMany', { ids: [1, 3] }))?.data).toHaveLength(2)
+  const createdTicket = await call('create', { data: { subject: 'Sofa', orgId: 1 } })
+  expect(createdTicket?.data).toMatchObject({ id: 4, subject: 'Sofa' })
+  const previousData = { ...(createdTicket?.data as object) }
   const data = { ...previousData, subject: 'Sofas' }
-  expect((await ask('update', { id: 4, data, previousData }))?.data).toMatchObject({
+  expect((await call('update', { id: 4, data, previousData }))?.data).toMatchObject({
     subject: 'Sofas',
   })
   await expect(
-    ask('update', { id: 4, data: { subject: 'Mine' }, previousData }),
+    call('update', { id: 4, data: { subject: 'Mine' }, previousData }),
   ).rejects.toMatchObject({ status: 409, body: { code: 'CHANGED', theirs: { subject: 'Sofas' } } })
-  await expect(ask('create', { data: { subject: 'x', orgId: 1 } })).rejects.toMatchObject({
+  await expect(call('create', { data: { subject: 'x', orgId: 1 } })).rejects.toMatchObject({
     body: { errors: { subject: expect.any(String) } },
   })
-  expect(await ask('updateMany', { ids: [1, 2], data: { status: 'closed' } })).toEqual({
+  expect(await call('updateMany', { ids: [1, 2], data: { status: 'closed' } })).toEqual({
     data: [1, 2],
   })
-  expect((await ask('delete', { id: 4, previousData }))?.data).toMatchObject({ id: 4 })
-  await ask('deleteMany', { ids: [1, 2] })
+  expect((await call('delete', { id: 4, previousData }))?.data).toMatchObject({ id: 4 })
+  await call('deleteMany', { ids: [1, 2] })
   expect(await app.get(Database).records(Ticket).count()).toBe(1)
 })

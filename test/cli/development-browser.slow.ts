@@ -89,13 +89,13 @@ async function open(page: Page, view: string): Promise<void> {
 
 describe('a response that failed', () => {
   it('is the view of the request for the developer, and a plain page for everybody else', async () => {
-    const shown = await fail({ cookie: cookie() })
-    expect([shown.status, shown.headers.get('content-type')]).toEqual([
+    const errorPage = await fail({ cookie: cookie() })
+    expect([errorPage.status, errorPage.headers.get('content-type')]).toEqual([
       500,
       'text/html; charset=utf-8',
     ])
-    expect(shown.headers.get('content-security-policy')).toContain("script-src 'self'")
-    const text = await shown.text()
+    expect(errorPage.headers.get('content-security-policy')).toContain("script-src 'self'")
+    const text = await errorPage.text()
     expect(text).toMatch(/<html lang="en" data-request="\d+">/)
     expect(text).toContain('Error: &lt;img src=x&gt; the lamp is broken, pin (hidden)')
     expect(text).toContain('Shelves.broken')
@@ -156,10 +156,10 @@ describe('the list of requests', () => {
     await withPage(origin, async ({ page }) => {
       await open(page, 'requests')
       const rows = page.locator('.list tbody tr')
-      const shown = async (): Promise<string[]> =>
+      const visibleRequests = async (): Promise<string[]> =>
         (await page.locator('.list tbody a').allTextContents()).reverse()
       await rows.first().waitFor()
-      expect(await shown()).toEqual([
+      expect(await visibleRequests()).toEqual([
         'GET /shelves',
         'GET /shelves/99',
         'GET /nowhere',
@@ -171,7 +171,7 @@ describe('the list of requests', () => {
       await page.getByLabel('Assets and framework pages').uncheck()
       await page.getByLabel('Status').selectOption('4')
       await expectRows(page, 2)
-      expect(await shown()).toEqual(['GET /shelves/99', 'GET /nowhere'])
+      expect(await visibleRequests()).toEqual(['GET /shelves/99', 'GET /nowhere'])
       await page.getByLabel('Path').fill('SHELVES')
       await expectRows(page, 1)
       await page.getByLabel('Status').selectOption('')

@@ -124,23 +124,23 @@ describe('events', () => {
   })
 
   it('keeps a fresh token, unless somebody signed out meanwhile', async () => {
-    const kept = new Map([['app_token', 'first']])
+    const storedValues = new Map([['app_token', 'first']])
     const storage = {
-      getItem: (key: string) => kept.get(key) ?? null,
-      setItem: (key: string, value: string) => void kept.set(key, value),
+      getItem: (key: string) => storedValues.get(key) ?? null,
+      setItem: (key: string, value: string) => void storedValues.set(key, value),
     }
     script = [(response) => response.writeHead(204, { FreshToken: 'second' }).end()]
     await read({ auth: true, storage })
-    expect(kept.get('app_token')).toBe('second')
+    expect(storedValues.get('app_token')).toBe('second')
     script = [
       (response) => {
-        kept.delete('app_token')
+        storedValues.delete('app_token')
         response.writeHead(204, { FreshToken: 'third' }).end()
       },
     ]
     connections = []
     await read({ auth: true, storage })
-    expect(kept.has('app_token')).toBe(false)
+    expect(storedValues.has('app_token')).toBe(false)
   })
 
   it('sends the stored token to its own origin', async () => {
@@ -161,10 +161,10 @@ describe('events', () => {
       env: {},
     })
     const token = await app.get(Auth).getToken({ sub: '7' })
-    const kept = new Map([['app_token', token]])
+    const storedValues = new Map([['app_token', token]])
     const storage = {
-      getItem: (key: string) => kept.get(key) ?? null,
-      setItem: (key: string, value: string) => void kept.set(key, value),
+      getItem: (key: string) => storedValues.get(key) ?? null,
+      setItem: (key: string, value: string) => void storedValues.set(key, value),
     }
     for await (const event of events('/ticks', { baseUrl: app.url, auth: true, storage })) {
       expect(event).toEqual({ event: 'message', data: { tick: 1 }, id: '1' })
