@@ -173,84 +173,111 @@ export function isModule(type: Class): boolean {
 
 /** Collects the parts of a module and of all modules that it imports. A module that is imported twice counts once. */
 export function collectParts(root: Class, problems: Problem[]): Parts {
-  const controllers = new Set<Class>()
-  const records = new Set<Class>()
-  const ownRecords = new Set<Class>()
-  const providers = new Set<ProviderDeclaration>()
-  const graphql = new Set<GraphQL>()
-  const modules = new Map<Class, ModuleNode>()
-  const visited = new Set<Class>()
-  const declared: DeclaredArguments[] = []
-  const checks: NonNullable<ModuleOptions['check']>[] = []
-  const neededPackages: MissingPackage[] = []
-  const examinations: NonNullable<ModuleOptions['examine']>[] = []
-  const corsHeaders: CorsHeaders[] = []
-  let requestContext = false
-  const visit = (module: Class): void => {
-    if (visited.has(module)) return
-    visited.add(module)
+  const collector = new PartsCollector(problems)
+  // Programs without types, and import cycles, may pass something else.
+  const rootModule: unknown = root
+  if (isClass(rootModule)) {
+    collector.visit(rootModule)
+    return collector.toParts(rootModule)
+  }
+  problems.push(invalidModule(rootModule))
+  return collector.toParts(undefined)
+}
+
+class PartsCollector {
+  readonly #problems: Problem[]
+  readonly #visited = new Set<Class>()
+  readonly #modules = new Map<Class, ModuleNode>()
+  readonly #controllers = new Set<Class>()
+  readonly #records = new Set<Class>()
+  readonly #ownRecords = new Set<Class>()
+  readonly #providers = new Set<ProviderDeclaration>()
+  readonly #graphql = new Set<GraphQL>()
+  readonly #arguments: DeclaredArguments[] = []
+  readonly #checks: NonNullable<ModuleOptions['check']>[] = []
+  readonly #packages: MissingPackage[] = []
+  readonly #examinations: NonNullable<ModuleOptions['examine']>[] = []
+  readonly #corsHeaders: CorsHeaders[] = []
+  #requestContext = false
+
+  constructor(problems: Problem[]) {
+    this.#problems = problems
+  }
+
+  /** Adds the parts of the modules that this module imports, then its own parts. */
+  visit(module: Class): void {
+    if (this.#visited.has(module)) return
+    this.#visited.add(module)
     const options = moduleMetadata.readOwn(module)
     if (options === undefined) {
-      problems.push({
+      this.#problems.push({
         code: 'NOT_A_MODULE',
         message: `${module.name} is used as a module but has no @Module.`,
         remedy: `Write @Module({ … }) before class ${module.name}.`,
       })
       return
     }
-    refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, problems)
-    problems.push(...(options.problems ?? []))
-    const imports = resolveList(module, 'imports', options.imports, problems)
-    for (const imported of imports) visit(imported)
-    for (const provider of readList(`${module.name}.providers`, options.providers, problems)) {
-      providers.add(provider)
-    }
-    for (const instance of readInstances(module, options, problems)) graphql.add(instance)
+    refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
+    this.#problems.push(...(options.problems ?? []))
+    const imports = resolveList(module, 'imports', options.imports, this.#problems)
+    for (const imported of imports) this.visit(imported)
+    this.#addLists(module, options, imports)
+    this.#addOptions(module, options)
+  }
+
+  #addLists(module: Class, options: ModuleOptions, imports: readonly Class[]): void {
+    const problems = this.#problems
+    const isPackage = packages.readOwn(module) === true
+    for (const provider of readList(`${module.name}.providers`, options.providers, problems))
+      this.#providers.add(provider)
+    for (const instance of readInstances(module, options, problems)) this.#graphql.add(instance)
     for (const record of resolveList(module, 'records', options.records, problems)) {
-      records.add(record)
-      if (packages.readOwn(module) !== true) ownRecords.add(record)
+      this.#records.add(record)
+      if (!isPackage) this.#ownRecords.add(record)
     }
-    const moduleControllers = resolveList(module, 'controllers', options.controllers, problems)
-    for (const controller of moduleControllers) controllers.add(controller)
-    if (options.check !== undefined) checks.push(options.check)
-    neededPackages.push(...(options.packages ?? []))
-    if (options.examine !== undefined) examinations.push(options.examine)
-    if (options.cors !== undefined) {
-      problems.push(...findHeaderProblems(`@Module of ${module.name}: cors`, options.cors))
-      corsHeaders.push(options.cors)
-    }
-    requestContext ||= options.requestContext === true
-    declared.push({ module: module.name, resolvers: options.arguments ?? {} })
-    modules.set(module, {
+    const controllers = resolveList(module, 'controllers', options.controllers, problems)
+    for (const controller of controllers) this.#controllers.add(controller)
+    const use = readList(`${module.name}.use`, options.use, problems)
+    this.#modules.set(module, {
       imports,
-      controllers: moduleControllers,
-      isPackage: packages.readOwn(module) === true,
-      use: {
-        where: `@Module of ${module.name}`,
-        use: readList(`${module.name}.use`, options.use, problems),
-      },
+      controllers,
+      isPackage,
+      use: { where: `@Module of ${module.name}`, use },
     })
   }
-  // Programs without types, and import cycles, may pass something else.
-  const rootModule: unknown = root
-  if (isClass(rootModule)) visit(rootModule)
-  else problems.push(invalidModule(rootModule))
-  return {
-    name: isClass(rootModule) ? rootModule.name : 'AppModule',
-    controllers: [...controllers],
-    records: [...records],
-    ownRecords: [...ownRecords],
-    providers: [...providers],
-    modules: [...modules.keys()],
-    graphql: [...graphql],
-    use: isClass(rootModule) ? useByController(modules, rootModule) : new Map(),
-    useLists: [...modules.values()].map(({ use }) => use),
-    arguments: collectArguments(declared, problems),
-    corsHeaders,
-    checks,
-    packages: neededPackages,
-    examinations,
-    requestContext,
+
+  #addOptions(module: Class, options: ModuleOptions): void {
+    const { check, examine, cors, requestContext } = options
+    if (check !== undefined) this.#checks.push(check)
+    this.#packages.push(...(options.packages ?? []))
+    if (examine !== undefined) this.#examinations.push(examine)
+    if (cors !== undefined) {
+      this.#problems.push(...findHeaderProblems(`@Module of ${module.name}: cors`, cors))
+      this.#corsHeaders.push(cors)
+    }
+    this.#requestContext ||= requestContext === true
+    this.#arguments.push({ module: module.name, resolvers: options.arguments ?? {} })
+  }
+
+  /** @param root undefined if the application has no root module, which is already reported */
+  toParts(root: Class | undefined): Parts {
+    return {
+      name: root?.name ?? 'AppModule',
+      controllers: [...this.#controllers],
+      records: [...this.#records],
+      ownRecords: [...this.#ownRecords],
+      providers: [...this.#providers],
+      modules: [...this.#modules.keys()],
+      graphql: [...this.#graphql],
+      use: root === undefined ? new Map() : useByController(this.#modules, root),
+      useLists: [...this.#modules.values()].map(({ use }) => use),
+      arguments: collectArguments(this.#arguments, this.#problems),
+      corsHeaders: this.#corsHeaders,
+      checks: this.#checks,
+      packages: this.#packages,
+      examinations: this.#examinations,
+      requestContext: this.#requestContext,
+    }
   }
 }
 
