@@ -17,7 +17,11 @@ export { missingPackage, type MissingPackage } from './errors/missing-package.js
 export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
 export { clip, escapeHtml } from './core/text.js'
-export { rejectUnknownOptions } from './errors/unknown-options.js'
+export {
+  findOptionProblems,
+  rejectUnknownOptions,
+  type OptionRule,
+} from './errors/unknown-options.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 

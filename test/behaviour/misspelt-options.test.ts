@@ -354,6 +354,7 @@ const index: Places<typeof filigree> = {
   skip: [],
   toGlobalId: [],
   rejectUnknownOptions: [],
+  findOptionProblems: [],
   verifyPassword: [],
   acceptsEventStream: [],
   trackCallerAccess: [],

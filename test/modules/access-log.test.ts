@@ -247,5 +247,5 @@ it('refuses options without effect', async () => {
   @Module({ imports: [accessLog({ sample: 2 }), accessLog({ every: 1 } as never)] })
   class FaultyModule {}
   const starting = bootstrap(FaultyModule, { listen: false, logger: false, env: {} })
-  await expect(starting).rejects.toThrow(/sample is 2[^]*unknown option "every"/)
+  await expect(starting).rejects.toThrow(/sample cannot be 2[^]*unknown option "every"/)
 })

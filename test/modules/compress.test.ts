@@ -194,7 +194,7 @@ describe('compress', () => {
     await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
       problems: [
         { message: 'compress: unknown option "level".' },
-        { message: 'compress: min is not a number of bytes.' },
+        { message: 'compress: min cannot be -1.' },
       ],
     })
   })

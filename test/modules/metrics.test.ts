@@ -238,6 +238,6 @@ describe('metrics({ secured })', () => {
     @Module({ imports: [metrics({ secured: 7 as never }), metrics({ open: true } as never)] })
     class FaultyModule {}
     const starting = bootstrap(FaultyModule, { ...settings, env, listen: false })
-    await expect(starting).rejects.toThrow(/secured is 7[^]*unknown option "open"/)
+    await expect(starting).rejects.toThrow(/secured cannot be 7[^]*unknown option "open"/)
   })
 })

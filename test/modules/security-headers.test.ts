@@ -72,6 +72,6 @@ it('omits headers that are switched off, and refuses options without an effect',
   expect(page.get('strict-transport-security')).toBeNull()
   await app?.close()
   await expect(start({ frame: 'ALLOW' as 'DENY' })).rejects.toMatchObject({
-    problems: [{ code: 'INVALID_OPTION', message: 'securityHeaders: frame is invalid.' }],
+    problems: [{ code: 'INVALID_OPTION', message: 'securityHeaders: frame cannot be used.' }],
   })
 })

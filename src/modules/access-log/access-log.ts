@@ -3,6 +3,7 @@ import {
   ApplicationState,
   createModule,
   logFieldsOf,
+  findOptionProblems,
   rejectUnknownOptions,
   type HttpRequest,
   type Problem,
@@ -106,38 +107,24 @@ function createLine(request: HttpRequest, { status, ms, bytes, aborted }: Reques
   return aborted ? { ...line, aborted } : line
 }
 
-const optionNames: readonly string[] = ['sample', 'headers', 'query', 'redact']
-
 function findProblems(options: AccessLogOptions): Problem[] {
-  const unknown = rejectUnknownOptions(options, optionNames, 'accessLog')
   const { redact } = options as { redact?: unknown }
-  if (typeof redact === 'object' && !Array.isArray(redact))
-    unknown.push(...rejectUnknownOptions(redact, ['headers', 'query'], 'accessLog redact'))
-  const invalid = Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
-    const remedy = fixFor(name, value)
-    if (remedy === undefined) return []
-    const message = `accessLog: ${name} is ${JSON.stringify(value)}.`
-    return [{ code: 'INVALID_OPTION', message, remedy }]
-  })
-  return [...unknown, ...invalid]
-}
-
-function fixFor(name: string, value: unknown): string | undefined {
-  if (value === undefined || !optionNames.includes(name)) return undefined
-  switch (name) {
-    case 'sample':
-      return typeof value === 'number' && value >= 0 && value <= 1
-        ? undefined
-        : 'Write a share from 0 to 1: 0.1 logs every tenth request.'
-    case 'headers':
-      return typeof value === 'boolean' || isListOfNames(value)
-        ? undefined
-        : 'Write true, or a list of names.'
-    case 'query':
-      return typeof value === 'boolean' ? undefined : 'Write true or false.'
-    default:
-      return isRedact(value) ? undefined : "Write names: ['token', 'x-secret']."
-  }
+  const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1
+  const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
+  return [
+    ...(typeof redact === 'object' && !Array.isArray(redact)
+      ? rejectUnknownOptions(redact, ['headers', 'query'], 'accessLog redact')
+      : []),
+    ...findOptionProblems('accessLog', options, {
+      sample: [isShare, 'Write a share from 0 to 1: 0.1 logs every tenth request.'],
+      headers: [
+        (value) => isBoolean(value) || isListOfNames(value),
+        'Write true, or a list of names.',
+      ],
+      query: [isBoolean, 'Write true or false.'],
+      redact: [isRedact, "Write names: ['token', 'x-secret']."],
+    }),
+  ]
 }
 
 function isRedact(value: unknown): boolean {

@@ -1,6 +1,7 @@
 /** The options of `admin()` and their check at startup. */
 import {
   describeRecord,
+  findOptionProblems,
   rejectUnknownOptions,
   type ModuleOptions,
   type Problem,
@@ -42,56 +43,51 @@ export interface AdminOptions {
   colour?: string
 }
 
-const names: Readonly<Record<keyof AdminOptions, true>> = {
-  colour: true,
-  login: true,
-  logo: true,
-  path: true,
-  people: true,
-  records: true,
-  roles: true,
-  title: true,
-}
-const loginNames: Readonly<Record<keyof LoginOptions, true>> = {
-  buttons: true,
-  path: true,
-  signOut: true,
-}
 const recordNames = ['title', 'list', 'group', 'help', 'history']
 const actionNames = ['label', 'bulk', 'body', 'danger']
 
-export function findProblems(input: AdminOptions): Problem[] {
-  const options = input as Readonly<Partial<Record<keyof AdminOptions, unknown>>>
-  const problems = rejectUnknownOptions(input, Object.keys(names), 'admin')
-  const { path, roles, records, login, title, logo, colour } = options
-  const refuse = (option: string, fix: string): void => {
-    problems.push(invalid(`admin: ${option} cannot be used.`, fix))
-  }
-  if (!isPath(path) || path === '/') refuse('path', "Write the path of the page: '/admin'.")
-  const roleNames = Array.isArray(roles) ? (roles as unknown[]) : [roles]
-  if (roleNames.length === 0 || !roleNames.every((role) => typeof role === 'string' && role !== ''))
-    refuse('roles', "Write who may open the page: roles: 'admin'. The page is never public.")
-  if (!Array.isArray(records) || records.length === 0)
-    refuse('records', 'Write the records that the page shows: [Ticket, Label].')
-  if (typeof login !== 'object' || login === null)
-    refuse('login', "Write the application's sign-in: { path: '/login' }.")
-  else {
-    problems.push(...rejectUnknownOptions(login, Object.keys(loginNames), 'admin login'))
-    const { path: loginPath, signOut, buttons } = login as Partial<LoginOptions>
-    if (buttons !== undefined && typeof buttons !== 'boolean')
-      refuse('login.buttons', 'Write true or false.')
-    if (!isPath(loginPath))
-      refuse('login.path', "Write the application's sign-in: { path: '/login' }.")
-    if (signOut !== undefined && !isPath(signOut))
-      refuse('login.signOut', "Write the application's sign-out: '/signout'.")
-  }
-  if (title !== undefined && (typeof title !== 'string' || title === ''))
-    refuse('title', "Write the name of the page: 'Help desk'.")
-  if (logo !== undefined && !isPath(logo))
-    refuse('logo', "Write the path of an image of the application: '/logo.svg'.")
-  if (colour !== undefined && parseColour(colour) === undefined)
-    refuse('colour', "Write a colour as #RRGGBB: '#0b6470'.")
-  return problems
+export function findProblems(options: AdminOptions): Problem[] {
+  const { login } = options as { readonly login?: unknown }
+  const loginFix = "Write the application's sign-in: { path: '/login' }."
+  const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+  return [
+    ...findOptionProblems('admin', options, {
+      path: [
+        (value) => isPath(value) && value !== '/',
+        "Write the path of the page: '/admin'.",
+        'required',
+      ],
+      roles: [
+        (value) => {
+          const roles: unknown[] = Array.isArray(value) ? value : [value]
+          return roles.length > 0 && roles.every(isText)
+        },
+        "Write who may open the page: roles: 'admin'. The page is never public.",
+        'required',
+      ],
+      records: [
+        (value) => Array.isArray(value) && value.length > 0,
+        'Write the records that the page shows: [Ticket, Label].',
+        'required',
+      ],
+      login: [(value) => typeof value === 'object' && value !== null, loginFix, 'required'],
+      // Checked after all classes are defined.
+      people: [() => true, ''],
+      title: [isText, "Write the name of the page: 'Help desk'."],
+      logo: [isPath, "Write the path of an image of the application: '/logo.svg'."],
+      colour: [
+        (value) => parseColour(value) !== undefined,
+        "Write a colour as #RRGGBB: '#0b6470'.",
+      ],
+    }),
+    ...(typeof login !== 'object' || login === null
+      ? []
+      : findOptionProblems('admin login', login as LoginOptions, {
+          path: [isPath, loginFix, 'required'],
+          signOut: [isPath, "Write the application's sign-out: '/signout'."],
+          buttons: [(value) => typeof value === 'boolean', 'Write true or false.'],
+        })),
+  ]
 }
 
 function isPath(value: unknown): value is string {

@@ -5,7 +5,8 @@ import {
   type HttpRequest,
   createModule,
   Operational,
-  rejectUnknownOptions,
+  findOptionProblems,
+  type Problem,
   type Interceptor,
   type Next,
   type RouteInfo,
@@ -195,26 +196,17 @@ function toReadable(body: unknown): Readable | undefined {
   return isIterable ? Readable.from(body as AsyncIterable<unknown>) : undefined
 }
 
-function findProblems(options: CompressOptions) {
-  const { min, encodings: chosenEncodings, personal } = options as Record<string, unknown>
-  const invalidOptions: [string, string][] = []
-  if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
-    invalidOptions.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
-  const isList =
-    Array.isArray(chosenEncodings) &&
-    chosenEncodings.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
-  if (chosenEncodings !== undefined && !isList)
-    invalidOptions.push([
-      'encodings contains an unknown encoding',
+function findProblems(options: CompressOptions): Problem[] {
+  const isKnown = (name: unknown): boolean => ['br', 'zstd', 'gzip'].includes(name as string)
+  return findOptionProblems('compress', options, {
+    min: [
+      (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+      'Give whole bytes, such as 1024.',
+    ],
+    encodings: [
+      (value) => Array.isArray(value) && value.every(isKnown),
       "Choose from 'br', 'zstd' and 'gzip'.",
-    ])
-  if (personal !== undefined && typeof personal !== 'boolean')
-    invalidOptions.push(['personal is not a boolean', 'Write true or false.'])
-  const unknown = rejectUnknownOptions(options, ['min', 'encodings', 'personal'], 'compress')
-  const invalid = invalidOptions.map(([message, remedy]) => ({
-    code: 'INVALID_OPTION',
-    message: `compress: ${message}.`,
-    remedy,
-  }))
-  return [...unknown, ...invalid]
+    ],
+    personal: [(value) => typeof value === 'boolean', 'Write true or false.'],
+  })
 }

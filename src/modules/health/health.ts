@@ -9,7 +9,8 @@ import {
   NoAuth,
   Operational,
   reply,
-  rejectUnknownOptions,
+  findOptionProblems,
+  type OptionRule,
   type Problem,
   type Reply,
 } from '../../index.js'
@@ -119,24 +120,18 @@ function withoutUndefined(options: HealthOptions): HealthOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** Problems of the options. */
 function findProblems(options: HealthOptions): Problem[] {
-  const invalid = Object.entries(withoutUndefined(options)).flatMap(
-    ([name, value]: [string, unknown]) => {
-      const fits =
-        name === 'path'
-          ? typeof value === 'string'
-          : name === 'ready'
-            ? value === 'writes' || value === 'reads'
-            : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
-      if (fits) return []
-      const remedy =
-        "path is a string, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
-      const message = `health: ${name} is ${JSON.stringify(value)}.`
-      return [{ code: 'INVALID_OPTION', message, remedy }]
-    },
-  )
-  return [...invalid, ...rejectUnknownOptions(options, Object.keys(defaults), 'health')]
+  const milliseconds: OptionRule = [
+    (value) => typeof value === 'number' && value >= 0 && value < 2 ** 31,
+    'Write milliseconds.',
+  ]
+  return findOptionProblems('health', options, {
+    path: [(value) => typeof value === 'string', "Write the path of the route: '/health'."],
+    ready: [(value) => value === 'writes' || value === 'reads', "Write 'writes' or 'reads'."],
+    timeout: milliseconds,
+    eventLoopDelay: milliseconds,
+    leaving: milliseconds,
+  })
 }
 
 /** Milliseconds between two measurements of the histogram. */

@@ -11,7 +11,7 @@ import {
   reply,
   readSeconds,
   requestValue,
-  rejectUnknownOptions,
+  findOptionProblems,
   type RouteResponse,
   type HttpRequest,
   type Interceptor,
@@ -164,7 +164,12 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
   }
   return {
     providers: [KeyStore],
-    problems: findProblems(options, lifetimeMs),
+    problems: findOptionProblems('idempotent', options, {
+      keep: [
+        (value) => readSeconds(value) !== undefined,
+        "Write seconds, or a time such as '24h'.",
+      ],
+    }),
     use: [StoreResponses, ClaimKeys],
     cors: { allowedHeaders: ['Idempotency-Key'], exposedHeaders: ['Idempotent-Replayed'] },
   }
@@ -254,16 +259,4 @@ function notStored(): HttpError {
     'The first request with this Idempotency-Key was done, but its response is not stored.',
     { code: 'IDEMPOTENCY_DONE' },
   )
-}
-
-function findProblems(options: IdempotentOptions, lifetimeMs: number | undefined) {
-  const problems = rejectUnknownOptions(options, ['keep'], 'idempotent')
-  if (lifetimeMs === undefined) {
-    problems.push({
-      code: 'INVALID_OPTION',
-      message: `idempotent: keep is ${JSON.stringify(options.keep)}.`,
-      remedy: "Write seconds, or a time such as '24h'.",
-    })
-  }
-  return problems
 }

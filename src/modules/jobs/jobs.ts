@@ -5,7 +5,7 @@ import {
   Clock,
   createModule,
   readSeconds,
-  rejectUnknownOptions,
+  findOptionProblems,
   type Database,
   type Gauge,
   type Lifecycle,
@@ -37,14 +37,6 @@ export interface JobsOptions {
   drain?: number | string
   /** How often the database is polled for jobs of other processes, if it does not signal them. Default `'1s'`. */
   poll?: number | string
-}
-
-const optionNames: Readonly<Record<keyof JobsOptions, true>> = {
-  work: true,
-  concurrency: true,
-  roles: true,
-  drain: true,
-  poll: true,
 }
 
 /** `filigree work`, tests and benchmarks get the runtime by this token. */
@@ -206,25 +198,19 @@ class JobsRuntime implements Lifecycle {
 export type { JobsRuntime }
 
 function findProblems(options: JobsOptions): Problem[] {
-  const { work, concurrency, roles, drain, poll } = options as Readonly<Record<string, unknown>>
-  const problems = rejectUnknownOptions(options, Object.keys(optionNames), 'jobs')
-  const addProblem = (name: string, value: unknown, remedy: string): void => {
-    problems.push({
-      code: 'INVALID_OPTION',
-      message: `jobs: ${name} is ${JSON.stringify(value)}.`,
-      remedy,
-    })
-  }
-  if (work !== undefined && typeof work !== 'boolean')
-    addProblem('work', work, 'Write true or false.')
-  if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || Number(concurrency) < 1))
-    addProblem('concurrency', concurrency, 'Write a number from 1.')
-  if (drain !== undefined && drain !== 0 && readSeconds(drain) === undefined)
-    addProblem('drain', drain, "Write '10s' or seconds.")
-  if (poll !== undefined && readSeconds(poll) === undefined)
-    addProblem('poll', poll, "Write '1s' or seconds, from 1.")
-  const names = [roles ?? []].flat() as unknown[]
-  if (!names.every((role) => typeof role === 'string' && role !== ''))
-    addProblem('roles', roles, "Write a role or several: 'admin', ['admin', 'support'].")
-  return problems
+  return findOptionProblems('jobs', options, {
+    work: [(value) => typeof value === 'boolean', 'Write true or false.'],
+    concurrency: [
+      (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+      'Write a number from 1.',
+    ],
+    roles: [isRoles, "Write a role or several: 'admin', ['admin', 'support']."],
+    drain: [(value) => value === 0 || readSeconds(value) !== undefined, "Write '10s' or seconds."],
+    poll: [(value) => readSeconds(value) !== undefined, "Write '1s' or seconds, from 1."],
+  })
+}
+
+function isRoles(value: unknown): boolean {
+  const roles = [value ?? []].flat() as unknown[]
+  return roles.every((role) => typeof role === 'string' && role !== '')
 }

@@ -8,7 +8,7 @@ import {
   createModule,
   DeclarationError,
   Module,
-  rejectUnknownOptions,
+  findOptionProblems,
   type Lifecycle,
   type Problem,
   resetState,
@@ -239,19 +239,17 @@ function messageIdOf({ from, subject, to }: StoredMail, id: number): string {
 }
 
 function findProblems(options: MailOptions): Problem[] {
-  const { transport, from, catch: catchOption } = options as Readonly<Record<string, unknown>>
-  const problems = rejectUnknownOptions(options, ['transport', 'from', 'catch'], 'mail')
-  const addProblem = (name: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `mail: ${name} cannot be used.`, remedy })
-  }
-  const isAddress = typeof transport === 'string' && /^smtps?:\/\/./.test(transport)
-  const isObject =
-    typeof (transport as Partial<MailTransport> | null | undefined)?.sendMail === 'function'
-  if (transport !== undefined && !isAddress && !isObject)
-    addProblem('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
-  if (from !== undefined && readAddress(from) === undefined)
-    addProblem('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
-  if (catchOption !== undefined && typeof catchOption !== 'boolean')
-    addProblem('catch', 'Write true or false.')
-  return problems
+  return findOptionProblems('mail', options, {
+    transport: [isTransport, "Write 'smtp://user:password@host:587', or an object with sendMail."],
+    from: [
+      (value) => readAddress(value) !== undefined,
+      "Write 'desk@example.com' or 'Help desk <desk@example.com>'.",
+    ],
+    catch: [(value) => typeof value === 'boolean', 'Write true or false.'],
+  })
+}
+
+function isTransport(value: unknown): boolean {
+  if (typeof value === 'string') return /^smtps?:\/\/./.test(value)
+  return typeof (value as Partial<MailTransport> | null)?.sendMail === 'function'
 }

@@ -1,7 +1,5 @@
 /** The options of `mcp()`, checked at the start. */
-import { rejectUnknownOptions, type ModuleOptions } from '../../index.js'
-
-type Problem = NonNullable<ModuleOptions['problems']>[number]
+import { findOptionProblems, type OptionRule, type Problem } from '../../index.js'
 
 export interface McpOptions {
   /** The path of the endpoint. Default `/mcp`. */
@@ -22,40 +20,27 @@ export interface McpOptions {
   limit?: number | string
 }
 
-const names: Readonly<Record<keyof McpOptions, true>> = {
-  authorizationServers: true,
-  hosts: true,
-  instructions: true,
-  limit: true,
-  name: true,
-  path: true,
-  version: true,
-}
-
-export function findProblems(input: McpOptions): Problem[] {
-  const problems = [...rejectUnknownOptions(input, Object.keys(names), 'mcp')]
-  const options = input as Readonly<globalThis.Record<keyof McpOptions, unknown>>
-  const addProblem = (problem: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `mcp: ${problem}.`, remedy })
-  }
-  const { path = '/mcp', hosts = [], authorizationServers: servers = [] } = options
-  if (typeof path !== 'string' || !/^(?:\/[\w.~-]+)+$/.test(path))
-    addProblem('path is not a plain path', "Write { path: '/mcp' }.")
-  if (!isListOf(hosts, isHost))
-    addProblem(
-      'hosts is not a list of host names',
-      "Write { hosts: ['desk.internal', 'desk.internal:8080'] }.",
-    )
-  if (!isListOf(servers, isIssuer))
-    addProblem(
-      'authorizationServers is not a list of https URLs',
-      "Write { authorizationServers: ['https://login.example'] }.",
-    )
-  for (const name of ['name', 'version', 'instructions'] as const) {
-    if (!['string', 'undefined'].includes(typeof options[name]))
-      addProblem(`${name} is not a string`, 'Write a string, or omit it.')
-  }
-  return problems
+export function findProblems(options: McpOptions): Problem[] {
+  const text: OptionRule = [(value) => typeof value === 'string', 'Write a string, or omit it.']
+  return findOptionProblems('mcp', options, {
+    path: [
+      (value) => typeof value === 'string' && /^(?:\/[\w.~-]+)+$/.test(value),
+      "Write { path: '/mcp' }.",
+    ],
+    hosts: [
+      (value) => isListOf(value, isHost),
+      "Write host names: { hosts: ['desk.internal', 'desk.internal:8080'] }.",
+    ],
+    authorizationServers: [
+      (value) => isListOf(value, isIssuer),
+      "Write https URLs: { authorizationServers: ['https://login.example'] }.",
+    ],
+    name: text,
+    version: text,
+    instructions: text,
+    // The route checks it.
+    limit: [() => true, ''],
+  })
 }
 
 function isListOf(value: unknown, fits: (item: string) => boolean): boolean {

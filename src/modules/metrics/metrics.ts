@@ -10,7 +10,7 @@ import {
   Operational,
   reply,
   Secured,
-  rejectUnknownOptions,
+  findOptionProblems,
   type AnyDecorator,
   type Problem,
   type Reply,
@@ -158,23 +158,17 @@ function securedBy(secured: MetricsOptions['secured']): AnyDecorator {
   return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
 }
 
-/** Problems of the options. */
 function findProblems(options: MetricsOptions): Problem[] {
-  const { path, secured, worker, exemplars } = options as Readonly<Record<string, unknown>>
-  const invalid = Object.entries({ path, secured, worker, exemplars }).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    const isText = typeof value === 'string' && value !== ''
-    const isRoles = Array.isArray(value) && value.length > 0
-    if (name === 'path' && isText) return []
-    if ((name === 'worker' || name === 'exemplars') && typeof value === 'boolean') return []
-    if (name === 'secured' && (typeof value === 'boolean' || isText || isRoles)) return []
-    const remedy =
-      "path is a string; worker and exemplars are true or false; secured is true, a role or a list of roles: metrics({ secured: 'admin' })."
-    const message = `metrics: ${name} is ${JSON.stringify(value)}.`
-    return [{ code: 'INVALID_OPTION', message, remedy }]
+  const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
+  const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+  const isRoles = (value: unknown): boolean => Array.isArray(value) && value.length > 0
+  return findOptionProblems('metrics', options, {
+    path: [isText, "Write the path of the route: '/metrics'."],
+    secured: [
+      (value) => isBoolean(value) || isText(value) || isRoles(value),
+      "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
+    ],
+    worker: [isBoolean, 'Write true or false.'],
+    exemplars: [isBoolean, 'Write true or false.'],
   })
-  return [
-    ...invalid,
-    ...rejectUnknownOptions(options, ['path', 'secured', 'worker', 'exemplars'], 'metrics'),
-  ]
 }

@@ -1,5 +1,5 @@
 /** The options of `oidc()` and their check at startup, and the argument of the application's method. */
-import { readSeconds, rejectUnknownOptions, type ModuleOptions, type Problem } from '../../index.js'
+import { readSeconds, findOptionProblems, type ModuleOptions, type Problem } from '../../index.js'
 
 /** A class of a provider, or a function that returns one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
@@ -49,67 +49,48 @@ export interface SignIn {
   readonly link: string | null
 }
 
-const names: Readonly<Record<keyof OidcOptions, true>> = {
-  clientAuth: true,
-  clientId: true,
-  clientSecret: true,
-  issuer: true,
-  link: true,
-  maxAge: true,
-  name: true,
-  parameters: true,
-  scope: true,
-  signIn: true,
-  tokenKey: true,
-  userInfo: true,
-}
-
 /** Parameters that the module sets itself, because the validation depends on them. */
 const reservedParameters = [
   ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'nonce'],
   ...['code_challenge', 'code_challenge_method', 'max_age', 'request', 'request_uri'],
 ]
 
-export function findProblems(input: OidcOptions): Problem[] {
-  const options = input as Readonly<globalThis.Record<keyof OidcOptions, unknown>>
-  const { name, scope, link, clientAuth, userInfo, parameters, signIn } = options
+export function findProblems(options: OidcOptions): Problem[] {
+  const { name } = options as { readonly name?: unknown }
   const where = typeof name === 'string' ? `oidc ${name}` : 'oidc'
-  const problems = rejectUnknownOptions(input, Object.keys(names), where)
-  const refuse = (option: string, fix: string): void => {
-    problems.push({
-      code: 'INVALID_OPTION',
-      message: `${where}: ${option} cannot be used.`,
-      remedy: fix,
-    })
-  }
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,31}$/.test(name))
-    refuse(
-      'name',
+  const textFix = 'Write a text that is not empty.'
+  return findOptionProblems(where, options, {
+    name: [
+      (value) => typeof value === 'string' && /^[a-z][a-z0-9-]{0,31}$/.test(value),
       "Write lowercase letters, digits and dashes: 'google'. It is part of the path /signin/google.",
-    )
-  if (!isIssuer(options.issuer))
-    refuse('issuer', "Write the provider's https address as it names itself, without a query.")
-  for (const option of ['clientId', 'clientSecret', 'tokenKey'] as const) {
-    if (isText(options[option]) || (options[option] === undefined && option !== 'clientId'))
-      continue
-    refuse(option, 'Write a text that is not empty.')
-  }
-  if (scope !== undefined && !(isText(scope) && scope.split(' ').includes('openid')))
-    refuse('scope', "Write the scopes with openid among them: 'openid email'.")
-  if (link !== undefined && link !== 'verified-email') refuse('link', "Write 'verified-email'.")
-  if (![undefined, 'basic', 'post'].includes(clientAuth as never))
-    refuse('clientAuth', "Write 'basic' or 'post'.")
-  if (userInfo !== undefined && typeof userInfo !== 'boolean') refuse('userInfo', 'Write true.')
-  if (options.maxAge !== undefined && readSeconds(options.maxAge) === undefined)
-    refuse('maxAge', "Write a time: '5m', or seconds.")
-  if (!isParameters(parameters))
-    refuse(
-      'parameters',
+      'required',
+    ],
+    issuer: [
+      isIssuer,
+      "Write the provider's https address as it names itself, without a query.",
+      'required',
+    ],
+    clientId: [isText, textFix, 'required'],
+    clientSecret: [isText, textFix],
+    tokenKey: [isText, textFix],
+    scope: [
+      (value) => isText(value) && value.split(' ').includes('openid'),
+      "Write the scopes with openid among them: 'openid email'.",
+    ],
+    link: [(value) => value === 'verified-email', "Write 'verified-email'."],
+    clientAuth: [(value) => value === 'basic' || value === 'post', "Write 'basic' or 'post'."],
+    userInfo: [(value) => typeof value === 'boolean', 'Write true.'],
+    maxAge: [(value) => readSeconds(value) !== undefined, "Write a time: '5m', or seconds."],
+    parameters: [
+      isParameters,
       "Write strings, without parameters that the module sets itself: { prompt: 'login' }.",
-    )
-  if (!Array.isArray(signIn) || signIn.length !== 2 || typeof signIn[1] !== 'string')
-    refuse('signIn', "Write a provider and the name of its method: [Users, 'fromGoogle'].")
-  return problems
+    ],
+    signIn: [
+      (value) => Array.isArray(value) && value.length === 2 && typeof value[1] === 'string',
+      "Write a provider and the name of its method: [Users, 'fromGoogle'].",
+      'required',
+    ],
+  })
 }
 
 /** Checks the method. Call this after all classes are defined. */
@@ -144,7 +125,6 @@ function isIssuer(value: unknown): boolean {
 }
 
 function isParameters(value: unknown): boolean {
-  if (value === undefined) return true
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(
     ([name, text]) => typeof text === 'string' && !reservedParameters.includes(name),

@@ -1,6 +1,6 @@
 /** The options of `passkeys()` and their check at startup, and the argument of the application's method. */
 import {
-  rejectUnknownOptions,
+  findOptionProblems,
   type ModuleOptions,
   type Problem,
   type SecuredOptions,
@@ -41,36 +41,29 @@ export interface PasskeySignIn {
   readonly credential: string
 }
 
-const names: Readonly<Record<keyof PasskeysOptions, true>> = {
-  credentials: true,
-  find: true,
-  manage: true,
-  name: true,
-  signIn: true,
-}
-
-export function findProblems(input: PasskeysOptions): Problem[] {
-  const options = input as Readonly<Record<keyof PasskeysOptions, unknown>>
-  const problems = rejectUnknownOptions(input, Object.keys(names), 'passkeys')
-  const refuse = (option: string, fix: string): void => {
-    const message = `passkeys: ${option} cannot be used.`
-    problems.push({ code: 'INVALID_OPTION', message, remedy: fix })
-  }
-  const { name, credentials, signIn, find, manage } = options
-  if (typeof name !== 'string' || name === '')
-    refuse('name', "Write the name of the application: 'Help desk'.")
-  const isRecord =
-    typeof credentials === 'function' &&
-    (credentials === Passkey || credentials.prototype instanceof Passkey)
-  if (credentials !== undefined && !isRecord)
-    refuse('credentials', 'Write Passkey, or a record that extends it.')
-  if (!isMethod(signIn))
-    refuse('signIn', "Write a provider and the name of its method: [Users, 'fromPasskey'].")
-  if (manage !== undefined && (typeof manage !== 'object' || manage === null))
-    refuse('manage', "Write options of @Secured: { fresh: '10m' }.")
-  if (find !== undefined && !isMethod(find))
-    refuse('find', "Write a provider and the name of its method: [Users, 'byName'].")
-  return problems
+export function findProblems(options: PasskeysOptions): Problem[] {
+  return findOptionProblems('passkeys', options, {
+    name: [
+      (value) => typeof value === 'string' && value !== '',
+      "Write the name of the application: 'Help desk'.",
+      'required',
+    ],
+    credentials: [
+      (value) =>
+        typeof value === 'function' && (value === Passkey || value.prototype instanceof Passkey),
+      'Write Passkey, or a record that extends it.',
+    ],
+    signIn: [
+      isMethod,
+      "Write a provider and the name of its method: [Users, 'fromPasskey'].",
+      'required',
+    ],
+    manage: [
+      (value) => typeof value === 'object' && value !== null,
+      "Write options of @Secured: { fresh: '10m' }.",
+    ],
+    find: [isMethod, "Write a provider and the name of its method: [Users, 'byName']."],
+  })
 }
 
 /** Checks the methods. Call this after all classes are defined. */

@@ -4,7 +4,8 @@
  */
 import {
   createModule,
-  rejectUnknownOptions,
+  findOptionProblems,
+  type Problem,
   type RouteResponse,
   type HttpRequest,
   type Interceptor,
@@ -77,28 +78,19 @@ function setMissing({ headers }: RouteResponse, name: string, value: string): vo
 
 const sendable = /^[\t\x20-\x7e]+$/
 
-function findProblems(options: SecurityHeadersOptions) {
-  const { csp, hsts, frame, referrer } = options as Record<string, unknown>
-  const isText = (value: unknown): boolean => typeof value === 'string' && sendable.test(value)
-  const isOff = (value: unknown): boolean => value === undefined || value === false
-  const invalidOptions: [string, string][] = []
-  if (!isOff(csp) && !isText(csp))
-    invalidOptions.push(['csp is not a policy', 'Write its text, or false.'])
-  if (!isOff(referrer) && !isText(referrer))
-    invalidOptions.push(['referrer is not a policy', "Write 'no-referrer', or false."])
-  if (!isOff(hsts) && !(Number.isSafeInteger(hsts) && (hsts as number) >= 0))
-    invalidOptions.push(['hsts is not a number of seconds', 'Write whole seconds, or false.'])
-  if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
-    invalidOptions.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
-  const unknown = rejectUnknownOptions(
-    options,
-    ['csp', 'hsts', 'frame', 'referrer'],
-    'securityHeaders',
-  )
-  const invalid = invalidOptions.map(([message, remedy]) => ({
-    code: 'INVALID_OPTION',
-    message: `securityHeaders: ${message}.`,
-    remedy,
-  }))
-  return [...unknown, ...invalid]
+function findProblems(options: SecurityHeadersOptions): Problem[] {
+  const isText = (value: unknown): boolean =>
+    value === false || (typeof value === 'string' && sendable.test(value))
+  return findOptionProblems('securityHeaders', options, {
+    csp: [isText, 'Write the text of the policy, or false.'],
+    hsts: [
+      (value) => value === false || (Number.isSafeInteger(value) && Number(value) >= 0),
+      'Write whole seconds, or false.',
+    ],
+    frame: [
+      (value) => value === false || value === 'DENY' || value === 'SAMEORIGIN',
+      "Write 'DENY', 'SAMEORIGIN' or false.",
+    ],
+    referrer: [isText, "Write 'no-referrer', or false."],
+  })
 }
