@@ -27,7 +27,7 @@ const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 const target = process.argv[2] === undefined ? path('../dist/server') : resolve(process.argv[2])
 
 const bundled = [
-  ...['cookie', 'pino', 'reflect-metadata', 'secure-json-parse'],
+  ...['cookie', 'pino', 'reflect-metadata'],
   ...['@fastify/send', 'openapi3-ts/oas31'],
 ]
 

@@ -115,6 +115,20 @@ const requests: readonly Sent[] = [
     body: () => `[${fill('[],')}[]]`,
   },
   {
+    name: 'a list of 500,000 numbers and a text that may name a prototype',
+    url: '/orders/any',
+    type: json,
+    body: () => `["__proto__",${'1,'.repeat(bytes / 2 - 20)}1]`,
+    before: '147 ms',
+  },
+  {
+    name: 'a list of 150,000 numbers with exponents',
+    url: '/orders/any',
+    type: json,
+    body: () => `[${'1.0e20,'.repeat(bytes / 7 - 10)}1234567890123456]`,
+    before: '162 ms',
+  },
+  {
     name: 'a list of 500,000 numbers where objects are expected',
     url: '/orders/lines',
     type: json,

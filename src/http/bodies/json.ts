@@ -1,7 +1,6 @@
 /** Reads text and JSON of clients. Source: decisions, Requests; RFC 8259. */
 
 import { isUtf8 } from 'node:buffer'
-import { scan } from 'secure-json-parse'
 import { HttpError } from '../../errors/http-error.js'
 import { InexactNumberError, parseJson } from '../../core/json.js'
 import { maxJsonDepth } from '../limits.js'
@@ -42,8 +41,7 @@ export function readJson(bytes: Buffer): unknown {
   if (mayExceed(text)) refuseExcess(bytes)
   const value = parse(text)
   if (typeof value === 'object' && value !== null && mayNamePrototype(text)) {
-    // The package declares its result as `any`. Null means a forbidden key.
-    if ((scan(value, { safe: true }) as unknown) === null) {
+    if (namesPrototype(value)) {
       const message = 'The JSON body has a "__proto__" or "constructor.prototype" key.'
       throw new HttpError(400, message, { code: 'PROTOTYPE_KEY' })
     }
@@ -69,6 +67,25 @@ function parse(text: string): unknown {
 /** A quick test that is false for most bodies. An escape may stand for any letter of a key. */
 function mayNamePrototype(text: string): boolean {
   return /__proto__|constructor|\\u00/.test(text)
+}
+
+/** True for a key that reaches a prototype when the value is merged into another object: at any level. */
+function namesPrototype(value: object): boolean {
+  const pending = [value]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (!Array.isArray(node) && hasPrototypeKey(node)) return true
+    // `for … in` would make a text of each index of a long list.
+    const values: readonly unknown[] = Array.isArray(node) ? node : Object.values(node)
+    for (const inner of values) if (typeof inner === 'object' && inner !== null) pending.push(inner)
+  }
+  return false
+}
+
+function hasPrototypeKey(node: object): boolean {
+  if (Object.hasOwn(node, '__proto__')) return true
+  if (!Object.hasOwn(node, 'constructor')) return false
+  const { constructor: inner } = node as { readonly constructor: unknown }
+  return typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')
 }
 
 /** A quick test that is false for most bodies, because they have few brackets and colons. */
