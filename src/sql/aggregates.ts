@@ -60,15 +60,15 @@ export function writeAggregates(
     const slotIndex = groups.indexOf(value)
     return slotIndex === -1 ? write(value) : writeGroup(value, slotIndex)
   }
-  const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
+  const groupBy = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
   const tests = having.map((test) => writeTest(test, write(test.measure), context.dialect))
-  const tested = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
+  const havingSql = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
   const terms = order.map(({ measure, descending, nullsFirst }) =>
     writeDirection(writeOrder(measure), descending, nullsFirst),
   )
-  const ordered = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
+  const orderBy = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
   const limit = typeof rows.limit === 'number' ? context.limit(rows.limit) : undefined
-  return sql`${from}${by}${tested}${ordered}${limit}`
+  return sql`${from}${groupBy}${havingSql}${orderBy}${limit}`
 }
 
 function writeTest(

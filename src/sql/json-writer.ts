@@ -34,13 +34,13 @@ export class PageWriter {
     const columns = new Set(order.terms.map(({ column }) => column))
     addNeeded(form, columns)
     const alias = this.#writer.context.alias()
-    const named = [...columns].map((column) =>
+    const selectedColumns = [...columns].map((column) =>
       isDerived(column)
         ? sql`${this.#writer.conditions.value(alias, column)} as ${name(column.name)}`
         : ref(alias, column),
     )
-    const found = this.#writer.select(rows, alias, join(named))
-    return sql`with ${name(pageName)} as (${found}) select ${this.#objects.json.objectResult(this.#object(form))}`
+    const rowsQuery = this.#writer.select(rows, alias, join(selectedColumns))
+    return sql`with ${name(pageName)} as (${rowsQuery}) select ${this.#objects.json.objectResult(this.#object(form))}`
   }
 
   #object(form: readonly PageEntry[], alias?: string, joins?: Sql[]): Sql {
@@ -147,11 +147,11 @@ export class ObjectWriter {
     const { context } = this.#writer
     const alias = context.alias()
     const joins: Sql[] = []
-    const written = this.object(form, alias, joins)
+    const objectSql = this.object(form, alias, joins)
     if (query === 'objects')
-      return sql`select ${this.json.all(written)} from ${this.#selectColumns(rows.table, form, alias, (columns) => this.#writer.select(rows, alias, columns))}${join(joins, '')}`
+      return sql`select ${this.json.all(objectSql)} from ${this.#selectColumns(rows.table, form, alias, (columns) => this.#writer.select(rows, alias, columns))}${join(joins, '')}`
     const where = this.#writer.where(rows, alias)
-    return sql`select ${written} from ${context.table(rows.table.name, alias)}${join(joins, '')}${where}`
+    return sql`select ${objectSql} from ${context.table(rows.table.name, alias)}${join(joins, '')}${where}`
   }
 
   /**
@@ -198,15 +198,15 @@ export class ObjectWriter {
       return sql`case when ${key} is not null then ${this.object(form, alias, joins)} end`
     }
     const inner: Sql[] = []
-    const written = this.object(form, alias, inner)
+    const objectSql = this.object(form, alias, inner)
     const isLast = joins.length >= owners.maxTables
-    const value = isLast ? written : sql`${written} as filigree_owner`
+    const value = isLast ? objectSql : sql`${objectSql} as filigree_owner`
     const condition = context.isRelated(relation, key, alias, outer)
-    const found = sql`select ${value} from ${context.table(target.name, alias)}${join(inner, '')}${this.#writer.where({ table: target, where }, alias, { condition })}`
-    if (isLast) return this.json.optional(this.json.nested(found))
+    const rowsQuery = sql`select ${value} from ${context.table(target.name, alias)}${join(inner, '')}${this.#writer.where({ table: target, where }, alias, { condition })}`
+    if (isLast) return this.json.optional(this.json.nested(rowsQuery))
     // The limit forces a nested loop. Other kinds of joins may change the order of the rows.
     const owner = `${alias}o`
-    joins.push(sql` left join lateral (${found} limit 1) as ${name(owner)} on true`)
+    joins.push(sql` left join lateral (${rowsQuery} limit 1) as ${name(owner)} on true`)
     return this.json.optional(name(owner, 'filigree_owner'))
   }
 
@@ -214,15 +214,15 @@ export class ObjectWriter {
     const { target } = relation
     const alias = this.#writer.context.alias()
     const joins: Sql[] = []
-    const written = this.object(form, alias, joins)
-    const found = this.#selectColumns(target, form, alias, (columns) =>
+    const objectSql = this.object(form, alias, joins)
+    const rowsQuery = this.#selectColumns(target, form, alias, (columns) =>
       this.#writer.select({ ...rows, table: target }, alias, columns, {
         relation,
         alias: outer,
       }),
     )
     return this.json.nested(
-      sql`select ${this.json.aggregate(written)} from ${found}${join(joins, '')}`,
+      sql`select ${this.json.aggregate(objectSql)} from ${rowsQuery}${join(joins, '')}`,
     )
   }
 

@@ -27,8 +27,8 @@ export async function readColumnTypes(
   sql: string,
   isFresh = false,
 ): Promise<ColumnTypes> {
-  const found = await runner.run(frameworkQuery(sql, { isFresh }), [quote(table.name)], 'rows')
-  return new Map(found.map(([name, type]) => [name, String(type)]))
+  const rows = await runner.run(frameworkQuery(sql, { isFresh }), [quote(table.name)], 'rows')
+  return new Map(rows.map(([name, type]) => [name, String(type)]))
 }
 
 /** The rows of one statement if statements go over a network. */
@@ -81,10 +81,10 @@ export class BatchInserter {
         rowsWithoutKey.push(values)
       }
     }
-    const bare = columns.filter((column) => column !== key)
+    const columnsWithoutKey = columns.filter((column) => column !== key)
     return [
       await this.#prepareRows(rowsWithKey, columns),
-      await this.#prepareRows(rowsWithoutKey, bare),
+      await this.#prepareRows(rowsWithoutKey, columnsWithoutKey),
     ]
   }
 
@@ -133,7 +133,7 @@ export class BatchInserter {
     this.#acceptsCopies ??= Promise.resolve(
       this.#runner.run(statement, [quote(name)], 'first'),
     ).then(
-      (found) => found?.[0] === true,
+      (row) => row?.[0] === true,
       (error: unknown) => {
         throw toClientError(error, this.#table, 'write')
       },
@@ -166,8 +166,8 @@ export class BatchInserter {
     if (lists === undefined) return
     this.#types ??= readColumnTypes(this.#table, this.#runner, lists.types, true)
     const types = await this.#types
-    const named = columns.map(({ name }) => types.get(name) ?? 'text')
-    const plan = this.#plans.insert(columns, named, isFollowed ? 'key' : 'nothing')
+    const typeNames = columns.map(({ name }) => types.get(name) ?? 'text')
+    const plan = this.#plans.insert(columns, typeNames, isFollowed ? 'key' : 'nothing')
     const values = columns.map((_, index) => lists.write(rows, index))
     await this.#run(plan.statement, values, isFollowed)
   }
@@ -180,15 +180,15 @@ export class BatchInserter {
   ): Promise<void> {
     const { isLocal } = this.#dialect
     const [maxRows, maxPlaceholders] = isLocal ? [localRows, localValues] : [batchSize, maxValues]
-    const fitting = Math.max(1, Math.floor(maxPlaceholders / Math.max(1, columns.length)))
-    const full = columns.length === 0 ? 1 : Math.min(maxRows, fitting)
+    const fittingRows = Math.max(1, Math.floor(maxPlaceholders / Math.max(1, columns.length)))
+    const fullBatch = columns.length === 0 ? 1 : Math.min(maxRows, fittingRows)
     const returns = isFollowed ? 'key' : 'nothing'
     for (let start = 0; start < rows.length;) {
       const remaining = rows.length - start
-      const size = remaining >= full ? full : isLocal ? 1 : remaining
+      const size = remaining >= fullBatch ? fullBatch : isLocal ? 1 : remaining
       const { statement } = this.#plans.insert(columns, size, returns)
-      const written = this.#run(statement, valuesOf(rows, start, size), isFollowed)
-      if (written instanceof Promise) await written
+      const result = this.#run(statement, valuesOf(rows, start, size), isFollowed)
+      if (result instanceof Promise) await result
       start += size
     }
   }
@@ -199,8 +199,8 @@ export class BatchInserter {
     isFollowed: boolean,
   ): MaybePromise<unknown> {
     if (!isFollowed) return this.#runner.run(statement, values, 'count')
-    return after(this.#runner.run(statement, values, 'rows'), (found) => {
-      const ids = toIds(this.#table, found)
+    return after(this.#runner.run(statement, values, 'rows'), (rows) => {
+      const ids = toIds(this.#table, rows)
       this.#source.changed({ event: 'created', table: this.#table, ids })
     })
   }

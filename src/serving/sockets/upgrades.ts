@@ -55,51 +55,53 @@ export function createUpgrades(options: UpgradesOptions): UpgradeHandler | undef
     }),
   )
   if (endpoints.size === 0) return undefined
-  const open = new Set<GraphqlSocket>()
+  const openSockets = new Set<GraphqlSocket>()
   const unfinished = new UnfinishedMessages(options.unfinished)
-  let beats: NodeJS.Timeout | undefined
-  const beat = (): void => {
-    for (const socket of open) socket.beat()
-    if (open.size > 0) return
-    clearInterval(beats)
-    beats = undefined
+  let heartbeat: NodeJS.Timeout | undefined
+  const beatAll = (): void => {
+    for (const socket of openSockets) socket.beat()
+    if (openSockets.size > 0) return
+    clearInterval(heartbeat)
+    heartbeat = undefined
   }
   return (incoming, socket, head) => {
     const endpoint = endpoints.get(pathOf(incoming))
     if (endpoint === undefined || !requestsWebSocket(incoming)) return undefined
     const request = new ServerRequest(incoming, new FakeResponse(), settings)
-    const isOurs = incoming.headers.origin === undefined || isSameOrigin(request)
-    if (!isOurs && !isAllowed(options.cors, request)) {
+    const isOwnPage = incoming.headers.origin === undefined || isSameOrigin(request)
+    if (!isOwnPage && !isAllowed(options.cors, request)) {
       const reason = `Origin ${JSON.stringify(incoming.headers.origin)} is not allowed`
       log.debug({ path: request.path, reason }, 'socket refused')
       refuse(socket)
       return { isBusy: false }
     }
     const { route, handshakes } = endpoint
-    const carrier = carrierOf(incoming, isOurs)
-    let current: GraphqlSocket | undefined
+    const carrier = carrierOf(incoming, isOwnPage)
+    let acceptedSocket: GraphqlSocket | undefined
     handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
-      const opened = new GraphqlSocket(webSocket, carrier, {
+      const graphqlSocket = new GraphqlSocket(webSocket, carrier, {
         ...options,
         url: incoming.url ?? '/',
         isSubscription: route.isSubscription,
         recognise: (tunneled) => recognise(tunneled, options),
       })
-      current = opened
+      acceptedSocket = graphqlSocket
       const maxPayload = (): number =>
-        opened.isAcknowledged ? route.bytes + envelope : Math.min(maxFirstMessage, route.bytes)
-      unfinished.follow(socket, maxPayload, opened.refuse)
-      open.add(opened)
-      ending.add(opened.end)
-      beats ??= setInterval(beat, eventHeartbeat.every).unref()
+        graphqlSocket.isAcknowledged
+          ? route.bytes + envelope
+          : Math.min(maxFirstMessage, route.bytes)
+      unfinished.follow(socket, maxPayload, graphqlSocket.refuse)
+      openSockets.add(graphqlSocket)
+      ending.add(graphqlSocket.end)
+      heartbeat ??= setInterval(beatAll, eventHeartbeat.every).unref()
       webSocket.on('close', () => {
-        open.delete(opened)
-        ending.delete(opened.end)
+        openSockets.delete(graphqlSocket)
+        ending.delete(graphqlSocket.end)
       })
     })
     return {
       get isBusy() {
-        return current?.isBusy === true
+        return acceptedSocket?.isBusy === true
       },
     }
   }
