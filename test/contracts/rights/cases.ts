@@ -92,17 +92,14 @@ export async function expectForCallers(
   isWrite: boolean,
   expectedOf: (caller: CallerName, actual: unknown) => unknown,
 ): Promise<void> {
-  let before = isWrite ? await fixture.snapshot() : undefined
+  const before = isWrite ? await fixture.snapshotAfterRestore() : undefined
   for (const caller of callers) {
     const result = await operation(open(fixture.tokens.get(caller)))
     const actual = ignoringRows(valueOrOutcome(result))
     expect([caller, actual]).toEqual([caller, ignoringRows(expectedOf(caller, actual))])
     if (!isWrite) continue
-    if (result.outcome !== 'done')
-      expect([caller, await fixture.snapshot()]).toEqual([caller, before])
-    else {
-      await fixture.restore()
-      before = await fixture.snapshot()
-    }
+    if (result.outcome === 'done') await fixture.restore()
+    else expect([caller, await fixture.snapshot()]).toEqual([caller, before])
   }
+  fixture.markUnchanged()
 }

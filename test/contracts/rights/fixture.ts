@@ -328,7 +328,7 @@ export class Fixture {
   readonly loggedErrors: string[] = []
   readonly tokens = new Map<CallerName, string>([['key', operatorKey]])
   #isClear = false
-  #cleared: unknown
+  #restored: unknown
   #hasCopies = false
 
   async open(url: string): Promise<void> {
@@ -378,19 +378,17 @@ export class Fixture {
     await this.database.close()
   }
 
-  async snapshot(): Promise<unknown> {
-    const all: unknown[] = []
-    for (const type of Object.values<Class>(records))
-      all.push(await this.database.records(type).list())
-    return all
+  snapshot(): Promise<unknown> {
+    const types = Object.values<Class>(records)
+    return Promise.all(types.map((type) => this.database.records(type).list()))
   }
 
-  /** The result of `snapshot` after `clear`. */
+  /** The result of `snapshot` after `restore`. */
   async snapshotAfterRestore(): Promise<unknown> {
-    return (this.#cleared ??= await this.snapshot())
+    return (this.#restored ??= await this.snapshot())
   }
 
-  /** Marks the rows as unchanged, so that the next `clear` has nothing to do. */
+  /** Marks the rows as unchanged, so that the next `restore` has nothing to do. */
   markUnchanged(): void {
     this.#isClear = true
   }
@@ -402,7 +400,6 @@ export class Fixture {
       this.#isClear = false
       return
     }
-    this.#cleared = undefined
     if (this.#hasCopies) return this.#restoreFromCopies()
     for (const table of tables) await this.database.kysely.deleteFrom(table).execute()
     await this.#createRows()
