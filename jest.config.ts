@@ -10,6 +10,9 @@ const config: Config = {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Bundles of one file each (`test/bundle-packages.mjs`).
+    '^kysely$': '<rootDir>/node_modules/.cache/filigree-tests/kysely.mjs',
+    '^graphql$': '<rootDir>/node_modules/.cache/filigree-tests/graphql.cjs',
     '^filigree$': '<rootDir>/src/index.ts',
     '^filigree/client/(events|passkeys)$': '<rootDir>/client/$1.ts',
     '^filigree/(admin|throttle|health|jobs|mail|mcp|oidc|passkeys|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
