@@ -9,11 +9,12 @@ import fc from 'fast-check'
 import { type HttpError, Field } from '../../src/index.js'
 import { compileInput } from '../../src/fields/compile-input.js'
 import { readShape } from '../../src/fields/shape.js'
+import { rounds, seed } from '../random.js'
 
 type Apply = (target: object, member: string) => void
 type Type = new () => Record<string, unknown>
 
-const classes = 300
+const classes = rounds(300)
 const valuesPerClass = 40
 
 const names = ['name', 'qty', 'tags', 'child'] as const
@@ -280,7 +281,7 @@ describe('the compiled check and class-validator', () => {
         }
       },
     )
-    await fc.assert(property, { numRuns: classes })
+    await fc.assert(property, { numRuns: classes, seed })
     // The comparison is meaningful only if both results are common.
     expect(accepted).toBeGreaterThan(classes / 2)
   })
@@ -313,7 +314,7 @@ describe('the compiled check and class-validator', () => {
         }
       },
     )
-    await fc.assert(property, { numRuns: 100 })
+    await fc.assert(property, { numRuns: rounds(40), seed })
   })
 
   it('agree on the result and the properties when @Field is used as well', async () => {
@@ -355,6 +356,6 @@ describe('the compiled check and class-validator', () => {
         expect(new Set((await ours(check, plain)).map(property))).toEqual(failing)
       },
     )
-    await fc.assert(property, { numRuns: 1_000 })
+    await fc.assert(property, { numRuns: rounds(400), seed })
   })
 })
