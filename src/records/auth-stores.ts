@@ -17,15 +17,9 @@ import type { Clock } from '../core/time.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
 import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
-import { after, type MaybePromise } from '../core/maybe-promise.js'
+import { after } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
-import {
-  createTimedRunner,
-  ensureTable,
-  whenAvailable,
-  refuseWrite,
-  toTimestamp,
-} from './own-tables.js'
+import { createTimedRunner, ensureTable, whenAvailable, toTimestamp } from './own-tables.js'
 import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import {
   createSuccessors,
@@ -101,12 +95,7 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
         (rows) => rows.map(toUse),
       ),
   }
-  if (isThere) return store
-  const current = whenAvailable(ensure, store, { record: () => undefined, list: () => [] })
-  return {
-    record: (use) => after(current(), (signIns) => signIns.record(use)),
-    list: (subject, now) => after(current(), (signIns) => signIns.list(subject, now)),
-  }
+  return isThere ? store : whenAvailable(ensure, store, { record: () => undefined, list: () => [] })
 }
 
 function toUse([id, subject, since, last, ends, agent, address]: Row): SignInUse {
@@ -263,28 +252,14 @@ export async function createDatabaseRevocations(
   return areThere
     ? revocations
     : {
-        ...deferred(whenAvailable(ensure, revocations, noneRevoked), trustFor),
+        ...whenAvailable(ensure, revocations, {
+          has: () => false,
+          among: () => Promise.resolve(new Set()),
+        }),
+        trustFor,
         openTransaction,
         now,
       }
-}
-
-function deferred(current: () => MaybePromise<Revocations>, trustFor: number): Revocations {
-  return {
-    trustFor,
-    add: (name, until) => after(current(), (store) => store.add(name, until)),
-    addSubject: (subject, second) => after(current(), (store) => store.addSubject(subject, second)),
-    has: (trace, at) => after(current(), (store) => store.has(trace, at)),
-    among: async (traces, at) => (await current()).among(traces, at),
-  }
-}
-
-/** The store for a replica that has no table of revocations yet. */
-const noneRevoked: Revocations = {
-  add: refuseWrite,
-  addSubject: refuseWrite,
-  has: () => false,
-  among: () => Promise.resolve(new Set()),
 }
 
 function namesOf(names: readonly string[]): string {

@@ -44,7 +44,12 @@ export async function createExpiringTable<Value>(
   const ensure = (): Promise<boolean> => ensureTable(database, table.name, table.createTable)
   const isThere = await ensure()
   const store = toExpiringStore(database, table)
-  return isThere ? store : deferred(whenAvailable(ensure, store, createReadOnlyStore(table)))
+  if (isThere) return store
+  const { refuse } = table
+  const absent = { get: () => undefined, deleteExpired: () => undefined }
+  return whenAvailable(ensure, store, absent, () =>
+    refuse === undefined ? refuseWrite() : (attempt<never>(refuseWrite, refuse) as never),
+  )
 }
 
 /** @returns the store of a table that exists, or whose existence the caller checks */
@@ -164,34 +169,5 @@ function writeStatements(
       `update ${name} set ${expiresAt} = ${p(1)} where ${key} = ${p(2)} and ${expiresAt} < ${p(3)}`,
     ),
     delete: change('delete', `delete from ${name} where ${key} = ${p(1)}`),
-  }
-}
-
-/** The store of a replica that does not have the table yet. */
-function createReadOnlyStore<Value>({ refuse }: ExpiringTable<Value>): ExpiringStore<Value> {
-  const refuseChange = (): never =>
-    refuse === undefined ? refuseWrite() : (attempt<never>(refuseWrite, refuse) as never)
-  return {
-    get: () => undefined,
-    set: refuseChange,
-    replace: refuseChange,
-    add: refuseChange,
-    getOrAdd: refuseChange,
-    extend: refuseChange,
-    delete: refuseChange,
-    deleteExpired: () => undefined,
-  }
-}
-
-function deferred<Value>(current: () => MaybePromise<ExpiringStore<Value>>): ExpiringStore<Value> {
-  return {
-    get: (...entry) => after(current(), (store) => store.get(...entry)),
-    set: (...entry) => after(current(), (store) => store.set(...entry)),
-    replace: (...entry) => after(current(), (store) => store.replace(...entry)),
-    add: (...entry) => after(current(), (store) => store.add(...entry)),
-    getOrAdd: (...entry) => after(current(), (store) => store.getOrAdd(...entry)),
-    extend: (...entry) => after(current(), (store) => store.extend(...entry)),
-    delete: (key) => after(current(), (store) => store.delete(key)),
-    deleteExpired: (now) => after(current(), (store) => store.deleteExpired(now)),
   }
 }

@@ -2,7 +2,7 @@
  * The framework's own tables, which are created when they are first needed, in production too. Also empties all tables,
  * for tests.
  */
-import type { MaybePromise } from '../core/maybe-promise.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Database } from './database.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import { frameworkQuery, frameworkScript } from '../engines/contract/statement.js'
@@ -57,23 +57,33 @@ export function createTimedRunner(
 /** Milliseconds between two checks for missing tables. */
 const pause = 1000
 
+type Methods = Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>
+
 /**
- * Returns a store for tables that a replica did not have at the start: `absent` until replication creates them.
+ * Returns a store for tables that a replica did not have at the start.
  *
  * @param ensure returns whether the tables exist
+ * @param available the store after replication has created them
+ * @param absent the methods until then. The methods that it does not have are refused
  */
-export function whenAvailable<T>(
+export function whenAvailable<Store extends object>(
   ensure: () => Promise<boolean>,
-  available: T,
-  absent: T,
-): () => MaybePromise<T> {
+  available: Store,
+  absent: Partial<Store>,
+  refuse: () => never = refuseWrite,
+): Store {
   let current = absent
   let checkedAt = performance.now()
-  return () => {
+  const find = (): MaybePromise<Partial<Store>> => {
     if (current === available || performance.now() - checkedAt < pause) return current
     checkedAt = performance.now()
     return ensure().then((isAvailable) => (current = isAvailable ? available : absent))
   }
+  const methods = Object.keys(available).map((name) => [
+    name,
+    (...args: unknown[]) => after(find(), (store) => ((store as Methods)[name] ?? refuse)(...args)),
+  ])
+  return Object.fromEntries(methods) as Store
 }
 
 /** Refuses writes to a table that could not be created. */
