@@ -2,7 +2,7 @@
  * Runs operations: checks access and costs, runs root fields that have a plan with their plan and all other root fields
  * with graphql-js. Synchronous if every resolver and the database are.
  */
-import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
 import {
   requireBoth,
   endOfAccess,
@@ -179,14 +179,8 @@ export class Executor {
     this.boundStream(operation, context, access)
     const coerced = this.#coerce(operation, variables)
     if (!isVariables(coerced)) return coerced
-    const results = await graphqlLibrary().subscribe({
-      schema: this.built.schema,
-      document: operation.document,
-      contextValue: context,
-      variableValues: variables,
-      operationName: operation.node.name?.value,
-      fieldResolver: resolveKey,
-    })
+    const input = this.#executionInput(operation, variables, context)
+    const results = await graphqlLibrary().subscribe(input)
     if (!(Symbol.asyncIterator in results)) return toOutcome(results)
     return this.#streams.track(mapIterator(results, toOutcome))
   }
@@ -320,15 +314,19 @@ export class Executor {
   }
 
   #executeAll(operation: Operation, variables: Variables, context: unknown): MaybePromise<Outcome> {
-    const result = graphqlLibrary().execute({
+    const result = graphqlLibrary().execute(this.#executionInput(operation, variables, context))
+    return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
+  }
+
+  #executionInput(operation: Operation, variables: Variables, context: unknown): ExecutionArgs {
+    return {
       schema: this.built.schema,
       document: operation.document,
       contextValue: context,
       variableValues: variables,
       operationName: operation.node.name?.value,
       fieldResolver: resolveKey,
-    })
-    return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
+    }
   }
 }
 

@@ -98,17 +98,10 @@ export class ChangeFeed {
       this.#past.delete(table)
       if (watchers.size === 0 && this.#watchers.get(table) === watchers)
         this.#watchers.delete(table)
-      this.#countTopics(topics, -1)
-      this.#listener?.listenTo(new Set(this.#listenedTopics.keys())).catch(() => undefined)
+      this.#stopListening(topics)
     }
     const { channel } = this.#options
-    if (channel === undefined) return stop
-    try {
-      await this.#listen(channel)
-    } catch (error) {
-      stop()
-      throw error
-    }
+    if (channel !== undefined) await this.#listen(channel, stop)
     return stop
   }
 
@@ -162,28 +155,33 @@ export class ChangeFeed {
     this.#countTopics([topicOfSignal(name)], 1)
     const stop = (): void => {
       if (!this.#signals.delete(entry)) return
-      this.#countTopics([topicOfSignal(name)], -1)
-      this.#listener?.listenTo(new Set(this.#listenedTopics.keys())).catch(() => undefined)
+      this.#stopListening([topicOfSignal(name)])
     }
+    await this.#listen(channel, stop)
+    return stop
+  }
+
+  /** @param stop called if the channel fails */
+  async #listen(channel: EngineChannel, stop: () => void): Promise<void> {
     try {
-      await this.#listen(channel)
+      this.#listener ??= channel.listen({
+        message: (text) => {
+          this.#receive(text)
+        },
+        messagesLost: () => {
+          this.#notifyLoss()
+        },
+      })
+      await this.#listener.listenTo(new Set(this.#listenedTopics.keys()))
     } catch (error) {
       stop()
       throw error
     }
-    return stop
   }
 
-  #listen(channel: EngineChannel): Promise<void> {
-    this.#listener ??= channel.listen({
-      message: (text) => {
-        this.#receive(text)
-      },
-      messagesLost: () => {
-        this.#notifyLoss()
-      },
-    })
-    return this.#listener.listenTo(new Set(this.#listenedTopics.keys()))
+  #stopListening(topics: readonly number[]): void {
+    this.#countTopics(topics, -1)
+    this.#listener?.listenTo(new Set(this.#listenedTopics.keys())).catch(() => undefined)
   }
 
   /** True if a listener in any process watches some table. */

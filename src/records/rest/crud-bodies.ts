@@ -115,15 +115,7 @@ function manyClass(relation: Relation): Class | undefined {
       ids('Keys of rows that are no longer linked to this one; they are not deleted.'),
     )
   }
-  const list = { list: true, optional: true }
-  if (writes.create !== false) {
-    const created = newRow(relation)
-    fields.set('create', { kind: () => created, rules: list })
-  }
-  if (writes.update !== false) {
-    const changed = changedRow(relation, true)
-    fields.set('update', { kind: () => changed, rules: list })
-  }
+  addRowFields(fields, relation, true)
   if (writes.delete !== false) fields.set('delete', ids('Keys of linked rows that are deleted.'))
   return fields.size === 0 ? undefined : classOf(nameOf(relation), fields)
 }
@@ -135,16 +127,27 @@ function oneClass(relation: Relation): Class {
     ['connect', { ...keyMetadata(relation.target), rules: optional }],
     ['disconnect', { kind: 'boolean', rules: optional }],
   ])
-  if (writes.create !== false) {
-    const created = newRow(relation)
-    fields.set('create', { kind: () => created, rules: optional })
-  }
-  if (writes.update !== false) {
-    const changed = changedRow(relation, false)
-    fields.set('update', { kind: () => changed, rules: optional })
-  }
+  addRowFields(fields, relation, false)
   if (writes.delete !== false) fields.set('delete', { kind: 'boolean', rules: optional })
   return classOf(nameOf(relation), fields)
+}
+
+/** Adds `create` and `update`, with one row or a list. */
+function addRowFields(
+  fields: Map<string, FieldMetadata>,
+  relation: Relation,
+  isList: boolean,
+): void {
+  const { writes } = policyOf(relation.target)
+  const rules = isList ? { list: true, optional: true } : { optional: true }
+  if (writes.create !== false) {
+    const created = newRow(relation)
+    fields.set('create', { kind: () => created, rules })
+  }
+  if (writes.update !== false) {
+    const changed = changedRow(relation, isList)
+    fields.set('update', { kind: () => changed, rules })
+  }
 }
 
 /** The body of a nested new row, without the parent's key, which follows from the nesting. */

@@ -89,26 +89,9 @@ export function readWhere(
   return andParameters(conditions)
 }
 
-const pageNames: ReadonlySet<string> = new Set([
-  'limit',
-  'offset',
-  'orderBy',
-  'after',
-  'count',
-  'counts',
-  'with',
-  'fields',
-  'distinct',
-])
+const mayBeFields = new Set(['after', 'count', 'counts', 'with', 'fields', 'distinct'])
 
-const mayBeFields: ReadonlySet<string> = new Set([
-  'after',
-  'count',
-  'counts',
-  'with',
-  'fields',
-  'distinct',
-])
+const pageNames: ReadonlySet<string> = new Set(['limit', 'offset', 'orderBy', ...mayBeFields])
 
 /** True if a field has the name of a parameter, so that the parameter filters by the field. */
 function isShadowed(table: Table, name: string): boolean {

@@ -42,8 +42,6 @@ export interface RecordPolicy {
   readonly isPersonal: boolean
   /** True if a rule for some query has a guard, which may return a promise. */
   readonly mayAwaitGuards: boolean
-  /** True if the record has no rules. */
-  readonly hasNoRules: boolean
 }
 
 const compiled = new WeakMap<Table, RecordPolicy>()
@@ -85,8 +83,6 @@ function compile(table: Table): RecordPolicy {
     checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
     mayAwaitGuards: mayReachGuard(table),
-    hasNoRules:
-      classRule === undefined && options.rows === undefined && options.writes === undefined,
   })
 }
 
