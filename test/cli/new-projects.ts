@@ -65,16 +65,16 @@ export class NewProjects {
   /** Starts a program and waits until it listens. @returns its address, and what stops it */
   async start(cwd: string, command: readonly string[], more = {}) {
     const child = this.spawn(cwd, command, more)
-    let said = ''
-    child.stderr?.on('data', (data: Buffer) => (said += data.toString()))
+    let output = ''
+    child.stderr?.on('data', (data: Buffer) => (output += data.toString()))
     const url = await new Promise<string>((resolve, reject) => {
       child.stdout?.on('data', (data: Buffer) => {
-        said += data.toString()
-        const found = /listening at (http:\/\/[^\s"]+)/.exec(said)?.[1]
+        output += data.toString()
+        const found = /listening at (http:\/\/[^\s"]+)/.exec(output)?.[1]
         if (found !== undefined) resolve(found)
       })
       child.once('exit', () => {
-        reject(new Error(said))
+        reject(new Error(output))
       })
     })
     const stop = async (): Promise<void> => {

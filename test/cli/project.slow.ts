@@ -304,37 +304,37 @@ describe('filigree dev', () => {
       // The process before has ended once the next is told to begin.
       await next('starting')
       await next('starting')
-      expect(await ask(`${String(url)}/health/live`, { cookie })).toEqual({
+      expect(await getText(`${String(url)}/health/live`, { cookie })).toEqual({
         ...{ status: 503, text: 'src/main.ts is still being started.\n' },
       })
       await writeFile(go, '')
-      await untilServed(`${String(url)}/health/live`)
+      await waitUntilServed(`${String(url)}/health/live`)
       expect((await next('ready')).url).toBe(url)
       await change('tickets.ts', [summary, `// as before\n  ${summary}`])
       await next('starting')
-      await untilServed(`${String(url)}/health/live`)
+      await waitUntilServed(`${String(url)}/health/live`)
       expect((await next('ready')).url).toBe(url)
       await change('main.ts', ['await bootstrap', "throw new Error('not yet')\nawait bootstrap"])
       await next('failed')
-      const told = await explained(`${String(url)}/tickets`, cookie)
-      expect(told).toMatchObject({ status: 503, text: expect.stringContaining('not yet') })
+      const failure = await getAfterStart(`${String(url)}/tickets`, cookie)
+      expect(failure).toMatchObject({ status: 503, text: expect.stringContaining('not yet') })
       const withoutReason = {
         status: 503,
         text: 'The application is not running. The terminal of `filigree dev` shows why.\n',
       }
       // A stranger behind a proxy of this machine, with and without the headers that proxies add.
-      expect(await ask(`${String(url)}/tickets`)).toEqual(withoutReason)
+      expect(await getText(`${String(url)}/tickets`)).toEqual(withoutReason)
       const forwarded = { cookie, 'x-forwarded-for': '192.0.2.1' }
-      expect(await ask(`${String(url)}/tickets`, forwarded)).toEqual(withoutReason)
+      expect(await getText(`${String(url)}/tickets`, forwarded)).toEqual(withoutReason)
       await change('main.ts', ['await bootstrap', 'process.exit(3)\nawait bootstrap'])
       expect(await next('ended')).toMatchObject({ code: 3 })
-      expect((await explained(`${String(url)}/tickets`, cookie)).text).toBe(
+      expect((await getAfterStart(`${String(url)}/tickets`, cookie)).text).toBe(
         'The program ended (3).\n',
       )
       const other = await elsewhere()
       await change('main.ts', ['AppModule, {', `AppModule, { host: '127.0.0.1', port: ${other},`])
       expect((await next('ready')).url).toBe(`http://127.0.0.1:${other}`)
-      await expect(ask(`${String(url)}/health/live`)).rejects.toThrow()
+      await expect(getText(`${String(url)}/health/live`)).rejects.toThrow()
       // The same port by another address of this machine, which what is held stands in the way of.
       await change('main.ts', ['AppModule, {', `AppModule, { port: ${other},`])
       expect((await next('ready')).url).toBe(`http://localhost:${other}`)
@@ -445,19 +445,19 @@ describe('filigree dev', () => {
     await change('main.ts', ['  database,', '  databse: database,'])
     const cli = join(project, 'node_modules/.bin/filigree')
     const child = projects.spawn(project, [process.execPath, cli, 'dev'])
-    let said = ''
+    let output = ''
     await new Promise<void>((resolve) => {
       child.stdout?.on('data', (data: Buffer) => {
-        said += data.toString()
-        if (said.includes('Waiting for a change.')) resolve()
+        output += data.toString()
+        if (output.includes('Waiting for a change.')) resolve()
       })
     })
     child.kill('SIGINT')
     await once(child, 'exit')
     await change('main.ts')
-    expect(said).toContain('Did you mean "database"?')
-    expect(said.split('\n').length).toBeLessThan(25)
-    expect(said).not.toMatch(/\u001b|\n\s+at /)
+    expect(output).toContain('Did you mean "database"?')
+    expect(output.split('\n').length).toBeLessThan(25)
+    expect(output).not.toMatch(/\u001b|\n\s+at /)
   })
 })
 
@@ -471,30 +471,30 @@ async function elsewhere(): Promise<number> {
   return port
 }
 
-/** Fails where somebody is refused; a start that takes long is said with 503. */
-async function untilServed(url: string): Promise<void> {
+/** Repeats the request until the response is 200. A start that takes long is reported with 503. */
+async function waitUntilServed(url: string): Promise<void> {
   for (;;) {
-    const { status } = await ask(url)
+    const { status } = await getText(url)
     if (status === 200) return
     expect(status).toBe(503)
   }
 }
 
-/** Behind what is said where a start takes long. */
-async function explained(url: string, cookie: string) {
+/** Repeats the request until the application has started. */
+async function getAfterStart(url: string, cookie: string) {
   for (;;) {
-    const answer = await ask(url, { cookie })
+    const answer = await getText(url, { cookie })
     if (!answer.text.includes('still being started')) return answer
   }
 }
 
-/** What a browser sends after it has opened the printed address of the development page. */
+/** The cookie that a browser sends after it has opened the printed address of the development page. */
 function cookieOf(page: string): string {
   const { port, searchParams } = new URL(page)
   return `filigree-dev-${port}=${searchParams.get('secret') ?? ''}`
 }
 
-async function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
+async function getText(url: string, headers: Readonly<Record<string, string>> = {}) {
   const answer = await fetch(url, { headers: { connection: 'close', ...headers } })
   return { status: answer.status, text: await answer.text() }
 }
