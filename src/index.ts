@@ -36,7 +36,7 @@ export { Controller, type ControllerOptions } from './routing/decorators.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/decorators.js'
 
 export type { RouteInfo, RouteMetadata } from './routing/route.js'
-export { entityTag, matchesEntityTag } from './http/entity-tags.js'
+export { entityTag, matchesEntityTag } from './http/response-head.js'
 export { acceptsEventStream } from './http/request-head.js'
 export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
 export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'

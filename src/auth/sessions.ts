@@ -106,6 +106,8 @@ export interface SessionKeeper {
    * @throws {HttpError} 503 if the store is unavailable, because an empty session would sign the visitor out
    */
   open(request: ServerRequest): void | Promise<void>
+  /** @returns the empty session of a visitor without a cookie */
+  create(): Session
   /**
    * Stores changes, and sets or clears the cookie. Runs after the handler and before the response.
    *
@@ -208,6 +210,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   }
 
   return {
+    create: () => createSession(undefined),
     open: (request) => {
       const id = readId(request)
       if (id === undefined) {

@@ -21,7 +21,7 @@ import {
   type PlannedRoute,
   type Step,
 } from '../serving/served-route.js'
-import { promiseOf } from '../serving/serve-route.js'
+import { promiseOf } from '../core/maybe-promise.js'
 import { Undocumented } from '../extensions/custom-decorator.js'
 import type { Settings } from './options.js'
 import { versionsOf } from './versions.js'

@@ -7,7 +7,8 @@ import {
   type ServedRoute,
 } from '../serving/served-route.js'
 import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-routes.js'
-import { promiseOf, readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
+import { promiseOf } from '../core/maybe-promise.js'
+import { readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
 import type { Settings } from './options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { RouteInfo } from '../routing/route.js'

@@ -98,9 +98,11 @@ export async function planApplication(
   const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
-  // Routes of records ask the container for the database at each request.
   const { cost } = settings.limits
-  const controllers = withCrudRoutes(parts, () => container.get(Database), cost, problems)
+  // The routes of records are declared before the container exists, so they get the database at their first request.
+  let found: Database | undefined
+  const findDatabase = (): Database => (found ??= container.get(Database))
+  const controllers = withCrudRoutes(parts, findDatabase, cost, problems)
   const around = planApplicationUse(settings, parts, problems)
   const routes = planRoutes(
     controllers.map(({ controller, origin }) => ({

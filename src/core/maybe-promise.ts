@@ -59,3 +59,8 @@ export function promise<T>(run: () => MaybePromise<T>): Promise<T> {
     return Promise.reject(error)
   }
 }
+
+/** Returns the promise, if there is something to wait for. */
+export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
+  return pending instanceof Promise ? pending : undefined
+}

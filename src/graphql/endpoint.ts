@@ -7,7 +7,7 @@ import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { withoutTracking } from '../http/caller-access.js'
-import { entityTag, matchesEntityTag } from '../http/entity-tags.js'
+import { entityTag, matchesEntityTag } from '../http/response-head.js'
 import { events, selfEndingEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -173,11 +173,10 @@ function runOperation(
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)
   if (operation instanceof Refusal) return write(graphql, exchange, notRun(operation.errors))
-  const { OperationTypeNode } = graphqlLibrary()
-  const kind = operation.node.operation
+  const { kind } = operation
   const { request } = exchange
   const isGet = request.method !== 'POST'
-  if (isGet && kind === OperationTypeNode.MUTATION) return mutationByGet(graphql, exchange)
+  if (isGet && kind === 'mutation') return mutationByGet(graphql, exchange)
   exchange.secured = executor.guardedRoots(operation, access).length > 0
   if (exchange.refusal !== undefined && !exchange.secured) return malformedReply(exchange.refusal)
   const context = { request, user: request.user }
@@ -186,7 +185,7 @@ function runOperation(
     const liveOperation = { operation, text: query, variables, context, access, options: live }
     return openLiveQuery(graphql, exchange, liveOperation)
   }
-  if (kind === OperationTypeNode.SUBSCRIPTION) {
+  if (kind === 'subscription') {
     if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))
     return executor
       .subscribe(operation, variables, context, access)

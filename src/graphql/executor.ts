@@ -220,7 +220,7 @@ export class Executor {
     if (byOperation === undefined) this.#guarded.set(access, (byOperation = new WeakMap()))
     let guarded = byOperation.get(operation)
     if (guarded === undefined) {
-      const isWrite = operation.node.operation === graphqlLibrary().OperationTypeNode.MUTATION
+      const isWrite = operation.kind === 'mutation'
       const defaultRule = isWrite ? access.write : access.read
       guarded = [...operation.everyRoot()].flatMap(([key, [node]]) => {
         const rule = ruleOf(operation.definition(node), access) ?? defaultRule
@@ -274,9 +274,8 @@ export class Executor {
    * Stops the writes of a mutation's resolvers when the time limit of the request is over, whichever repository they
    * use.
    */
-  #runWithinRequestTime<T>({ node }: Operation, context: unknown, run: () => T): T {
-    const isWrite = node.operation === graphqlLibrary().OperationTypeNode.MUTATION
-    const writing = isWrite ? writingOf(callerOf(context)) : undefined
+  #runWithinRequestTime<T>({ kind }: Operation, context: unknown, run: () => T): T {
+    const writing = kind === 'mutation' ? writingOf(callerOf(context)) : undefined
     return writing === undefined || this.#runWithin === undefined
       ? run()
       : this.#runWithin(writing, run)

@@ -13,7 +13,6 @@ import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
-import { graphqlLibrary } from './library.js'
 import { Refusal } from './operations.js'
 import { readRequestParts } from './request-parts.js'
 import { pageFolder, pageFile } from '../http/page-files.js'
@@ -151,7 +150,7 @@ export function isSubscription(graphql: GraphQL, body: unknown): boolean {
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof Refusal) return false
     const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true
-    return isLive || operation.node.operation === graphqlLibrary().OperationTypeNode.SUBSCRIPTION
+    return isLive || operation.kind === 'subscription'
   } catch {
     return false
   }

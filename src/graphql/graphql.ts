@@ -33,7 +33,7 @@ import { mapIterator, OpenStreams } from './open-streams.js'
 import { Refusal } from './operations.js'
 import { generateRecords } from './generate-records.js'
 import { readRequestParts } from './request-parts.js'
-import { Schema } from './schema.js'
+import { Schema, type BuildSchema } from './schema.js'
 
 export interface GraphQLOptions {
   /** The database of the records. Default: the application's, if the instance is in a module. */
@@ -132,7 +132,7 @@ export class GraphQL {
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
     this.maxAge = options.maxAge ?? 0
     this.sockets = options.sockets
-    this.schema = new Schema((parts, problems) => {
+    const build: BuildSchema = (parts, problems) => {
       const { classes, added } = parts
       const { listMax } = this.limits
       const { subscriptions = true, relay = false } = options
@@ -144,6 +144,9 @@ export class GraphQL {
       const context = { ...services, subscriptions, relay, only }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
+    }
+    this.schema = new Schema(build, () => {
+      this.#executor = undefined
     })
   }
 
@@ -332,23 +335,19 @@ export class GraphQL {
   /** The executor. Created again after the schema has changed. */
   executor(): Executor {
     if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
-    const built = this.schema.build()
-    if (this.#executor?.built !== built) {
-      const { keep = 33_554_432 } = this.#options
-      const { limits, streams } = this
-      const database = this.#boundDatabase
-      const onRun = createReplicaPolicy(database)
-      const runWithin = database?.runForRequest.bind(database)
-      this.#executor = new Executor({
-        built,
-        limits,
-        cacheBytes: keep,
-        streams,
-        owner: this,
-        onRun,
-        runWithin,
-      })
-    }
+    if (this.#executor !== undefined) return this.#executor
+    const { keep = 33_554_432 } = this.#options
+    const { limits, streams } = this
+    const database = this.#boundDatabase
+    this.#executor = new Executor({
+      built: this.schema.build(),
+      limits,
+      cacheBytes: keep,
+      streams,
+      owner: this,
+      onRun: createReplicaPolicy(database),
+      runWithin: database?.runForRequest.bind(database),
+    })
     return this.#executor
   }
 
@@ -367,8 +366,8 @@ export class GraphQL {
     context: unknown,
   ): MaybePromise<Outcome> {
     if (operation instanceof Refusal) return notRun(operation.errors)
-    const { OperationTypeNode, GraphQLError } = graphqlLibrary()
-    if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
+    if (operation.kind === 'subscription') {
+      const { GraphQLError } = graphqlLibrary()
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])
     }
     return this.executor().run(operation, variables, context, this.accessFor(this.#access))

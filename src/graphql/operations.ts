@@ -54,6 +54,7 @@ const maxCombinations = 32
 /** A validated operation of a cached document. */
 export class Operation {
   readonly node: OperationDefinitionNode
+  readonly kind: 'query' | 'mutation' | 'subscription'
   readonly document: DocumentNode
   /** Whether the cost depends on variables or on the size of tables. */
   readonly costVaries: boolean
@@ -68,6 +69,7 @@ export class Operation {
 
   constructor(node: OperationDefinitionNode, parts: OperationParts, measured: MeasuredOperation) {
     this.node = node
+    this.kind = node.operation
     this.document = parts.document
     this.costVaries = measured.varies || measured.usesDatabase
     this.#measured = measured
@@ -76,7 +78,7 @@ export class Operation {
     this.#conditions = conditionNames(node, parts.fragments)
     const all = this.everyRoot()
     this.canPlan =
-      node.operation !== graphqlLibrary().OperationTypeNode.SUBSCRIPTION &&
+      this.kind !== 'subscription' &&
       parts.planner !== undefined &&
       [...all.values()].some(([first]) => this.definition(first) !== undefined)
   }

@@ -5,7 +5,6 @@
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
 import { thrownIn, type EntryOptions, toErrorEntries, type ErrorEntry } from './errors.js'
-import { graphqlLibrary } from './library.js'
 import type { Operation } from './operations.js'
 import type { EventItem } from '../http/events.js'
 import { mapIterator } from './open-streams.js'
@@ -36,7 +35,7 @@ export function findOutage(
 
 /** Whether fields of a mutation before the failed one may have run, so that the client must not repeat the request. */
 function isAfterAnotherField({ path }: GraphQLError, operation: Operation): boolean {
-  if (operation.node.operation !== graphqlLibrary().OperationTypeNode.MUTATION) return false
+  if (operation.kind !== 'mutation') return false
   const [first] = [...operation.everyRoot()].map(([key]) => key)
   return path !== undefined && path[0] !== first
 }

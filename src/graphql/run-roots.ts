@@ -62,9 +62,7 @@ type RootResult = string | GraphQLError | undefined
 export function runRoots(roots: readonly RootField[], input: RunInput): MaybePromise<Outcome> {
   const [only] = roots
   if (only !== undefined && roots.length === 1) return runOne(only, roots, input)
-  const { OperationTypeNode } = graphqlLibrary()
-  if (input.operation.node.operation === OperationTypeNode.MUTATION)
-    return runSequentially(roots, input)
+  if (input.operation.kind === 'mutation') return runSequentially(roots, input)
   const results = roots.map((root) => runPlan(root, input))
   return results.some(isThenable)
     ? Promise.all(results.map((rootResult) => Promise.resolve(rootResult))).then((all) =>

@@ -65,11 +65,19 @@ export class Schema {
   /** Resolvers that inject providers of the application. */
   readonly resolvers = new InjectedResolvers()
   readonly #build: BuildSchema
+  readonly #onChange: () => void
   #built: BuiltSchema | undefined
 
-  /** @param build default: builds the hand-written declarations, without records */
-  constructor(build: BuildSchema = (parts, problems) => buildSchema(parts, undefined, problems)) {
+  /**
+   * @param build default: builds the hand-written declarations, without records
+   * @param onChange called when a declaration was added, so that the schema will be built again
+   */
+  constructor(
+    build: BuildSchema = (parts, problems) => buildSchema(parts, undefined, problems),
+    onChange: () => void = () => undefined,
+  ) {
     this.#build = build
+    this.#onChange = onChange
   }
 
   /** Declares an object type: `addType('Quote', { id: 'ID!', tags: '[String]' })`. */
@@ -282,13 +290,18 @@ export class Schema {
 
   #report(code: string, message: string, remedy: string): void {
     this.#problems.push({ code, message, remedy })
-    this.#built = undefined
+    this.#reset()
   }
 
   #change(change: () => unknown): this {
     change()
-    this.#built = undefined
+    this.#reset()
     return this
+  }
+
+  #reset(): void {
+    this.#built = undefined
+    this.#onChange()
   }
 }
 

@@ -2,7 +2,8 @@
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { assertHeader, setHeader } from './response-head.js'
+import { assertHeader, entityTag, matchesEntityTag, setHeader } from './response-head.js'
+import type { ServerRequest } from './server-request.js'
 
 /**
  * Writes the name under which a browser saves a response. Source: RFC 6266 §4.3 and appendix D; RFC 8187 §3.2.
@@ -183,4 +184,38 @@ export function redirect(url: string | URL, status: RedirectStatus = 302): Reply
 function toAscii(url: string): string {
   const wellFormed = url.replace(/[\ud800-\udfff]/gu, '\ufffd')
   return wellFormed.replace(/ |[^\p{ASCII}]/gu, encodeURIComponent)
+}
+
+/**
+ * Serves a text that is created once, such as a part of a page: with its ETag, or as 304. Sends `Cache-Control:
+ * no-cache` unless `.header` sets another rule.
+ *
+ * @param type the `Content-Type`
+ * @param write called at the first request, and again only if it failed
+ */
+export function createCachedText(
+  type: string,
+  write: () => string | Promise<string>,
+): (request: ServerRequest) => Reply | Promise<Reply> {
+  let cached: { readonly text: string; readonly etag: string } | undefined
+  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof cached>): Reply => {
+    const isCurrent = matchesEntityTag(request.incoming.headers['if-none-match'], etag)
+    const answer = isCurrent ? reply(null, 304) : reply(text).type(type)
+    return hardened(answer).header('ETag', etag)
+  }
+  const store = (text: string): NonNullable<typeof cached> => {
+    cached = { text, etag: entityTag(text) }
+    return cached
+  }
+  return (request) => {
+    if (cached !== undefined) return send(request, cached)
+    const written = write()
+    if (typeof written === 'string') return send(request, store(written))
+    return written.then((text) => send(request, store(text)))
+  }
+}
+
+/** The headers that every part of a page has. */
+export function hardened<Body>(answer: Reply<Body>): Reply<Body> {
+  return answer.header('Cache-Control', 'no-cache').header('Referrer-Policy', 'no-referrer')
 }

@@ -12,10 +12,11 @@ import type { FormOfErrors } from './error-form.js'
 import type { ErrorPages } from './error-page.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
-import { entityTag, matchesEntityTag } from './entity-tags.js'
 import {
   addMissing,
+  entityTag,
   hasHeader,
+  matchesEntityTag,
   pushPrivacy,
   setPrivacy,
   isBodyless,

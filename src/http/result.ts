@@ -5,7 +5,14 @@
 
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
-import { rememberData, toJson, writeFor, isLongList, writeLongList } from './response-body.js'
+import {
+  isPlainData,
+  rememberData,
+  toJson,
+  writeFor,
+  isLongList,
+  writeLongList,
+} from './response-body.js'
 import { isStream, toBytes, toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
@@ -64,6 +71,8 @@ export function toContent(
       body,
     }
   }
+  if (isPlainData(body) && !('getReader' in (body as object)))
+    return toData(request, body, reply, status)
   const bytes = toBytes(body)
   if (bytes !== undefined) {
     return {
@@ -80,6 +89,15 @@ export function toContent(
     if (streamContent !== undefined) return streamContent
   }
   rememberData(body)
+  return toData(request, body, reply, status)
+}
+
+function toData(
+  request: ServerRequest,
+  body: unknown,
+  reply: Reply | undefined,
+  status: number,
+): MaybePromise<Content> {
   if (isLongList(body)) {
     const text = writeLongList(request, toJson, body)
     if (typeof text === 'string') return toText(text, reply, status)

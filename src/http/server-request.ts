@@ -200,6 +200,8 @@ export class ServerRequest implements HttpRequest {
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
   #session: Session | undefined
+  /** Creates the session when it is first used. Set on routes with sessions, for a visitor without a cookie. */
+  createSession: (() => Session) | undefined = undefined
   #log: ChildLog | undefined
   sentBytes = 0
   /** The start time by the monotonic clock, and the observers of its end; set if there are observers. */
@@ -351,14 +353,17 @@ export class ServerRequest implements HttpRequest {
    * @throws {Error} on routes whose handler names neither `session` nor `request`: there it was not opened
    */
   get session(): Session {
-    if (this.#session === undefined) throw new Error(noSession)
+    if (this.#session === undefined) {
+      if (this.createSession === undefined) throw new Error(noSession)
+      this.#session = this.createSession()
+    }
     this.dependsOn |= onCookie
     this.callerReads |= readsSent
     this.#isSessionRead = true
     return this.#session
   }
 
-  /** The opened session, for saving it; undefined on routes without a session, and before the gate. */
+  /** The opened session, for saving it; undefined if none was opened, or if an empty one was never used. */
   get openedSession(): Session | undefined {
     return this.#session
   }

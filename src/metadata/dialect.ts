@@ -171,6 +171,8 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   waiting.set(metadata, list)
   // An instance may be created before metadata of its class is read.
   context.addInitializer?.(function () {
+    // Nearly always they have been applied already.
+    if (!waiting.has(metadata)) return
     const owner: unknown = isStatic ? this : (this as object).constructor
     if (typeof owner === 'function') settleDecorators(owner as Class)
   })

@@ -17,7 +17,7 @@ import {
 } from './statements/change-row.js'
 import { updateWhere } from './statements/change-rows.js'
 import { createHooked, type Writer } from './statements/hooks.js'
-import { withAnnouncement, insertRow, runRows } from './statements/write-row.js'
+import { withAnnouncement, insertRow } from './statements/write-row.js'
 import {
   readDeleteOptions,
   readChange,
@@ -49,7 +49,7 @@ import {
 } from './filters/list-options.js'
 import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
-import { planList, selectRows } from './statements/select-rows.js'
+import { planList, readRows, selectRows } from './statements/select-rows.js'
 import { findReferrer } from './statements/violated-constraint.js'
 import { isInTransaction } from './statements/scope.js'
 import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
@@ -111,7 +111,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const options: ListOptions<T> = input ?? {}
     return promise(() => {
       const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
-      const found = runRows(this.table, this.source, { plan, values, purpose: 'read' })
+      const found = readRows(this.table, this.source, plan, values)
       return after(found, (rows) => {
         const records = this.#readRows(rows)
         setExtraValues?.(records, rows)
@@ -142,7 +142,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const { distinct, view } = options
       const columns = distinct === undefined ? undefined : readDistinct(this.table, distinct, view)
       const plan = this.#plans.count(selection, columns)
-      const counted = runRows(this.table, this.source, { plan, values, purpose: 'read' })
+      const counted = readRows(this.table, this.source, plan, values)
       return after(counted, ([row]) => Number(row?.[0]))
     })
   }

@@ -14,7 +14,7 @@ import { type MaybePromise, after } from '../core/maybe-promise.js'
 import { isStream } from '../http/chunk-reader.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
-import { isPlainData } from '../http/response-body.js'
+import { isPlainData, rememberData } from '../http/response-body.js'
 import type { TextValues } from '../http/request-head.js'
 import { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -283,7 +283,8 @@ function isData(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || value instanceof Error) return false
   if (isPlainData(value) && !('getReader' in value)) return true
   const isBytes = ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob
-  return (
-    !isBytes && !(value instanceof FileBody) && !(value instanceof EventStream) && !isStream(value)
-  )
+  if (isBytes || value instanceof FileBody || value instanceof EventStream || isStream(value))
+    return false
+  rememberData(value)
+  return true
 }

@@ -3,7 +3,7 @@
  * does not need are left out, so its requests do not pay for them.
  */
 import { hasGuard, type AccessRule } from '../auth/access.js'
-import { after } from '../core/maybe-promise.js'
+import { after, promiseOf } from '../core/maybe-promise.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
 import { writesClientValuesOnly } from '../errors/field-errors.js'
@@ -18,6 +18,7 @@ import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../auth/sessions.js'
+import type { Session } from '../http/request.js'
 import {
   type PlannedRoute,
   toSteps,
@@ -292,23 +293,24 @@ export function readWithin(plan: BodyPlan, times: Times): Step {
   }
 }
 
-/** Opens the session, which is empty if there is none yet. */
+/** Opens the session. Without a cookie it is empty, and is created when it is first used. */
 export function openSession(sessions: SessionKeeper): Step {
-  return (request) => promiseOf(sessions.open(request))
+  const create = (): Session => sessions.create()
+  return (request) => {
+    if (request.incoming.headers.cookie !== undefined) return promiseOf(sessions.open(request))
+    request.createSession = create
+    return undefined
+  }
 }
 
 /** Saves the session if the handler has changed it. */
 export function saveSession(sessions: SessionKeeper): Step {
-  return (request) => promiseOf(sessions.save(request))
+  return (request) =>
+    request.openedSession === undefined ? undefined : promiseOf(sessions.save(request))
 }
 
 function rotateToken(gate: Gate): Step {
   return (request) => promiseOf(gate.rotate(request))
-}
-
-/** Returns the promise, if there is something to wait for. */
-export function promiseOf(pending: void | Promise<void>): Promise<void> | undefined {
-  return pending instanceof Promise ? pending : undefined
 }
 
 function toEntries(steps: readonly (Step | false | undefined)[]): PipelineEntry[] {

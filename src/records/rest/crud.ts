@@ -28,7 +28,7 @@ import {
 import { Doc } from '../../openapi/doc.js'
 import { declareParameters, type DeclaredParameter } from '../../openapi/requests.js'
 import { documentOperation, documentParameters } from './crud-document.js'
-import { anonymous, requestCaller } from '../rights/caller.js'
+import { anonymous, requestCaller, type Caller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
 import {
   policyOf,
@@ -212,15 +212,21 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
       ? []
       : ['request']
   const reads = ['request', ...(isPersonal ? ['user'] : [])]
-  const records = (request: HttpRequest | undefined): ClientRecords<object> => {
+  const callerOf = (request: HttpRequest | undefined): Caller =>
+    usesCaller && request !== undefined ? requestCaller(request) : anonymous
+  /** For reads, which are cancelled when the request ends. */
+  const records = (request: HttpRequest): ClientRecords<object> => {
     const open = database()
-    if (request === undefined) return new ClientRecords(open, open.records(type), anonymous)
-    const caller = usesCaller ? requestCaller(request) : anonymous
-    return new ClientRecords(open, open.recordsFor(type, request), caller)
+    return new ClientRecords(open, open.recordsFor(type, request), callerOf(request))
+  }
+  /** For writes, which have their own source. */
+  const written = (request: HttpRequest | undefined): ClientRecords<object> => {
+    const open = database()
+    return new ClientRecords(open, open.records(type), callerOf(request))
   }
   const update = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
     whereMatching(table, request, (expected) =>
-      after(records(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
+      after(written(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
     )
   const { complete, changes } = crudBodies(table)
   return [
@@ -282,7 +288,7 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
         returns: { 201: type },
       },
       run: (body: object, request: HttpRequest) =>
-        after(records(request).create({ ...body }), (created) => {
+        after(written(request).create({ ...body }), (created) => {
           const id = (created as Record<string, unknown>)[key.property] as Id
           const folder = request.path.replace(/\/$/, '')
           const response = tagged(table, created, 201) as Reply
@@ -310,7 +316,7 @@ function writeRoutes(table: Table, database: () => Database, maxCost: number): C
       options: { args: ['id', ...callerArguments], status: 204 },
       run: (id: Id, request?: HttpRequest) =>
         whereMatching(table, request, (expected) =>
-          after(records(request).delete(id, expected), (isDeleted) => {
+          after(written(request).delete(id, expected), (isDeleted) => {
             if (!isDeleted)
               throw new HttpError(404, undefined, {
                 reason: 'there is no such row, or `rows` does not show it to the caller',

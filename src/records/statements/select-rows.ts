@@ -25,7 +25,7 @@ import { checkRanked, rankedOrder, readOffsetCursor, searchLimitOf } from '../fi
 import { readOrder, rememberDerived, afterCursor } from '../filters/order.js'
 import { type Plan, arrangeValues } from '../../sql/write-statement.js'
 import { derivedColumnsOf, allOf } from '../../sql/table.js'
-import { type MaybePromise, after } from '../../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { toClientError } from './client-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Order } from '../../sql/order.js'
@@ -73,15 +73,24 @@ export class RowCounts<T extends object> {
   }
 
   async #count(plan: Plan, values: readonly unknown[]): Promise<number> {
-    try {
-      const counted: MaybePromise<readonly Row[]> = this.#source
-        .runner()
-        .run(plan.statement, arrangeValues(plan, values), 'rows')
-      return await after(counted, ([row]) => Number(row?.[0]))
-    } catch (error) {
-      throw toClientError(error, this.#table, 'read')
-    }
+    const [row] = await readRows(this.#table, this.#source, plan, values)
+    return Number(row?.[0])
   }
+}
+
+/** Runs a query. @throws {HttpError} the database's error, converted for clients */
+export function readRows(
+  table: Table,
+  source: Source,
+  plan: Plan,
+  values: readonly unknown[],
+): MaybePromise<readonly Row[]> {
+  return attempt<readonly Row[]>(
+    () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
+    (error) => {
+      throw toClientError(error, table, 'read')
+    },
+  )
 }
 
 export interface SelectedRows {
