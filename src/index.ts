@@ -40,7 +40,7 @@ export { entityTag, matchesEntityTag } from './http/response-head.js'
 export { acceptsEventStream } from './http/request-head.js'
 export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
 export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'
-export { requestedOperation, type RequestedOperation } from './graphql/request-parts.js'
+export { requestedOperation, type RequestedOperation } from './graphql/exchange.js'
 export { requestValue, type RequestValue } from './http/request.js'
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
 export type { UploadedFile } from './http/upload.js'
@@ -182,15 +182,15 @@ export type {
   NestedOne,
   NewRow,
   NewValues,
-} from './records/statements/nested-input.js'
+} from './records/statements/write-tree.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 
 export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'
 export type { ErrorEntry } from './graphql/errors.js'
-export type { RequestContext } from './graphql/caller.js'
+export type { RequestContext } from './graphql/exchange.js'
 export type { GraphqlLimits } from './graphql/limits.js'
-export type { GraphQLResult } from './graphql/outcome.js'
+export type { GraphQLResult } from './graphql/exchange.js'
 export type { AddedFieldDefinition, RootDefinition, Schema } from './graphql/schema.js'
 export { Resolve, type ResolveOptions } from './graphql/records/model.js'
 export { fromGlobalId, toGlobalId, type GlobalId } from './graphql/records/model.js'
@@ -217,7 +217,7 @@ export type { GateEvent, HandlerEvent, RequestEvent } from './http/request-obser
 export type { StatementEvent } from './records/statement-tracking.js'
 export type { PoolState } from './engines/contract/engine.js'
 export type { ReplicaState } from './engines/contract/engine.js'
-export type { GraphqlEvent } from './graphql/outcome.js'
+export type { GraphqlEvent } from './graphql/exchange.js'
 export { currentRequest } from './serving/current-request.js'
 export {
   oneTime,

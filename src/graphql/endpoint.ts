@@ -19,10 +19,15 @@ import {
   readRequestParts,
   toRequestParams,
   type RequestParts,
-} from './request-parts.js'
+  toEventItems,
+  notRun,
+  type Outcome,
+  hasRun,
+  toResultText,
+  findOutage,
+} from './exchange.js'
 import { liveEvents, resultEvents } from '../live/live-format.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
-import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'

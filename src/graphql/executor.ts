@@ -13,7 +13,15 @@ import {
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { checkAccess, type AccessResult } from '../records/rights/caller.js'
-import { callerOf, writingOf } from './caller.js'
+import {
+  callerOf,
+  writingOf,
+  graphqlEvents,
+  type GraphqlEvent,
+  notRun,
+  type Outcome,
+  type Variables,
+} from './exchange.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
@@ -23,13 +31,6 @@ import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, excessCost, Operations, Refusal } from './operations.js'
-import {
-  graphqlEvents,
-  type GraphqlEvent,
-  notRun,
-  type Outcome,
-  type Variables,
-} from './outcome.js'
 import { resolveKey, runRoots } from './run-roots.js'
 
 /** The access rules of root fields that have no rule of their own. */

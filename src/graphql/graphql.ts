@@ -15,7 +15,15 @@ import { LiveQueries } from '../live/live-queries.js'
 import { defaultLive } from '../live/live.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import { requestOf, createReplicaPolicy } from './caller.js'
+import {
+  requestOf,
+  createReplicaPolicy,
+  readRequestParts,
+  notRun,
+  type Outcome,
+  toResult,
+  type GraphQLResult,
+} from './exchange.js'
 import { buildSchema } from './build-schema.js'
 import {
   readDocuments,
@@ -25,14 +33,12 @@ import {
 } from './documents.js'
 import { isProduction, type EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
-import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
 import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { Refusal } from './operations.js'
 import { generateRecords } from './generate-records.js'
-import { readRequestParts } from './request-parts.js'
 import { Schema, type BuildSchema } from './schema.js'
 
 export interface GraphQLOptions {

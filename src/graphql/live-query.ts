@@ -6,7 +6,14 @@
 import { graphqlLibrary } from './library.js'
 import { liveDirective } from './build-schema.js'
 import type { Operation } from './operations.js'
-import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
+import {
+  type Variables,
+  type Outcome,
+  hasRun,
+  toResultText,
+  findOutage,
+  callerOf,
+} from './exchange.js'
 import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
 import { resultForm, completeResultForm } from '../live/live-format.js'
@@ -18,7 +25,6 @@ import {
 } from '../live/live-queries.js'
 import type { LiveListener } from '../live/live-listener.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import { callerOf } from './caller.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { generatedOf } from './records/model.js'

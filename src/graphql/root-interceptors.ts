@@ -5,7 +5,7 @@
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route.js'
 import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor.js'
-import { type RequestedOperation, readRequestParts } from './request-parts.js'
+import { type RequestedOperation, readRequestParts } from './exchange.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { Refusal } from './operations.js'

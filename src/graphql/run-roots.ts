@@ -13,7 +13,7 @@ import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operations.js'
-import type { Outcome, Variables } from './outcome.js'
+import type { Outcome, Variables } from './exchange.js'
 import { isBatchable, type BatchablePlan, type MutationBatch } from './planner-contract.js'
 
 /**

@@ -12,7 +12,7 @@ import type {
   VariableDefinitionNode,
 } from 'graphql'
 import { type GraphqlLimits, overLimit } from './limits.js'
-import type { Variables } from './outcome.js'
+import type { Variables } from './exchange.js'
 import { graphqlLibrary } from './library.js'
 
 /** The maximum number of reported errors. */

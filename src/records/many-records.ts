@@ -12,7 +12,7 @@ import { isolationOf } from './model/write-hooks.js'
 import type { Table, Relation } from './model/table.js'
 import { isolationToDelete } from './statements/delete-rows.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
-import type { NewRow, NewValues } from './statements/nested-input.js'
+import type { NewRow, NewValues } from './statements/write-tree.js'
 import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
 import {

@@ -5,9 +5,9 @@ import {
   type NewValues,
   namesRelations,
   readTree,
-} from './statements/nested-input.js'
+  type Instance,
+} from './statements/write-tree.js'
 import { ProgramWriter } from './policy/tree-writer.js'
-import type { Instance } from './statements/write-tree.js'
 import {
   changePlainly,
   changeRow,

@@ -5,7 +5,7 @@
 import type { FieldNode, GraphQLArgument, GraphQLField, GraphQLInputType, ValueNode } from 'graphql'
 import type { Arguments } from '../declarations.js'
 import { graphqlLibrary } from '../library.js'
-import type { Variables } from '../outcome.js'
+import type { Variables } from '../exchange.js'
 
 /** The arguments of a field: constant, or dependent on variables. */
 export interface ArgumentSource {

@@ -9,12 +9,11 @@ import { BoundedCache } from '../../core/collections.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsImmediately, type Caller } from '../../records/rights/caller.js'
-import { callerOf, writingOf } from '../caller.js'
+import { callerOf, writingOf, type Variables } from '../exchange.js'
 import type { Arguments } from '../declarations.js'
 import type { RootPlan, BatchablePlan, MutationBatch } from '../planner-contract.js'
 import { QueryReader } from '../records/query-reader.js'
 import { type RecordServices, outputOf } from '../records/resolve-records.js'
-import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import {
   type SelectionCompiler,

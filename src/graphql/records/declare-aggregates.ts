@@ -15,7 +15,7 @@ import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import { callerOf } from '../caller.js'
+import { callerOf } from '../exchange.js'
 import {
   type Arguments,
   type ArgumentDeclaration,

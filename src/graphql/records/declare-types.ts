@@ -15,7 +15,7 @@ import {
   generatedKey,
 } from '../declarations.js'
 import { admitted } from '../../records/rights/caller.js'
-import { callerOf } from '../caller.js'
+import { callerOf } from '../exchange.js'
 import { nodeName } from './declare-node.js'
 import {
   hasInput,

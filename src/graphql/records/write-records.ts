@@ -13,6 +13,12 @@ import {
   type ToMany,
   type ToOne,
   refuseWithoutOperation,
+  newRowsToMany,
+  nestedOperations,
+  readToMany,
+  readToOne,
+  type NestedOperation,
+  type NestedReader,
 } from '../../records/statements/write-tree.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
 import type { Instance } from './read-rows.js'
@@ -20,14 +26,6 @@ import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
-import {
-  newRowsToMany,
-  nestedOperations,
-  readToMany,
-  readToOne,
-  type NestedOperation,
-  type NestedReader,
-} from '../../records/statements/nested-input.js'
 import { toKeyValue } from './query-reader.js'
 
 /** Writes of one mutation. */

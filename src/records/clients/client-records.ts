@@ -15,8 +15,7 @@ import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
-import { toTypedKey, type Instance } from '../statements/write-tree.js'
-import { readTree } from '../statements/nested-input.js'
+import { toTypedKey, type Instance, readTree } from '../statements/write-tree.js'
 import { policyOf } from '../rights/record-policy.js'
 
 export class ClientRecords<T extends object> {

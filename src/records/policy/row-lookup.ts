@@ -17,6 +17,7 @@ import {
   isNullish,
   toTypedKey,
   toKeyText,
+  atKey,
 } from '../statements/write-tree.js'
 import { allOf } from '../../sql/table.js'
 import type { Condition, Table, Relation } from '../model/table.js'
@@ -28,7 +29,6 @@ import { toKey } from '../model/codec.js'
 import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/query-errors.js'
-import { atKey } from '../statements/nested-input.js'
 
 /** The methods of `Repository` that writers of trees use. `Repository` documents them. */
 export interface TreeRecords {

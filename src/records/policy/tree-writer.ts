@@ -31,11 +31,11 @@ import {
   type ToMany,
   toTypedKey,
   toKeyText,
+  atKey,
 } from '../statements/write-tree.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { VisibleRows } from '../statements/write-row.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
-import { atKey } from '../statements/nested-input.js'
 import { concealErrors, canNameReferrers } from '../rights/secured-responses.js'
 
 type Repositories = (table: Table, source: Source) => TreeRecords

@@ -7,7 +7,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks, isolationOf } from '../model/write-hooks.js'
-import { namesRelations } from './nested-input.js'
+import { namesRelations } from './write-tree.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
 import {

@@ -1,8 +1,15 @@
-/** A row to write, with its nested rows and links, as REST, GraphQL or a program has parsed it. */
-import { invalid } from '../filters/query-errors.js'
+/** A row to write, with its nested rows and links: its form, and how it is read from input of REST, GraphQL or a program. */
+
 import type { Id } from '../filters/list-options.js'
-import { idsName } from '../model/generated-names.js'
+import type { Demanded, Unmarked } from '../model/record-types.js'
+import type { Changes } from './additions.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import { HttpError } from '../../errors/http-error.js'
+import { clip } from '../../core/text.js'
+import { invalid } from '../filters/query-errors.js'
 import type { Relation, Table } from '../model/table.js'
+import { concealErrors } from '../rights/secured-responses.js'
+import { idsName } from '../model/generated-names.js'
 
 export type Instance = Record<string, unknown>
 
@@ -163,4 +170,257 @@ export function toKeyText(id: unknown): string {
 /** Converts a key to the type of the record: a number, or a UUID. GraphQL sends both as text. */
 export function toTypedKey({ key }: Table, id: Id): Id {
   return key.isUuid || typeof id !== 'string' ? id : Number(id)
+}
+
+/**
+ * Reads the nested rows of an input: `{ create, update, connect, disconnect, delete }`. The format is the same for
+ * REST, GraphQL and programs. Source: decisions, Records: writes.
+ */
+
+/** Changes of the rows of a `@HasMany` or `@ManyToMany`, all or nothing. */
+export interface NestedList<R extends object> {
+  /** New rows, which get the key of this row or a link to it. */
+  create?: readonly NestedRow<R>[]
+  /** Changes of its rows, each with a key. */
+  update?: readonly NestedChanges<R>[]
+  /** Rows to link to this row, even if they belong to another row. */
+  connect?: readonly Id[]
+  /** Rows to unlink without deleting them. */
+  disconnect?: readonly Id[]
+  /** Linked rows to delete. */
+  delete?: readonly Id[]
+}
+
+/** A change of the row of a `@BelongsTo`: one of these. */
+export interface NestedOne<R extends object> {
+  create?: NestedRow<R>
+  update?: NestedChanges<R>
+  connect?: Id
+  disconnect?: true
+  delete?: true
+}
+
+type NestedIn<M, V = Unmarked<NonNullable<M>>> = V extends readonly (infer R)[]
+  ? R extends object
+    ? NestedList<R>
+    : never
+  : V extends object
+    ? NestedOne<V>
+    : never
+
+/** The values of a new row: the required ones, and optional ones. */
+export type NewRow<T> = Pick<T, Demanded<T>> & Partial<T>
+
+/** The values of a new row and of rows nested in it; with `category: { … }` it need not name `categoryId`. */
+export type NewValues<T> =
+  | Values<T, Demanded<T>>
+  | {
+      [K in Referring<T>]: Values<T, Exclude<Demanded<T>, `${Referring<T>}Id`>> & {
+        [P in K]: NestedIn<T[P]>
+      }
+    }[Referring<T>]
+
+/** A row that is created with another one, which sets the key that refers to it. */
+type NestedRow<T> = Values<T, Exclude<Demanded<T>, `${string}Id`>>
+
+type Values<T, Needed extends keyof T> = { [K in Needed]: T[K] | NestedIn<T[K]> } & {
+  [K in keyof T]?: T[K] | NestedIn<T[K]>
+}
+
+type Referring<T> = {
+  [K in keyof T & string]: `${K}Id` extends keyof T ? K : never
+}[keyof T & string]
+
+/** The changes of a row and of rows nested in it. */
+export type NestedChanges<T> = Changes<T> | { [K in keyof T]?: Changes<T>[K] | NestedIn<T[K]> }
+
+export const nestedOperations = ['create', 'update', 'connect', 'disconnect', 'delete'] as const
+
+export type NestedOperation = (typeof nestedOperations)[number]
+
+/** Reads the rows of a relation in the form of one interface, such as REST or GraphQL. */
+export interface NestedReader {
+  /** The name of their key in the interface. */
+  readonly keyName: string
+  /** Converts the key from the interface's form. An invalid value becomes a key that no row has. */
+  readonly key: (id: unknown) => Id
+  /** @throws {HttpError} 400 `VALIDATION` */
+  read(value: unknown, path: string): WriteTree
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readToMany(
+  relation: Relation,
+  value: unknown,
+  path: string,
+  reader: NestedReader,
+): ToMany {
+  refuseShards(relation, path)
+  const operations = readOperations(value, path)
+  const list = (name: string): unknown[] => readList(operations[name], pathOf(path, name))
+  const ids = (name: string): Id[] => list(name).map(reader.key)
+  return {
+    relation,
+    path,
+    create: list('create').map((one, index) => reader.read(one, `${path}.create.${index}`)),
+    update: list('update').map((one, index) => readKeyed(one, `${path}.update.${index}`, reader)),
+    connect: ids('connect'),
+    disconnect: ids('disconnect'),
+    delete: ids('delete'),
+  }
+}
+
+/** Nested rows in a plain list, which are created with their parent. */
+export function newRowsToMany(
+  relation: Relation,
+  path: string,
+  create: readonly WriteTree[],
+): ToMany {
+  refuseShards(relation, path)
+  return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readToOne(
+  relation: Relation,
+  value: unknown,
+  path: string,
+  reader: NestedReader,
+): ToOne | undefined {
+  const operations = readOperations(value, path)
+  const names = nestedOperations.filter((name) => !isNullish(operations[name]))
+  const [operation] = names
+  if (operation === undefined) return undefined
+  if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
+  const at = pathOf(path, operation)
+  const operand = operations[operation]
+  const ends = { relation, path: at }
+  switch (operation) {
+    case 'create':
+      return { ...ends, operation, tree: reader.read(operand, at) }
+    case 'update':
+      return { ...ends, operation, tree: readChanged(operand, at, reader) }
+    case 'connect':
+      return { ...ends, operation, id: reader.key(operand) }
+    default:
+      if (operand !== true) throw invalid(at, 'type', 'must be true')
+      return { ...ends, operation }
+  }
+}
+
+/** A row without a shard cannot have nested rows in a shard, because the shard would be unknown. */
+function refuseShards({ target, shards }: Relation, path: string): void {
+  if (target.shard === undefined || shards !== undefined) return
+  throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
+}
+
+/** Reads a row with its nested rows, by the record's names: from a program, or from a checked body. */
+export function readTree(table: Table, input: object, path = ''): WriteTree {
+  const values: Instance = {}
+  const toOne: ToOne[] = []
+  const toMany: ToMany[] = []
+  const links: LinkSet[] = []
+  const names = table.relations.size === 0 ? undefined : linkNames(table)
+  for (const [name, value] of Object.entries(input)) {
+    const at = pathOf(path, name)
+    const relation = table.relations.get(name)
+    const linkedRelation = names?.get(name)
+    if (linkedRelation !== undefined && value !== undefined) {
+      links.push({ relation: linkedRelation, ids: value as Id[], toClientError: (error) => error })
+    } else if (relation === undefined || value === null) values[name] = value
+    else if (value !== undefined) {
+      const reader = readerOf(relation.target)
+      if (relation.kind !== 'belongsTo') toMany.push(readToMany(relation, value, at, reader))
+      else
+        toOne.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
+    }
+  }
+  const toClientError =
+    path === ''
+      ? (error: unknown): unknown => error
+      : (error: unknown): unknown => below(error, path)
+  return {
+    table,
+    path,
+    values,
+    derivedFields: new Set(),
+    toOne,
+    toMany,
+    links,
+    withoutOperation: undefined,
+    toClientError,
+  }
+}
+
+/** True if a program's values contain relations, or keys of them. */
+export function namesRelations(table: Table, values: unknown): values is object {
+  if (table.relations.size === 0 || !isObject(values)) return false
+  for (const name of table.relations.keys()) if (!isNullish(values[name])) return true
+  for (const name of linkNames(table).keys()) if (!isNullish(values[name])) return true
+  return false
+}
+
+function readerOf(table: Table): NestedReader {
+  return {
+    keyName: table.key.property,
+    key: (id) => id as Id,
+    read: (value, path) => {
+      if (!isObject(value)) throw invalid(path, 'type', 'must be an object')
+      return readTree(table, value, path)
+    },
+  }
+}
+
+function readKeyed(value: unknown, path: string, reader: NestedReader): KeyedTree {
+  const { [reader.keyName]: id, ...values } = isObject(value) ? value : {}
+  if (isNullish(id)) throw invalid(pathOf(path, reader.keyName), 'required', 'must be given')
+  return { id: reader.key(id), tree: readChanged(values, path, reader) }
+}
+
+function readChanged(value: unknown, path: string, reader: NestedReader): WriteTree {
+  const tree = reader.read(value, path)
+  refuseWithoutOperation(tree)
+  return tree
+}
+
+function readOperations(value: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (!isObject(value) || Array.isArray(value))
+    throw invalid(path, 'type', `must be an object with some of: ${nestedOperations.join(', ')}`)
+  for (const name of Object.keys(value)) {
+    if ((nestedOperations as readonly string[]).includes(name)) continue
+    const suggestion = didYouMean(clip(name), nestedOperations)
+    throw invalid(pathOf(path, clip(name)), 'unknown', `is unknown. ${suggestion}`.trim())
+  }
+  return value
+}
+
+function readList(value: unknown, path: string): unknown[] {
+  if (isNullish(value)) return []
+  if (!Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
+  return value as unknown[]
+}
+
+/** Checked bodies are instances of classes, so the prototype does not matter. */
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Moves the errors of a nested row below its path. */
+function below(error: unknown, path: string): unknown {
+  return withPaths(error, (at) => pathOf(path, at).replace(/\.$/, ''))
+}
+
+/** Moves errors about a key to the path of the key. */
+export function atKey(error: unknown, table: Table, path: string): unknown {
+  return withPaths(concealErrors(error, table), () => path)
+}
+
+function withPaths(error: unknown, toPath: (path: string) => string): unknown {
+  if (!(error instanceof HttpError) || error.errors === undefined) return error
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: toPath(fieldError.path),
+  }))
+  const { code, headers } = error
+  return new HttpError(error.status, error.message, { code, errors, headers, cause: error })
 }
