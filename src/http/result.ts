@@ -71,8 +71,7 @@ export function toContent(
       body,
     }
   }
-  if (isPlainData(body) && !('getReader' in (body as object)))
-    return toData(request, body, reply, status)
+  if (isPlainData(body) && !('getReader' in body)) return toData(request, body, reply, status)
   const bytes = toBytes(body)
   if (bytes !== undefined) {
     return {
