@@ -3,7 +3,8 @@
  * process is asked to end.
  */
 
-import type { Log } from '../core/log.js'
+import { inspect } from 'node:util'
+import { silentLog, type Log } from '../core/log.js'
 import { routeOfPromise } from '../serving/current-request.js'
 import { rolesOf } from '../auth/access.js'
 import type { Ending } from '../http/closing.js'
@@ -241,8 +242,8 @@ let hasFailed = false
 
 /**
  * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it immediately. An
- * uncaught error is logged, and ends the process in the same way with code 1, unless the program itself listens for
- * uncaught errors.
+ * uncaught error is logged (without a log: written to standard error), and ends the process in the same way with code 1,
+ * unless the program itself listens for uncaught errors.
  *
  * @returns a function that removes the application
  */
@@ -276,7 +277,10 @@ function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin):
     origin === 'unhandledRejection'
       ? `a promise rejection was not handled${where}, so the process ends`
       : `an error was not caught${where}, so the process ends`
-  options[0]?.log.error({ err: error, origin, route }, message)
+  const { log = silentLog } = options[0] ?? {}
+  // Without a log, Node's own report would be missing too, and the process would end without a word.
+  if (log === silentLog) process.stderr.write(`${message}\n${inspect(error)}\n`)
+  else log.error({ err: error, origin, route }, message)
   if (hasFailed) return
   hasFailed = true
   isClosing = true

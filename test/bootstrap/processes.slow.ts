@@ -78,6 +78,20 @@ function errorsIn(output: string): Record<string, unknown>[] {
 }
 
 describe('an uncaught error', () => {
+  it('is written to standard error if the application has no log', async () => {
+    const child = start('failing', { SILENT: '1' })
+    let output = ''
+    let errors = ''
+    child.stdout.on('data', (chunk: string) => (output += chunk))
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk))
+    while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+    await fetch(`${/^http.*$/m.exec(output)?.[0] ?? ''}/throw`)
+    expect(await exitCode(child)).toBe(1)
+    expect(errors).toMatch(
+      /^an error was not caught in GET \/throw .*, so the process ends\nError: an uncaught error\n {4}at /,
+    )
+  })
+
   it.each([
     ['throw', 'uncaughtException', 'an uncaught error'],
     ['reject', 'unhandledRejection', 'a rejection without a handler'],
