@@ -285,6 +285,37 @@ describe('migrations of large tables on PostgreSQL', () => {
     ])
   })
 
+  it('fill a column while another client writes, and lose none of its values', async () => {
+    const url = await address()
+    const database = await open(url, sized({ nullable: true }))
+    const client = await open(url, sized({ nullable: true }))
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
+    await sql`insert into thing (name) select 'n' from generate_series(1, 25000)`.execute(
+      database.kysely,
+    )
+    setRecords(database, sized({ default: 4 }))
+    await makeMigration(database, 'second', optionsAt(1))
+    const migration = { isOver: false }
+    const filled = migrateUp(database, optionsAt(1)).finally(() => (migration.isOver = true))
+    let writes = 0
+    while (!migration.isOver) {
+      // Rows of all batches, in turn.
+      const id = 1 + ((writes++ * 7919) % 25_000)
+      await sql`update thing set size = ${id + 1000} where id = ${id}`.execute(client.kysely)
+    }
+    await filled
+    expect(writes).toBeGreaterThan(0)
+    const written = Math.min(writes, 25_000)
+    expect(
+      await rows(
+        database,
+        `select count(*)::int as total, count(*) filter (where size = id + 1000)::int as written,
+          count(*) filter (where size = 4)::int as filled from thing`,
+      ),
+    ).toEqual([{ total: 25_000, written, filled: 25_000 - written }])
+  })
+
   it('create a new primary key next to the old one, with all references, and can be reverted', async () => {
     const database = await open(await address(), Project, Task)
     await makeMigration(database, 'first', optionsAt(0))
