@@ -71,7 +71,8 @@ export function toContent(
       body,
     }
   }
-  if (isPlainData(body) && !('getReader' in body)) return toData(request, body, reply, status)
+  if (typeof body === 'object' && isPlainData(body) && !('getReader' in body))
+    return toData(request, body, reply, status)
   const bytes = toBytes(body)
   if (bytes !== undefined) {
     return {
