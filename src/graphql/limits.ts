@@ -75,6 +75,12 @@ const deepestBrackets = 200
 const linesPerToken = 5
 
 /**
+ * The maximum length of a name in a document or in variables. graphql-js compares each unknown name with those of the
+ * schema, which takes 100 ms for 500,000 characters.
+ */
+export const longestName = 1000
+
+/**
  * Parses a document. Its tokens are counted first, without recursion, because deeply nested text would overflow the
  * parser's stack.
  *
@@ -124,8 +130,11 @@ function scan(text: string, limits: GraphqlLimits): GraphQLError | undefined {
   let tokens = 0
   let level = 0
   for (;;) {
-    const { kind } = lexer.advance()
+    const { kind, start, end } = lexer.advance()
     if (kind === TokenKind.EOF) return undefined
+    if (kind === TokenKind.NAME && end - start > longestName) {
+      return overLimit('tokens', `A name has more than ${longestName} characters.`)
+    }
     tokens += 1
     if (tokens > limits.tokens) {
       return overLimit('tokens', `The document has more than ${limits.tokens} tokens.`)

@@ -11,7 +11,7 @@ import type {
   GraphQLSchema,
   VariableDefinitionNode,
 } from 'graphql'
-import { type GraphqlLimits, overLimit } from './limits.js'
+import { type GraphqlLimits, longestName, overLimit } from './limits.js'
 import type { Variables } from './exchange.js'
 import { graphqlLibrary } from './library.js'
 
@@ -47,7 +47,7 @@ function isLarge(input: unknown): boolean {
 /** An object counts as so many additional values, because reading it takes ten times as long as reading a number. */
 const valuesPerObject = 10
 
-/** The error of variables with too many values. Stops counting at the limit. */
+/** The error of variables with too many values or a key that is too long. Stops counting at the limit. */
 export function findExcessValues(
   input: Variables,
   { values }: GraphqlLimits,
@@ -63,6 +63,8 @@ export function findExcessValues(
         `The variables contain more than ${values} values. An object counts as ${valuesPerObject} more. Send less.`,
       )
     }
+    if (!Array.isArray(next) && Object.keys(next).some((key) => key.length > longestName))
+      return overLimit('values', `A key has more than ${longestName} characters.`)
     for (const item of items) if (typeof item === 'object' && item !== null) waiting.push(item)
   }
   return undefined

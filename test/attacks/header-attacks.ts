@@ -74,6 +74,13 @@ const requests: readonly Sent[] = [
     ...graphqlText(`{ echo("${'\\\\\\"'.repeat(quotedLength / 2)}\\\\") }`),
   },
   {
+    name: 'GraphQL with unknown fields of 20,000 characters',
+    before: 'the event loop is blocked for 0.2 s',
+    ...graphqlText(
+      `{ ${Array.from({ length: 19 }, (_, index) => `a${index}${'b'.repeat(20_000)}`).join(' ')} }`,
+    ),
+  },
+  {
     name: 'tabs within a cookie',
     before: 'the event loop is blocked for 0.1 s',
     url: '/visits',

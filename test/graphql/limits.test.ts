@@ -31,6 +31,7 @@ describe('limits', () => {
     ['10,001 lines', `{ echo }${'\n'.repeat(10_000)}`, 'TOO_MANY_TOKENS'],
     ['10,001 lines of comments', `{ echo }${'#\r'.repeat(10_000)}`, 'TOO_MANY_TOKENS'],
     ['2,001 tokens', `{ ${'echo '.repeat(1999)} }`, 'TOO_MANY_TOKENS'],
+    ['a name of 1,001 characters', `{ ${'a'.repeat(1001)} }`, 'TOO_MANY_TOKENS'],
     ['200,000 tokens', `{ ${'a '.repeat(200_000)} }`, 'TOO_MANY_TOKENS'],
     ['13 levels', deep(10), 'TOO_DEEP'],
     ['20,000 levels of fields', '{ a '.repeat(20_000), 'TOO_DEEP'],
@@ -184,6 +185,7 @@ describe('limits', () => {
       expect(await send(over)).toBe('TOO_MANY_VALUES')
     expect(await send(ones(99_980))).toBe(99_980)
     expect(await send(ones(50), { values: 50 })).toBe('TOO_MANY_VALUES')
+    expect(await send({ ['k'.repeat(1001)]: 1 })).toBe('TOO_MANY_VALUES')
     expect(await send(ones(100_000), { values: Infinity })).toBe(100_000)
   })
 
