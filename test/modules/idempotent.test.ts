@@ -83,6 +83,23 @@ class Parcel {
 @Controller('/parcels', { crud: Parcel })
 class ParcelController {}
 
+@Controller('/bills', { version: '1' })
+class OldBills {
+  @NoAuth @Post('/') create() {
+    return { version: 1 }
+  }
+}
+
+@Controller('/bills', { version: '2' })
+class NewBills {
+  @NoAuth @Post('/') create() {
+    return { version: 2 }
+  }
+}
+
+@Module({ controllers: [OldBills, NewBills], imports: [idempotent()] })
+class VersionsModule {}
+
 @Module({
   controllers: [OrderController, ParcelController],
   records: [Parcel],
@@ -201,6 +218,24 @@ describe('idempotent', () => {
     const cart = (name: string) => number('/orders/of-cookie', { cookie: `cart=${name}` })
     const annCart = await cart('ann')
     expect([await cart('bob'), await cart('ann')]).toEqual([422, annCart])
+  })
+
+  it('refuses a key that was used for another version of a route', async () => {
+    const versioned = await bootstrap(VersionsModule, {
+      ...{ port: 0, host: '127.0.0.1', logger: false, database: 'sqlite::memory:' },
+      versions: { by: 'header' },
+    })
+    try {
+      const statusOf = async (version: string): Promise<number> => {
+        const headers = { 'Idempotency-Key': 'k', 'X-API-Version': version }
+        return (await fetch(`${versioned.url}/bills`, { method: 'POST', headers })).status
+      }
+      expect([await statusOf('1'), await statusOf('1'), await statusOf('2')]).toEqual([
+        200, 200, 422,
+      ])
+    } finally {
+      await versioned.close()
+    }
   })
 
   it('stores only successes, and nothing without a key', async () => {

@@ -220,7 +220,8 @@ function hashOf({ path, query, body, files, headers, route }: HttpRequest): stri
   // A handler with this argument may identify its caller by cookies.
   const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
   const head = JSON.stringify(
-    [path, query, type, jsonBody, fileDetails, cookie],
+    // Versions of a route share a path.
+    [route?.name, path, query, type, jsonBody, fileDetails, cookie],
     (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
   )
   return sha256(head, bytes)
