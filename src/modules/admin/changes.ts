@@ -259,10 +259,17 @@ interface ChangeGroup {
 /** A field with more groups than this is summarised by its number of rows. */
 const maxGroups = 8
 
+interface ValueGroup {
+  readonly from: unknown
+  readonly to: unknown
+  count: number
+}
+
 export class ChangeSummary {
   /** The fields that the caller may read, except the ones that every write changes. */
   readonly #fields: readonly string[]
-  readonly #groups = new Map<string, { from: unknown; to: unknown; count: number }[]>()
+  /** For each field, the groups by their values as JSON. */
+  readonly #groups = new Map<string, Map<string, ValueGroup>>()
   #deleted = 0
 
   constructor({ type, fields }: RecordRights, database: Database) {
@@ -284,22 +291,22 @@ export class ChangeSummary {
   #addValue(field: string, before: unknown, after: unknown): void {
     const [from, to] = [toShort(before), toShort(after)]
     if (isDeepStrictEqual(before ?? null, after ?? null)) return
-    const groups = this.#groups.get(field) ?? []
+    const groups = this.#groups.get(field) ?? new Map<string, ValueGroup>()
     this.#groups.set(field, groups)
-    const group = groups.find(
-      (one) => isDeepStrictEqual(one.from, from) && isDeepStrictEqual(one.to, to),
-    )
+    const key = JSON.stringify([from, to])
+    const group = groups.get(key)
     if (group !== undefined) group.count++
-    else groups.push({ from, to, count: 1 })
+    else groups.set(key, { from, to, count: 1 })
   }
 
   /** `deleted` is the number of rows that the change deletes. */
   toJSON(): Row {
-    const changes = [...this.#groups].flatMap(([field, groups]): ChangeGroup[] =>
-      groups.length > maxGroups
+    const changes = [...this.#groups].flatMap(([field, byValues]): ChangeGroup[] => {
+      const groups = [...byValues.values()]
+      return groups.length > maxGroups
         ? [{ field, count: groups.reduce((sum, { count }) => sum + count, 0) }]
-        : groups.map((group) => ({ field, ...group })),
-    )
+        : groups.map((group) => ({ field, ...group }))
+    })
     return { changes, deleted: this.#deleted }
   }
 }
