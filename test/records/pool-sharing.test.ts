@@ -106,6 +106,25 @@ describe('the pool of PostgreSQL connections', () => {
     await app.close()
   })
 
+  it('is closed while a caller waits for a connection, and the caller gets an error', async () => {
+    const single = await connect(`${url}?connections=1`, { records })
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    let isHeld = false
+    const holding = single.transaction(async () => {
+      await sql`select 1`.execute(single.kysely)
+      isHeld = true
+      await held
+    })
+    await waitUntil(() => isHeld)
+    const waiting = sql`select 1`.execute(single.kysely).catch((error: unknown) => error)
+    const closed = single.close()
+    release()
+    await Promise.allSettled([holding])
+    await closed
+    expect(await waiting).toMatchObject({ status: 503 })
+  })
+
   it('is not used to explain queries while their table is locked', async () => {
     const app = await open(2)
     expect((await get(app, slowPath(1))).status).toBe(200)

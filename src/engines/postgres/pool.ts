@@ -137,7 +137,7 @@ export class ConnectionPool implements CallOwner {
    */
   wait(waiter: Waiter, maxWait = defaultMaxWait, queue = this.#queue): void {
     if (this.#closed !== undefined) {
-      waiter.fail(new Error('A connection was requested after calling end on the pool.'))
+      waiter.fail(closedError())
       return
     }
     const free = this.take()
@@ -325,9 +325,15 @@ export class ConnectionPool implements CallOwner {
     this.#finishClosing()
   }
 
+  /** Ends the closing when the last connection is gone. Nobody else would fail the callers that still wait for one. */
   #finishClosing(): void {
-    if (this.#closed === undefined) return
-    if (this.#all.size === 0 && this.#opening === 0 && this.waiting === 0) this.#closed.resolve()
+    if (this.#closed === undefined || this.#all.size > 0 || this.#opening > 0) return
+    for (const queue of [this.#priorityQueue, this.#queue])
+      for (const wait of queue.toArray()) {
+        queue.delete(wait)
+        wait.waiter.fail(closedError())
+      }
+    this.#closed.resolve()
   }
 
   /**
@@ -360,6 +366,10 @@ export class ConnectionPool implements CallOwner {
       this.#drop(oldest)
     }
   }
+}
+
+function closedError(): Error {
+  return new Error('A connection was requested after calling end on the pool.')
 }
 
 function clientOptions(options: PostgresOptions): object {
