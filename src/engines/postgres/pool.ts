@@ -183,7 +183,7 @@ export class ConnectionPool implements CallOwner {
       return
     }
     this.#lastReleaseAt = performance.now()
-    const waiter = this.#priorityQueue.shift()?.waiter ?? this.#queue.shift()?.waiter
+    const waiter = this.#takeWaiter()
     if (waiter instanceof WaitingCall) {
       this.#sendTogether(connection, waiter)
       return
@@ -257,8 +257,7 @@ export class ConnectionPool implements CallOwner {
     try {
       opened = await this.#connect()
     } catch (error) {
-      const wait = this.#priorityQueue.shift() ?? this.#queue.shift()
-      wait?.waiter.fail(error)
+      this.#takeWaiter()?.fail(error)
     }
     this.#opening--
     if (opened !== undefined) {
@@ -328,12 +327,14 @@ export class ConnectionPool implements CallOwner {
   /** Ends the closing when the last connection is gone. Nobody else would fail the callers that still wait for one. */
   #finishClosing(): void {
     if (this.#closed === undefined || this.#all.size > 0 || this.#opening > 0) return
-    for (const queue of [this.#priorityQueue, this.#queue])
-      for (const wait of queue.toArray()) {
-        queue.delete(wait)
-        wait.waiter.fail(closedError())
-      }
+    for (let waiter = this.#takeWaiter(); waiter !== undefined; waiter = this.#takeWaiter())
+      waiter.fail(closedError())
     this.#closed.resolve()
+  }
+
+  /** Removes the waiter whose turn it is. */
+  #takeWaiter(): Waiter | undefined {
+    return (this.#priorityQueue.shift() ?? this.#queue.shift())?.waiter
   }
 
   /**
