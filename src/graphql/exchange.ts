@@ -24,6 +24,7 @@ import { hasReplicas, readAsOf } from '../records/request-caller.js'
 import type { ExecutorOptions } from './executor.js'
 import type { ClientWriting } from '../engines/contract/engine.js'
 import { type Claims, type HttpRequest, requestValue } from '../http/request.js'
+import { readMediaRanges } from '../http/request-head.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route.js'
 import { isMap } from '../core/json.js'
@@ -159,8 +160,7 @@ export function acceptedMedia(accept: string | undefined): AcceptedMedia {
 
 function readAccept(accept: string): AcceptedMedia {
   const weights = { json: 0, response: 0, stream: 0 }
-  for (const part of accept.toLowerCase().split(',')) {
-    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+  for (const { type, parameters } of readMediaRanges(accept)) {
     const kind = kindOf(type)
     if (kind !== undefined && acceptsUtf8(parameters)) {
       weights[kind] = Math.max(weights[kind], readWeight(parameters))

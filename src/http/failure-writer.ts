@@ -14,6 +14,7 @@ import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
 import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
+import { readMediaRanges } from './request-head.js'
 
 interface ErrorResponse {
   readonly status: number
@@ -66,8 +67,7 @@ function prefersProblem(accept: string): boolean {
 
 /** Returns the `q` of a media range (RFC 9110 §12.4.2), or undefined if the range is not listed. */
 function qualityOf(accept: string, mediaType: string): number | undefined {
-  for (const range of accept.toLowerCase().split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+  for (const { type, parameters } of readMediaRanges(accept)) {
     if (type !== mediaType) continue
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     const quality = weight === undefined ? 1 : Number(weight.slice(2))

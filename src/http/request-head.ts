@@ -90,17 +90,36 @@ function codingError({ headers }: Incoming): HttpError | undefined {
   })
 }
 
+/** A part of an `Accept` header in lower case, such as `text/html;q=0.5`. */
+export interface MediaRange {
+  readonly type: string
+  readonly parameters: readonly string[]
+}
+
+/**
+ * Reads an `Accept` header (RFC 9110 §12.5.1). It is split, because a regular expression for all of it takes quadratic
+ * time.
+ */
+export function readMediaRanges(accept: string): MediaRange[] {
+  return accept
+    .toLowerCase()
+    .split(',')
+    .map((range) => {
+      const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+      return { type, parameters }
+    })
+}
+
 /**
  * True if an `Accept` header names one of these media types, with a weight above 0. Ranges such as `*\/*` do not count.
- * The header is split, because a regular expression for all of it takes quadratic time.
  *
  * @param types in lower case
  */
 export function namesMedia(accept: string, types: readonly string[]): boolean {
-  return accept.split(',').some((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    return types.includes(type) && !parameters.some((parameter) => zeroWeight.test(parameter))
-  })
+  return readMediaRanges(accept).some(
+    ({ type, parameters }) =>
+      types.includes(type) && !parameters.some((parameter) => zeroWeight.test(parameter)),
+  )
 }
 
 const zeroWeight = /^q=0(?:\.0*)?$/
