@@ -18,6 +18,7 @@ import { row as graphqlOne } from './rows/graphql-one.mjs'
 import { row as graphql } from './rows/graphql.mjs'
 import { row as list } from './rows/list.mjs'
 import { row as memory } from './rows/memory.mjs'
+import { row as messages } from './rows/messages.mjs'
 import { row as modules } from './rows/modules.mjs'
 import { row as post } from './rows/post.mjs'
 import { rows as postgres } from './rows/postgres.mjs'
@@ -40,6 +41,7 @@ const all = [
   graphql,
   graphqlDeep,
   graphqlOne,
+  messages,
   ...postgres,
   ...arena,
   scans,

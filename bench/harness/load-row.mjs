@@ -5,9 +5,9 @@ import { loadServer } from './load.mjs'
 import { readProcessorTime } from './processor-time.mjs'
 
 /** One round: what the load saw, and what the server's process needed for it. */
-async function loadOnce({ contender, server }, request, options) {
+async function loadOnce({ contender, server }, { request, load = loadServer }, options) {
   const before = readProcessorTime(server.pid)
-  const result = await loadServer(server.url, contender.request ?? request, options)
+  const result = await load(server.url, contender.request ?? request, options)
   const used = before === undefined ? undefined : readProcessorTime(server.pid) - before
   return { perSecond: result.perSecond, wait: result.p99 / 1000, cost: used / result.requests }
 }
@@ -15,7 +15,7 @@ async function loadOnce({ contender, server }, request, options) {
 /**
  * Measures requests per second of every contender in turn.
  *
- * @param row `{ contenders: [{ name, file, request?, probes?, env? }], request, probes, env? }`; a contender's own request and probes take the place of the row's
+ * @param row `{ contenders: [{ name, file, request?, probes?, env? }], request, probes?, load?, env? }`; a contender's own request and probes take the place of the row's, `load` the place of `loadServer`
  * @returns `{ figures: [requests per second, processor time, 99th percentile], failures }`
  */
 export async function measureLoad(row, options) {
@@ -23,7 +23,7 @@ export async function measureLoad(row, options) {
   const contenders = selectContenders(row.contenders, options)
   const started = await startContenders(contenders, { ...row, failures })
   const byName = new Map(started.map((entry) => [entry.contender.name, entry]))
-  const load = (name, seconds) => loadOnce(byName.get(name), row.request, { ...options, seconds })
+  const load = (name, seconds) => loadOnce(byName.get(name), row, { ...options, seconds })
   try {
     const names = [...byName.keys()]
     if (options.warmup > 0) await alternate(names, 1, (name) => load(name, options.warmup), [])

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { loadCore, onCore } from './machine.mjs'
 
 const worker = fileURLToPath(new URL('autocannon-worker.mjs', import.meta.url))
+const messageClient = fileURLToPath(new URL('message-client.mjs', import.meta.url))
 
 /** Runs a program on the load's core and resolves with what it prints. */
 export function runOnLoadCore(program, args, cores = loadCore) {
@@ -114,8 +115,22 @@ function runAutocannon(url, request, { seconds, connections }) {
 export async function loadServer(url, request, options) {
   const run = options.load === 'wrk' ? runWrk : runAutocannon
   const printed = await run(url, request, options)
+  return readReport(printed, options.load)
+}
+
+/**
+ * Loads `url` with GraphQL operations over WebSockets. It takes and returns the same as `loadServer`.
+ *
+ * @param request `{ query, variables, data }`; `data` is what each answer must be
+ */
+export async function loadWithMessages(url, request, { seconds, connections }) {
+  const parts = { url, ...request, seconds, connections }
+  return readReport(await runOnLoadCore(process.execPath, [messageClient, JSON.stringify(parts)]))
+}
+
+function readReport(printed, program = 'the client') {
   const report = JSON.parse(/^REPORT (.*)$/m.exec(printed)?.[1] ?? 'null')
-  if (!report) throw new Error(`${options.load} printed no report: ${printed.slice(0, 600)}`)
+  if (!report) throw new Error(`${program} printed no report: ${printed.slice(0, 600)}`)
   if (report.errors + report.refused > 0) {
     throw new Error(`${report.errors} connection errors and ${report.refused} answers outside 2xx`)
   }
