@@ -25,8 +25,6 @@ app.register(mercurius, {
     Category: { items: async (queries) => store.itemsOf(parentsOf(queries)) },
   },
   jit: Number(process.env.JIT ?? 0),
-  // Queries over WebSockets as over HTTP, for the row of messages.
-  subscription: { fullWsTransport: true },
 })
 
 announce(await app.listen({ port: 0, host: '127.0.0.1' }))
