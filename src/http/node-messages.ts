@@ -132,7 +132,8 @@ export class FakeResponse extends Writable implements Outgoing {
     this.body.on('error', () => undefined)
     this.on('error', () => undefined)
     this.once('close', () => {
-      rejectHead(new Error('The connection was closed before there was a response.'))
+      if (!this.headersSent)
+        rejectHead(new Error('The connection was closed before there was a response.'))
       if (!this.writableFinished) this.body.destroy(new Error('The response was cut off.'))
     })
   }

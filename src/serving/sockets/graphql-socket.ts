@@ -14,6 +14,7 @@
  * the next one. Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
 
+import type { Writable } from 'node:stream'
 import { isMap, parseJson } from '../../core/json.js'
 import { readJson } from '../../http/bodies/json.js'
 import type { Log } from '../../core/log.js'
@@ -123,6 +124,8 @@ export const subprotocol = 'graphql-transport-ws'
 
 /** The parts of the application that sockets use. */
 export interface SocketHost {
+  /** The connection that carries the socket. */
+  readonly transport: Writable
   /** The URL for operations: path and query of the handshake. */
   readonly url: string
   /** Serves an operation. Must not throw. */
@@ -354,11 +357,17 @@ export class GraphqlSocket {
 
   async #pass(id: string, operation: RunningOperation): Promise<void> {
     const key = JSON.stringify(id)
+    let isComplete = false
     for await (const { event, data } of readEvents(operation.outgoing.body)) {
+      // The body ends now. Node creates an error with its stack for a body that is left before its end.
+      if (isComplete) continue
       if (!this.#isRunning(id, operation)) return
       if (event === 'complete') {
+        isComplete = true
+        // The client may use the ID again as soon as it reads this.
+        this.#operations.delete(id)
         if (!this.#leavesOpen(operation)) this.#send(`{"id":${key},"type":"complete"}`)
-        return
+        continue
       }
       if (data.startsWith(notRun)) {
         this.#send(toError(id, readErrors(data)))
@@ -396,14 +405,26 @@ export class GraphqlSocket {
   }
 
   #send(text: string): void {
-    if (this.#state !== 'closed') this.#socket.send(text)
+    if (this.#state === 'closed') return
+    this.#collectWrites()
+    this.#socket.send(text)
+  }
+
+  /** Lets the messages of this turn of the event loop leave as one write to the operating system. */
+  #collectWrites(): void {
+    const { transport } = this.#host
+    if (transport.writableCorked > 0) return
+    transport.cork()
+    process.nextTick(() => {
+      transport.uncork()
+    })
   }
 
   /** Waits while the client does not read. The producers of further messages wait too. */
   #sendWhenDrained(text: string): Promise<void> | undefined {
     if (this.#state === 'closed') return undefined
     if (this.#socket.bufferedAmount <= maxUnreadBytes) {
-      this.#socket.send(text)
+      this.#send(text)
       return undefined
     }
     return new Promise((resolve) => {

@@ -81,6 +81,7 @@ export function createUpgrades(options: UpgradesOptions): UpgradeHandler | undef
     handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
       const graphqlSocket = new GraphqlSocket(webSocket, carrier, {
         ...options,
+        transport: socket,
         url: incoming.url ?? '/',
         isSubscription: route.isSubscription,
         recognise: (tunneled) => recognise(tunneled, options),
