@@ -292,7 +292,7 @@ export class KeyStore {
     })
   }
 
-  /** Retries in the background. The key is held until then. */
+  /** Retries in the background until the application closes. The key is held until then. */
   async #retryUntilDone(
     key: ClaimedKey,
     work: () => Promise<unknown>,
@@ -302,7 +302,7 @@ export class KeyStore {
       await this.#timeouts.run(work)
       this.#heldKeys.delete(key)
     } catch (error) {
-      if (performance.now() >= until) {
+      if (this.#isStopped || performance.now() >= until) {
         this.#heldKeys.delete(key)
         this.#database.log.error(
           { err: error },
