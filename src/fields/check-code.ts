@@ -14,7 +14,6 @@ import {
   addDepthViolation,
   addUnknownKeys,
   addViolation,
-  dropUndefined,
   maxViolations,
   prefixPaths,
 } from './violations.js'
@@ -362,7 +361,10 @@ export class CheckWriter {
       rejectsUnknown
         ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${knownNames}, ${suggested}, violations)`
         : '',
-      hasInitialValues && !partial ? `${functions.constant(dropUndefined)}(o)` : '',
+      // The constructor defines every declared property. Those that were not sent are removed.
+      hasInitialValues && !partial
+        ? 'for (const key in o) if (o[key] === undefined) delete o[key]'
+        : '',
       'return o',
       '}',
     ].join('\n')

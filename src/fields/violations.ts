@@ -68,12 +68,6 @@ export function addUnknownKeys(
   }
 }
 
-/** For constructors that define every declared property: removes properties that were not sent. */
-export function dropUndefined(instance: Record<string, unknown>): void {
-  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the keys are the class's own
-  for (const key in instance) if (instance[key] === undefined) delete instance[key]
-}
-
 /** Adds a parent's name to the paths of all entries from index `from` on. */
 export function prefixPaths(entries: PathEntry[], from: number, parent: string): void {
   for (let index = from; index < entries.length; index++) {

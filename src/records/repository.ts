@@ -55,7 +55,6 @@ import { isInTransaction } from './statements/scope.js'
 import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
-import { hasWriteHooks } from './model/write-hooks.js'
 import { markingWrite } from './statements/write-check.js'
 import { toClientError, type Referrer } from './statements/client-errors.js'
 
@@ -175,8 +174,8 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    */
   createNow(input: Partial<T>, writer?: Writer): MaybePromise<T> {
     const { table } = this
-    const values = withShard(table, input)
-    if (hasWriteHooks(table)) {
+    const values = table.shard === undefined ? input : withShard(table, input)
+    if (table.hasWriteHooks) {
       const source = this.source
       return inTransaction(table, source, (here) =>
         createHooked(table, here, values, writer),

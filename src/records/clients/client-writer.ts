@@ -7,7 +7,7 @@ import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.j
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
-import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import type { Table } from '../model/table.js'
 import type { ClientWriting } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
@@ -43,7 +43,7 @@ export class ClientWriter {
   /** The client's request. Nothing is stored after its timeout. */
   readonly #request: ClientWriting | undefined
   readonly #target: WriteTarget
-  readonly #keys: KeyChecker
+  #keyChecker: KeyChecker | undefined
 
   /** @param view the caller's view, if it was created for reads before */
   constructor(
@@ -58,7 +58,6 @@ export class ClientWriter {
     this.source = database.writesFor(this.#request)
     this.view = view
     this.#target = { source: this.source, records: (table) => this.#repository(table) }
-    this.#keys = new KeyChecker(this.#target, this.view)
   }
 
   /**
@@ -69,7 +68,7 @@ export class ClientWriter {
    * Nothing is written then
    */
   create(tree: WriteTree): MaybePromise<Instance> {
-    return after(demandFields(tree, this.#caller), () =>
+    return after(this.#demandFields(tree), () =>
       tree.table.shard === undefined
         ? this.#createNow(tree)
         : this.inShard(tree.table, tree.values, () => this.#createNow(tree)),
@@ -82,7 +81,7 @@ export class ClientWriter {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
-    return after(demandFields(tree, this.#caller), () =>
+    return after(this.#demandFields(tree), () =>
       tree.table.shard === undefined
         ? this.#updateNow(id, tree, expected)
         : this.inShard(tree.table, tree.values, () => this.#updateNow(id, tree, expected)),
@@ -95,13 +94,20 @@ export class ClientWriter {
    * @throws {HttpError} 401 or 403 for fields that the caller may not write
    */
   admitsAlone(tree: WriteTree): MaybePromise<boolean> {
-    return after(demandFields(tree, this.#caller), () => this.#isAlone(tree))
+    return after(this.#demandFields(tree), () => this.#isAlone(tree))
+  }
+
+  #demandFields(tree: WriteTree): MaybePromise<void> {
+    return policyOf(tree.table).restrictsFields ? demandFields(tree, this.#caller) : undefined
   }
 
   #isAlone(tree: WriteTree): boolean {
-    return (
-      !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.namesCheckedKey(tree)
-    )
+    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#namesCheckedKey(tree)
+  }
+
+  #namesCheckedKey(tree: WriteTree): boolean {
+    const { checkedRelations } = policyOf(tree.table)
+    return checkedRelations.size > 0 && this.#keys.namesCheckedKey(tree)
   }
 
   /** True if a creation or change is a single statement, which is sent without waiting for anything. */
@@ -116,6 +122,10 @@ export class ClientWriter {
     return false
   }
 
+  get #keys(): KeyChecker {
+    return (this.#keyChecker ??= new KeyChecker(this.#target, this.view))
+  }
+
   #createNow(tree: WriteTree): MaybePromise<Instance> {
     if (this.#isAlone(tree)) return insertTree(this.#target, tree, this.#caller)
     return this.#writeWithChecks(tree, true, (writer) => writer.create(tree))
@@ -123,7 +133,7 @@ export class ClientWriter {
 
   #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
     const { table } = tree
-    if (hasNestedWrites(tree) || this.#keys.namesCheckedKey(tree))
+    if (hasNestedWrites(tree) || this.#namesCheckedKey(tree))
       return this.#changeWithChecks(id, tree, expected)
     if (!this.view.isBound(table))
       return changeTree(this.#target, id, tree, this.#caller, { expected })
@@ -244,10 +254,9 @@ export class ClientWriter {
  * statements.
  */
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
-  const { columns, columnWrites, relations } = policyOf(table)
-  if (hasWriteHooks(table) || context.checksOf(table).row !== undefined) return false
+  if (table.hasWriteHooks || context.checksOf(table).row !== undefined) return false
   if (referencesToMarked(table).length > 0) return false
-  return columns.size + columnWrites.size + relations.size === 0
+  return !policyOf(table).restrictsFields
 }
 
 /** True if the write needs no token. */

@@ -230,6 +230,7 @@ function createTable(
   const { name, options, shape, key, columns } = read
   const shard = readShard({ type, options, columns }, problems)
   const byProperty = new Map(columns.map((column) => [column.property, column]))
+  const hooks = readHooks(type)
   return Object.freeze({
     type,
     name,
@@ -246,6 +247,9 @@ function createTable(
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,
     version: options.version === true ? byProperty.get('version') : undefined,
-    hooks: readHooks(type),
+    hooks,
+    hasWriteHooks:
+      hooks.beforeWrite.length + hooks.afterWrite.length + hooks.afterCommit.length > 0,
+    hasDeleteHooks: hooks.beforeDelete.length + hooks.afterDelete.length > 0,
   })
 }

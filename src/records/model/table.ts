@@ -36,6 +36,10 @@ export interface Table<T extends object = object> extends SqlTable {
   readonly constraints: ReadonlyMap<string, Constraint>
   /** Methods that run when a row is written or deleted. */
   readonly hooks: RecordHooks
+  /** Whether rows are read before they are created or changed, and written one by one. */
+  readonly hasWriteHooks: boolean
+  /** Whether rows are read before they are deleted, and deleted one by one. */
+  readonly hasDeleteHooks: boolean
 }
 
 /** A parsed filter. */

@@ -103,20 +103,6 @@ export function readHooks(type: Class): RecordHooks {
   })
 }
 
-/** Whether rows must be read before they are written, one by one. */
-export function hasWriteHooks({ hooks }: Hooked): boolean {
-  return hooks.beforeWrite.length + hooks.afterWrite.length + hooks.afterCommit.length > 0
-}
-
-/** Whether rows must be read before they are deleted, one by one. */
-export function hasDeleteHooks({ hooks }: Hooked): boolean {
-  return hooks.beforeDelete.length + hooks.afterDelete.length > 0
-}
-
-interface Hooked {
-  readonly hooks: RecordHooks
-}
-
 function createHook(name: string, hookName: HookName): HookDecorator {
   const write = ({ owner, member, kind, isStatic }: DecoratorTarget): void => {
     if (member === undefined || kind !== 'method' || isStatic)

@@ -317,7 +317,7 @@ export function insertTree(
   caller: Caller,
 ): MaybePromise<Instance> {
   return attempt<Instance>(
-    () => target.records(table).createNow(values, writerFor(caller)),
+    () => target.records(table).createNow(values, writerFor(caller, table)),
     (error) => {
       throw toClientError(concealErrors(error, table, caller))
     },
@@ -333,14 +333,21 @@ export function changeTree(
   conditions: RowConditions = {},
 ): MaybePromise<Instance | null> {
   return attempt<Instance | null>(
-    () => target.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
+    () =>
+      target
+        .records(table)
+        .updateNow(id, values, { writer: writerFor(caller, table), ...conditions }),
     (error) => {
       throw toClientError(concealErrors(error, table, caller))
     },
   )
 }
 
-/** The writer for hooks. Undefined for the program, whose writes count as writes of the current request's caller. */
-export function writerFor(caller: Caller): Writer | undefined {
-  return caller.trusted ? undefined : writerOf(caller)
+/**
+ * The writer for hooks. Undefined for the program, whose writes count as writes of the current request's caller.
+ *
+ * @param written the record of a created or changed row: without hooks for that, no writer is needed
+ */
+export function writerFor(caller: Caller, written?: Table): Writer | undefined {
+  return caller.trusted || written?.hasWriteHooks === false ? undefined : writerOf(caller)
 }

@@ -32,6 +32,8 @@ export interface RecordPolicy {
   readonly columnWrites: ReadonlyMap<Column, AccessRule>
   /** The rules of `@Secured` on relations, or on the keys that they use. */
   readonly relations: ReadonlyMap<Relation, readonly AccessRule[]>
+  /** Whether any rule above decides about single fields. */
+  readonly restrictsFields: boolean
   /** The rules of `writes` on the foreign keys that a relation changes. */
   readonly relationWrites: ReadonlyMap<Relation, AccessRule>
   /** Relations whose keys are checked when a client names them, because their rows may be invisible or deleted. */
@@ -113,7 +115,10 @@ function toAccess(rule: WriteRule): AccessRule | false {
   return Object.freeze({ ...tokenAccess, roles: Object.freeze([rule].flat()) })
 }
 
-type FieldPolicies = Pick<RecordPolicy, 'columns' | 'columnWrites' | 'relations' | 'relationWrites'>
+type FieldPolicies = Pick<
+  RecordPolicy,
+  'columns' | 'columnWrites' | 'relations' | 'restrictsFields' | 'relationWrites'
+>
 
 function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
   const ofColumns = new Map<Column, AccessRule>()
@@ -139,7 +144,13 @@ function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
     ].filter((rule) => rule !== undefined)
     if (rules.length > 0) ofRelations.set(relation, rules)
   }
-  return { columns: ofColumns, columnWrites, relations: ofRelations, relationWrites }
+  return {
+    columns: ofColumns,
+    columnWrites,
+    relations: ofRelations,
+    restrictsFields: ofColumns.size + columnWrites.size + ofRelations.size > 0,
+    relationWrites,
+  }
 }
 
 /** The rule of `writes` on a field. `writes: false` makes the field read-only, so that no input includes it. */
@@ -159,8 +170,7 @@ function isPersonal(root: Table): boolean {
     const { rows, writes } = table.options
     if (rows !== undefined || table.shard !== undefined) return true
     if (table === root && writes !== undefined) return true
-    const { columns, columnWrites, relations } = readFieldPolicies(table)
-    if (columns.size + columnWrites.size + relations.size > 0) return true
+    if (readFieldPolicies(table).restrictsFields) return true
     const { rule: classRule } = classAccess(table.type)
     if (table !== root && classRule?.open === false) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)

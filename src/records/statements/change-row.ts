@@ -8,7 +8,7 @@ import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
 import { equals } from '../../sql/table.js'
-import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import {
   hasAddition,
   withSums,
@@ -60,7 +60,7 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   const { expected, values } = change
   return (
     (expected === undefined || expected.length === 1) &&
-    !hasWriteHooks(table) &&
+    !table.hasWriteHooks &&
     // Watchers that need row values need the old ones in the write's result.
     (canReturnPastValues(table, source) ||
       !source.feed.needsColumns(table, ({ property }) => property in values)) &&

@@ -5,7 +5,7 @@ import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
 import { invalid } from '../filters/query-errors.js'
 import { rejectUndefined, type Id } from '../filters/list-options.js'
-import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { changeLockedRow, lockRows } from './change-row.js'
 import type { Selection } from './plans.js'
@@ -38,7 +38,7 @@ export function updateWhere(
     })
   const { context } = source
   const checks = context.checksOf(table)
-  const isPlain = !hasWriteHooks(table) && checks.row === undefined
+  const isPlain = !table.hasWriteHooks && checks.row === undefined
   const sums = isPlain
     ? readSums(table, context.codecOf(table), context.dialect, changes)
     : undefined

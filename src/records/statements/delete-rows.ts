@@ -11,7 +11,7 @@ import type { Column } from '../../engines/contract/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { rejectUndefined, type Id } from '../filters/list-options.js'
 import { toConstraintName } from '../model/generated-names.js'
-import { isolationOf, hasDeleteHooks } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import { keyValues, inShard } from './shard.js'
 import { referencesTo } from '../model/relations.js'
 import type { Relation, Table } from '../model/table.js'
@@ -202,7 +202,7 @@ export function mustReadBeforeDelete(
   table: Table,
   { tables }: Pick<RecordsContext, 'tables'>,
 ): boolean {
-  if (hasDeleteHooks(table)) return true
+  if (table.hasDeleteHooks) return true
   if (table.deletedAt !== undefined) return referencesTo(tables, table).length > 0
   return hookedBelow(table, tables).length > 0
 }
@@ -350,7 +350,7 @@ function hookedBelow(
   const relations = referencesTo(tables, table).filter(
     ({ onDelete, table: owner }) =>
       onDelete === 'cascade' &&
-      (hasDeleteHooks(owner) || hookedBelow(owner, tables, path).length > 0),
+      (owner.hasDeleteHooks || hookedBelow(owner, tables, path).length > 0),
   )
   // In a cycle of tables the result depends on the starting point, so only the outermost result is cached.
   if (visitedTables.size === 0)

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
-import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import { createHooked } from './hooks.js'
@@ -54,7 +54,7 @@ export function insertMany(
       if (isRead && isReadOnce(rows))
         throw toUnavailable(new EngineError('conflict', 'The rows can be read once.'))
       isRead = true
-      if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
+      if (table.hasWriteHooks) return createEach(table, transaction, rows, onProgress)
       const inserting = new BatchInserter(table, transaction)
       let checked = 0
       let done = 0

@@ -6,7 +6,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { hasWriteHooks, isolationOf } from '../model/write-hooks.js'
+import { isolationOf } from '../model/write-hooks.js'
 import { namesRelations } from './write-tree.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
@@ -36,7 +36,7 @@ export async function upsertTogether(
   const { key, version, deletedAt } = table
   const checks = context.checksOf(table)
   const names = Object.keys(input)
-  const isPlain = !hasWriteHooks(table) && deletedAt === undefined && checks.row === undefined
+  const isPlain = !table.hasWriteHooks && deletedAt === undefined && checks.row === undefined
   // Values are unique within a shard, so the row must be looked up in it.
   if (table.shard !== undefined) return undefined
   if (!isPlain || by.includes(key) || hasAddition(table, input)) return undefined

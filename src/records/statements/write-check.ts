@@ -12,7 +12,6 @@ import { markWritten, type Written } from '../../errors/field-errors.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideErrorsOfValues } from '../filters/query-errors.js'
 import type { Table } from '../model/table.js'
-import { hasWriteHooks } from '../model/write-hooks.js'
 
 export interface WriteChecks {
   /** A complete record, optionally with a key. Returns an instance with defaults. */
@@ -38,7 +37,7 @@ export function compileWriteChecks(table: Table, now: () => number): WriteChecks
     field.kind === 'id' ? { ...field, optional: true } : field,
   )
   const loose = columns.map((field) => ({ ...field, optional: true }))
-  const hasHooks = hasWriteHooks(table)
+  const hasHooks = table.hasWriteHooks
   const row = compileObjectRules(shapeOf(table, columns), {
     from: 'program',
     inputName: recordLabel,

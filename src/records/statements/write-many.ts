@@ -16,7 +16,6 @@ import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations, type NewValues } from './write-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
@@ -172,7 +171,7 @@ function readRows(
   rows: readonly object[],
 ): MaybePromise<Lists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
-  if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
+  if (table.hasWriteHooks || context.dialect.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
@@ -201,7 +200,7 @@ function readChanges(
 ): MaybePromise<ChangeLists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
   const checks = context.checksOf(table)
-  if (hasWriteHooks(table) || checks.row !== undefined) return undefined
+  if (table.hasWriteHooks || checks.row !== undefined) return undefined
   // Each row is found by its own shard.
   if (table.shard !== undefined) return undefined
   if (context.dialect.lists === undefined) return undefined
