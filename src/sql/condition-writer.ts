@@ -4,9 +4,10 @@ import type { Column } from '../engines/contract/table.js'
 import {
   type Condition,
   type SearchCondition,
-  coversAllRows,
   type SqlTable,
   isDerived,
+  isIndexed,
+  isUnique,
   type Derived,
 } from './table.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
@@ -38,7 +39,7 @@ export function relatedFormOf(
   const { kind, target, shards } = relation
   // Related rows are always in the same shard.
   if (shards !== undefined || !isFoundByIndex(part, target)) return 'exists'
-  return isLocal && kind === 'belongsTo' && isUnique(part, target) ? 'one' : 'list'
+  return isLocal && kind === 'belongsTo' && matchesOneRow(part, target) ? 'one' : 'list'
 }
 
 /** Whether rows are found by key, so that there are few and `exists` is fast. */
@@ -66,15 +67,20 @@ function isFoundByIndex(condition: Condition, table: SqlTable): boolean {
       )
     case 'compare': {
       const { operator, path, isText, column } = condition
-      return operator === 'eq' && path === undefined && isText !== true && isIndexed(column, table)
+      return (
+        operator === 'eq' &&
+        path === undefined &&
+        isText !== true &&
+        hasSelectiveIndex(column, table)
+      )
     }
     case 'list':
-      return !condition.orNull && isIndexed(condition.column, table)
+      return !condition.orNull && hasSelectiveIndex(condition.column, table)
     case 'search':
       return true
     case 'related': {
       const { relation, part } = condition
-      const isReached = relation.kind !== 'belongsTo' || isIndexed(relation.local, table)
+      const isReached = relation.kind !== 'belongsTo' || hasSelectiveIndex(relation.local, table)
       return isReached && isFoundByIndex(part, relation.target)
     }
     case 'not':
@@ -83,27 +89,19 @@ function isFoundByIndex(condition: Condition, table: SqlTable): boolean {
   }
 }
 
-/** Whether an index begins with the column, and the column is not a boolean or an enumeration. */
-function isIndexed(column: Column, { key, shard, indexes }: SqlTable): boolean {
-  if (column === key) return true
-  if (column.isBoolean || column.field.rules.oneOf !== undefined) return false
-  return indexes.some((index) => {
-    const [first, second] = index.columns
-    return coversAllRows(index) && (first === column || (first === shard && second === column))
-  })
+/** Whether an index finds the rows with a value. Many rows have the same value of a boolean or an enumeration. */
+function hasSelectiveIndex(column: Column, table: SqlTable): boolean {
+  const hasFewValues = column.isBoolean || column.field.rules.oneOf !== undefined
+  return !hasFewValues && isIndexed(column, table)
 }
 
 /** Whether at most one row matches. */
-function isUnique(condition: Condition, table: SqlTable): boolean {
-  if (condition.kind === 'all') return condition.parts.some((part) => isUnique(part, table))
+function matchesOneRow(condition: Condition, table: SqlTable): boolean {
+  if (condition.kind === 'all') return condition.parts.some((part) => matchesOneRow(part, table))
   if (condition.kind !== 'compare' || condition.operator !== 'eq') return false
   const { column, path, isText } = condition
   if (path !== undefined || isText === true) return false
-  const isOnly = table.indexes.some(
-    ({ unique, columns, form }) =>
-      unique && form?.where === undefined && columns.length === 1 && columns[0] === column,
-  )
-  return table.shard === undefined && (column === table.key || isOnly)
+  return table.shard === undefined && isUnique(column, table)
 }
 
 type Compared = Extract<Condition, { kind: 'compare' }>

@@ -5,7 +5,7 @@
  */
 import type { RowsOf } from '../engines/contract/statement.js'
 import type { Column, TableIndex } from '../engines/contract/table.js'
-import { type Condition, coversAllRows, type SqlTable } from './table.js'
+import { type Condition, coversAllRows, type SqlTable, uniqueIndexesOf } from './table.js'
 import { selectsRange } from './operators.js'
 import type { OrderTerm } from './order.js'
 import type { Limit, Rows } from './tree.js'
@@ -115,12 +115,19 @@ function orderBoundOf(
   const rows: RowCounter = (values, rowsOf) =>
     limitOf(values, rowsOf) + (offsetOf === undefined ? 0 : offsetOf(values, rowsOf))
   if (servesOrder(keySteps(table), order.terms, parts)) return { rows, indexes: [] }
-  const indexes = table.indexes
-    .filter(
-      (index) => coversAllRows(index) && servesOrder(stepsOf(index, table), order.terms, parts),
-    )
-    .map(({ name }) => name)
+  const indexes = servingIndexes(table, order.terms, parts)
   return indexes.length === 0 ? undefined : { rows, indexes }
+}
+
+/** The names of the indexes that serve all conditions and the order, so that no examined row is skipped. */
+export function servingIndexes(
+  table: SqlTable,
+  terms: readonly OrderTerm[],
+  parts: readonly IndexedCondition[],
+): string[] {
+  return table.indexes
+    .filter((index) => coversAllRows(index) && servesOrder(stepsOf(index, table), terms, parts))
+    .map(({ name }) => name)
 }
 
 function countOf(limit: Limit, positionOf: PositionOf): RowCounter {
@@ -129,12 +136,16 @@ function countOf(limit: Limit, positionOf: PositionOf): RowCounter {
   return (values) => Number(values[position])
 }
 
-/** One of the conditions that must all hold, and how an index can use it. */
-export interface ConditionPart {
-  readonly condition: Condition
+/** How an index can use a condition. */
+export interface IndexedCondition {
   readonly column?: Column | undefined
   /** `same`: one value. `list`: one of several values. `range`: above or below a value. `test`: each row must be examined. */
   readonly role: 'same' | 'list' | 'range' | 'test'
+}
+
+/** One of the conditions that must all hold. */
+export interface ConditionPart extends IndexedCondition {
+  readonly condition: Condition
 }
 
 /** All conditions on a row: the filter, the fixed columns and soft deletion. */
@@ -181,12 +192,12 @@ interface UniqueKey {
 }
 
 function uniqueKeysOf(table: SqlTable, withDeleted: boolean): UniqueKey[] {
-  const { key, shard, indexes, deletedAt } = table
+  const { key, shard, deletedAt } = table
   const keys = { columns: shard === undefined ? [key] : [shard, key], indexes: [] }
   // Other rows may have the same values as soft-deleted rows.
   if (withDeleted && deletedAt !== undefined) return [keys]
-  const found = indexes.filter(({ unique, form }) => unique && form?.where === undefined)
-  return [keys, ...found.map(({ name, columns }) => ({ columns, indexes: [name] }))]
+  const others = uniqueIndexesOf(table)
+  return [keys, ...others.map(({ name, columns }) => ({ columns, indexes: [name] }))]
 }
 
 interface IndexStep {
@@ -218,7 +229,7 @@ function stepsOf(
 function servesOrder(
   steps: readonly IndexStep[],
   terms: readonly OrderTerm[],
-  parts: readonly ConditionPart[],
+  parts: readonly IndexedCondition[],
 ): boolean {
   const fixed = new Set(parts.filter(({ role }) => role === 'same').map(({ column }) => column))
   let position = 0
@@ -233,7 +244,7 @@ function servesOrder(
 function continuesOrder(
   steps: readonly IndexStep[],
   terms: readonly OrderTerm[],
-  parts: readonly ConditionPart[],
+  parts: readonly IndexedCondition[],
 ): boolean {
   const fixed = new Set(
     parts.filter(({ role }) => role === 'same').map(({ column }) => column?.name),

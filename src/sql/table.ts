@@ -50,6 +50,36 @@ export function coversAllRows({ form }: TableIndex): boolean {
   return form === undefined || (form.where === undefined && !form.like)
 }
 
+type IndexedTable = Pick<SqlTable, 'key' | 'shard' | 'indexes'>
+
+/** Whether the database finds and sorts rows by the column with a key or an index. A shard before the column is always known. */
+export function isIndexed(column: Column, { key, shard, indexes }: IndexedTable): boolean {
+  if (column === key || column === shard) return true
+  return indexes.some(
+    (index) => coversAllRows(index) && columnsAfterShard(index, shard)[0] === column,
+  )
+}
+
+/** Whether the column alone identifies a row. In a sharded table: within its shard. */
+export function isUnique(column: Column, table: IndexedTable): boolean {
+  if (column === table.key) return true
+  return uniqueIndexesOf(table).some((index) => {
+    const [first, ...others] = columnsAfterShard(index, table.shard)
+    return first === column && others.length === 0
+  })
+}
+
+/** Unique indexes that apply to all rows, or to all rows that are not soft-deleted. */
+export function uniqueIndexesOf({ indexes }: Pick<SqlTable, 'indexes'>): readonly TableIndex[] {
+  return indexes.filter(({ unique, form }) => unique && form?.where === undefined)
+}
+
+function columnsAfterShard({ columns }: TableIndex, shard: Column | undefined): readonly Column[] {
+  return shard !== undefined && columns[0] === shard && columns.length > 1
+    ? columns.slice(1)
+    : columns
+}
+
 /**
  * A derived value of a row: a field of a row that it belongs to, or the number of its related rows. It is read by a
  * subquery.

@@ -24,6 +24,7 @@ import { invalid } from '../filters/query-errors.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import { inShardOf, currentShard, noShard } from './shard.js'
+import { uniqueIndexesOf } from '../../sql/table.js'
 
 /** @returns the row; `undefined` if it must be read first */
 export async function upsertTogether(
@@ -198,12 +199,10 @@ function findUnique(
 }
 
 /** Columns whose values are unique together among the rows that are not deleted; for a sharded record within a shard. */
-export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): Column[][] {
-  const all = indexes
-    .filter(({ unique, form, columns }) => {
-      const coversAllRows = form?.where === undefined
-      return unique && coversAllRows && (shard === undefined || columns[0] === shard)
-    })
+export function uniqueKeys(table: Table, isClient: boolean): Column[][] {
+  const { key, shard } = table
+  const all = uniqueIndexesOf(table)
+    .filter(({ columns }) => shard === undefined || columns[0] === shard)
     .map(({ columns }) => columns.filter((column) => column !== shard))
   return [[key], ...all].filter(
     (columns) => columns.length > 0 && !(isClient && columns.some(({ field }) => field.hidden)),
