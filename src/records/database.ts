@@ -4,7 +4,7 @@ import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { TableSizes } from './budget/check-cost.js'
+import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
 import { DatabaseTimeouts } from './database-timeouts.js'
@@ -150,7 +150,8 @@ export class Database implements Source {
     }
     const { tables } = this
     this.context = createContext({ engine, kysely, now, tables, searchLimit, providers })
-    this.sizes = new TableSizes({ engine, tables, searchLimit })
+    const hasTrigrams = this.context.dialect.indexes.trigrams
+    this.sizes = new TableSizes({ engine, tables, searchLimit, hasTrigrams })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
     this.readHandlers = new ReadHandlers(engine, this)
     this.#transactions = new Transactions(this.context, this.feed, log, this)

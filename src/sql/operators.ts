@@ -33,7 +33,7 @@ export interface OperatorEntry {
   readonly takesNull?: true
   /** For the documentation. */
   readonly meaning: string
-  /** Work for each row: 1 is a comparison that an index may serve. */
+  /** Work for each row in cost estimates: 1 is a comparison of two values. */
   readonly cost: number
   /** The SQL operator, if there is one. Conditions of partial indexes use it with literals. */
   readonly symbol?: string
@@ -156,7 +156,7 @@ export const operators = {
     operand: 'pattern',
     meaning:
       '`%` is any text, `_` any character, a backslash takes the next character literally. Case-sensitive.',
-    cost: 5,
+    cost: 10,
     sql: like,
   },
   /** The same, case-insensitive. */
@@ -164,7 +164,7 @@ export const operators = {
     fits: textual,
     operand: 'pattern',
     meaning: '`like`, case-insensitive.',
-    cost: 8,
+    cost: 15,
     pattern: (text, dialect) => dialect.foldValue(text),
     sql: ({ column, value, dialect }) =>
       sql`${wrap(dialect.fold, column)} like ${value} escape '\\'`,
@@ -174,7 +174,7 @@ export const operators = {
     fits: textual,
     operand: 'part',
     meaning: 'Starts with this text, taken literally.',
-    cost: 3,
+    cost: 10,
     pattern: (text) => `${escapePattern(text)}%`,
     sql: like,
   },
@@ -182,7 +182,7 @@ export const operators = {
     fits: textual,
     operand: 'part',
     meaning: 'Ends with this text.',
-    cost: 5,
+    cost: 10,
     pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}`),
     sql: (parts) => textTest('endsWith', parts),
   },
@@ -190,7 +190,7 @@ export const operators = {
     fits: textual,
     operand: 'part',
     meaning: 'Contains this text.',
-    cost: 5,
+    cost: 10,
     pattern: (text, dialect) => (dialect.textHas ? text : `%${escapePattern(text)}%`),
     sql: (parts) => textTest('contains', parts),
   },
@@ -198,7 +198,7 @@ export const operators = {
     fits: ['list'],
     operand: 'item',
     meaning: 'The list contains this value.',
-    cost: 4,
+    cost: 10,
     sql: ({ column, value, dialect }) => filled(dialect.listHas, { c: column, v: value }),
   },
   isNull: {

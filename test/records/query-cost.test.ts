@@ -40,6 +40,21 @@ class Note {
   @BelongsTo(() => Author, { by: 'authorId' }) author!: Rel<Author>
 }
 
+@Record({
+  table: 'book',
+  indexes: [
+    { fields: ['title'], like: true },
+    { fields: ['code'], unique: true, where: { active: true } },
+  ],
+})
+class Book {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { index: true }) author!: string
+  @Field('string', { index: true }) code!: string
+  @Field('boolean') active!: boolean
+}
+
 describe('the estimated cost of a query', () => {
   const notes = readTable(Note, []) as Table
   const authors = readTable(Author, []) as Table
@@ -50,8 +65,13 @@ describe('the estimated cost of a query', () => {
     categories = readTable(Category, []) as Table
   })
   const million: CostBasis['rowsOf'] = () => 1_000_000
-  const points = (query: CostedQuery, table = products, rows = million): number =>
-    costOf(recordNaming(table), query, { rowsOf: rows, searchLimit: 10_000 }).points
+  const points = (
+    query: CostedQuery,
+    table = products,
+    rows = million,
+    hasTrigrams = true,
+  ): number =>
+    costOf(recordNaming(table), query, { rowsOf: rows, searchLimit: 10_000, hasTrigrams }).points
 
   it('is close to zero for indexed conditions', () => {
     expect(points({})).toBe(0)
@@ -66,6 +86,31 @@ describe('the estimated cost of a query', () => {
     expect(points({ where: { tenantId: 'a' } }, projects)).toBeLessThan(50)
     expect(points({ orderBy: [{ name: 'asc' }] }, projects)).toBe(0)
     expect(points({ where: { tenantId: 'a', hours: { gt: 5 } } }, projects)).toBeLessThan(50)
+  })
+
+  it.each(['like', 'ilike', 'startsWith', 'endsWith', 'contains'])(
+    'is low for %s with a trigram index, if the database has it and the text has three letters',
+    (operator) => {
+      const books = readTable(Book, []) as Table
+      const where = (text: string): object => ({ title: { [operator]: text } })
+      expect(points({ where: where('lamp') }, books)).toBeLessThan(100)
+      expect(points({ where: where('la') }, books)).toBeGreaterThan(1000)
+      expect(points({ where: where('lamp') }, books, million, false)).toBeGreaterThan(1000)
+    },
+  )
+
+  it('is low for texts with a plain index only if their beginning is known', () => {
+    const books = readTable(Book, []) as Table
+    const authorPoints = (test: object): number => points({ where: { author: test } }, books)
+    expect(authorPoints({ startsWith: 'La' })).toBeLessThan(100)
+    expect(authorPoints({ like: 'La%' })).toBeLessThan(100)
+    for (const test of [{ contains: 'lamp' }, { endsWith: 'lamp' }, { like: '%lamp' }])
+      expect(authorPoints(test)).toBeGreaterThan(1000)
+  })
+
+  it('does not take an index of some rows for a unique index of all rows', () => {
+    const books = readTable(Book, []) as Table
+    expect(points({ where: { code: 'x' } }, books)).toBeGreaterThan(5)
   })
 
   it('grows with the number of rows to read', () => {

@@ -8,7 +8,7 @@ import {
   type QueryCost,
 } from '../../records/budget/query-cost.js'
 import { defaultSearchLimit } from '../../records/filters/search.js'
-import type { TableSizes } from '../../records/budget/check-cost.js'
+import type { TableSizes } from '../../records/budget/table-sizes.js'
 import type { Arguments } from '../declarations.js'
 import type { FieldCosts } from '../measure.js'
 import { generatedOf, type RecordModel } from './model.js'
@@ -51,7 +51,7 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
   }
 }
 
-const noSizes: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit }
+const noSizes: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit, hasTrigrams: false }
 
 interface CostContext {
   readonly namingOf: (model: RecordModel) => Naming

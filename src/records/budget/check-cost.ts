@@ -3,17 +3,18 @@
  * related rows.
  */
 
-import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
-import type { Engine } from '../../engines/contract/engine.js'
 import type { Table, Relation } from '../model/table.js'
 import { HttpError } from '../../errors/http-error.js'
 import {
-  costOfRelated,
+  averageRelatedRows,
   costOf,
+  costOfRelated,
+  linkedRows,
   recordNaming,
   type CostBasis,
   type CostedQuery,
 } from './query-cost.js'
+import type { TableSizes } from './table-sizes.js'
 
 /**
  * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
@@ -45,8 +46,9 @@ function maxRelatedRows(
   sizes: TableSizes,
 ): number {
   let sum = 0
-  for (const [{ kind, join, target }, nested] of relations) {
-    const pairs = sizes.rowsOf(join?.name ?? target.name)
+  for (const [relation, nested] of relations) {
+    const { kind } = relation
+    const pairs = linkedRows(relation, sizes)
     const rows = kind === 'belongsTo' ? outer.rows : outer.isOnce ? pairs : outer.rows * pairs
     const isOnce = outer.isOnce && kind === 'hasMany'
     sum += rows + maxRelatedRows(nested, { rows, isOnce }, sizes)
@@ -106,11 +108,8 @@ function costOfCount(relation: Relation, sizes: CostBasis): number {
 /** An estimate, from the average number of related rows. */
 function relatedRows(relations: RequestedRelations, rows: number, sizes: TableSizes): number {
   let sum = 0
-  for (const [{ kind, join, table, target }, nested] of relations) {
-    const each =
-      kind === 'belongsTo'
-        ? 1
-        : sizes.rowsOf(join?.name ?? target.name) / Math.max(1, sizes.rowsOf(table.name))
+  for (const [relation, nested] of relations) {
+    const each = relation.kind === 'belongsTo' ? 1 : averageRelatedRows(relation, sizes)
     const innerRows = rows * Math.max(1, each)
     sum += innerRows + relatedRows(nested, innerRows, sizes)
   }
@@ -124,74 +123,4 @@ function tooCostly(maxCost: number): HttpError {
     'the database reads for them. Request fewer rows, or filter and sort by fields that have an index.'
   const errors = [{ path: '', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
-}
-
-/**
- * The approximate number of rows of each table, to estimate the cost of queries. The numbers come from the database's
- * statistics, not from counting, and are refreshed now and then in the background. Until the first result, a table
- * counts as empty.
- */
-
-/** Milliseconds for which the sizes are used before they are refreshed. */
-const refreshInterval = 30_000
-
-interface Basis {
-  readonly engine: Engine
-  readonly tables: ReadonlySet<Table>
-  readonly searchLimit: number
-}
-
-export class TableSizes {
-  /**
-   * Changes when a table has become much larger or smaller, so that cached estimates must be computed again.
-   */
-  version = 0
-  /** The number of matches that a client's search ranks, for records without their own `searchLimit`. */
-  readonly searchLimit: number
-  readonly #engine: Engine
-  readonly #tables: ReadonlySet<Table>
-  #rows: ReadonlyMap<string, number> = new Map()
-  #readAt = -Infinity
-
-  constructor({ engine, tables, searchLimit }: Basis) {
-    this.#engine = engine
-    this.#tables = tables
-    this.searchLimit = searchLimit
-  }
-
-  /** The number of rows of a table, by its name in the database. */
-  rowsOf(name: string): number {
-    return this.#rows.get(name) ?? 0
-  }
-
-  /**
-   * Reads the sizes again if they are old.
-   *
-   * @param milliseconds the age up to which they are used
-   */
-  refresh(milliseconds = refreshInterval): void {
-    if (performance.now() - this.#readAt < milliseconds) return
-    void attempt<undefined>(
-      () => this.read(),
-      () => undefined,
-    )
-  }
-
-  /** Reads the sizes now. */
-  read(): MaybePromise<undefined> {
-    this.#readAt = performance.now()
-    const names = [...this.#tables].flatMap(({ name, relations }) => [
-      name,
-      ...[...relations.values()].flatMap(({ join }) => (join === undefined ? [] : [join.name])),
-    ])
-    return after(this.#engine.tableSizes([...new Set(names)]), (rows) => {
-      if (names.some((name) => isOther(this.rowsOf(name), rows.get(name) ?? 0))) this.version++
-      this.#rows = rows
-      return undefined
-    })
-  }
-}
-
-function isOther(before: number, now: number): boolean {
-  return Math.abs(now - before) > 500 + before / 10
 }

@@ -5,8 +5,8 @@
 
 import { isPlainObject } from '../../core/json.js'
 import { skippedBy, searchLimitOf, searchOf } from '../filters/search.js'
-import { coversAllRows } from '../../sql/table.js'
-import type { Column, TableIndex } from '../../engines/contract/table.js'
+import { isIndexed, isUnique } from '../../sql/table.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import {
   operatorNames,
@@ -16,7 +16,7 @@ import {
   selectsRange,
 } from '../../sql/operators.js'
 
-/** The comparisons that search a text, and paths within JSON. */
+/** The comparisons that search a text or a list, and paths within JSON. */
 const patternOperators: ReadonlySet<string> = new Set([
   'path',
   ...operatorNames.filter(searchesText),
@@ -31,12 +31,11 @@ function extraCharacters(operator: string, operand: unknown): number {
   return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeCharacters) : 0
 }
 
-/** Points for each row that is read, skipped, sorted, or compared. */
+/** Points for each row that is read, compared, sorted or skipped. */
 const weights = Object.freeze({
   row: 1 / 1000,
+  /** Operators cost a multiple of it. */
   compared: 0.2 / 1000,
-  like: 2 / 1000,
-  ilike: 3 / 1000,
   sorted: 2 / 1000,
   /** Rows that an offset skips cost the same for every table size. */
   skipped: 1 / 50,
@@ -97,6 +96,8 @@ export interface CostBasis {
   rowsOf(table: string): number
   /** The number of matches that a search ranks, for records without their own `searchLimit`. */
   readonly searchLimit: number
+  /** Whether the database has the trigram indexes that records declare. */
+  readonly hasTrigrams: boolean
 }
 
 /** The cost of a list or a count, without the rows that it returns. */
@@ -112,9 +113,17 @@ export function costOfRelated(
   query: CostedQuery,
   basis: CostBasis,
 ): QueryCost {
-  const parents = Math.max(1, basis.rowsOf(relation.table.name))
-  const pairs = basis.rowsOf(relation.join?.name ?? relation.target.name)
-  return new CostReader(basis).read(naming, query, pairs / parents)
+  return new CostReader(basis).read(naming, query, averageRelatedRows(relation, basis))
+}
+
+/** The number of rows of the table that links two records: the related table, or the join table. */
+export function linkedRows({ join, target }: Relation, basis: CostBasis): number {
+  return basis.rowsOf(join?.name ?? target.name)
+}
+
+/** The average number of related rows of one row. */
+export function averageRelatedRows(relation: Relation, basis: CostBasis): number {
+  return linkedRows(relation, basis) / Math.max(1, basis.rowsOf(relation.table.name))
 }
 
 /** The estimated work of a filter on a table. */
@@ -197,7 +206,7 @@ class CostReader {
     const wordCount = typeof value === 'string' ? value.split(/\s+/).length : 1
     const once = weights.pattern + wordCount * weights.wildcard
     const found = this.#isRanked ? Math.min(rows, searchLimitOf(table, this.#basis)) : rows
-    return { rows: found, each: weights.like, once }
+    return { rows: found, each: comparisonCost('like'), once }
   }
 
   /** A condition through a relation reads the related rows: once for all rows, or once for each row. */
@@ -206,7 +215,7 @@ class CostReader {
     value: unknown,
     rows: number,
   ): Work {
-    const related = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
+    const related = linkedRows(relation, this.#basis)
     // A search through a relation is not ranked, so it reads all its matches.
     const isRanked = this.#isRanked
     this.#isRanked = false
@@ -237,12 +246,7 @@ class CostReader {
       )
       return combine(tests, rows)
     }
-    const isIndexed =
-      column.isKey ||
-      column === table.shard ||
-      table.indexes.some(
-        (index) => leadingColumnOf(index, table) === column && coversAllRows(index),
-      )
+    const each = comparisonCost(operator)
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#dependsOnVariables = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
@@ -250,37 +254,36 @@ class CostReader {
         weights.pattern +
         wildcards * weights.wildcard +
         weights.longPattern * extraCharacters(operator, operand)
-      const isPrefix =
-        operator === 'startsWith' || (typeof operand === 'string' && /^[^%_\\]{2,}/.test(operand))
-      const found = isIndexed && operator !== 'ilike' && isPrefix ? rows / 100 : rows
-      return { rows: found, each: operator === 'ilike' ? weights.ilike : weights.like, once }
+      const isFound = this.#findsPattern(table, column, operator, operand)
+      return { rows: isFound ? rows / 100 : rows, each, once }
     }
+    const hasIndex = isIndexed(column, table)
     if (operator === 'in') {
       if (operand === unknownValue) this.#dependsOnVariables = true
       const { length } = toList(operand)
-      const found = isIndexed
-        ? Math.min(rows, length * this.#rowsPerValue(table, column, rows))
-        : rows
-      return { rows: found, each: weights.compared, once: length * weights.listed }
+      const found = hasIndex ? Math.min(rows, length * rowsPerValue(table, column, rows)) : rows
+      return { rows: found, each, once: length * weights.listed }
     }
-    if (!isIndexed) return { rows, each: weights.compared, once: 0 }
-    if (operator === 'eq') {
-      return { rows: this.#rowsPerValue(table, column, rows), each: 0, once: 0 }
-    }
+    if (!hasIndex) return { rows, each, once: 0 }
+    if (operator === 'eq') return { rows: rowsPerValue(table, column, rows), each: 0, once: 0 }
     return { rows: rangeOperators.has(operator) ? rows / 4 : rows, each: 0, once: 0 }
   }
 
-  /** The number of rows that share a value of an indexed column. */
-  #rowsPerValue(table: Table, column: Column, rows: number): number {
-    const isUnique =
-      column.isKey ||
-      table.indexes.some(
-        (index) =>
-          index.unique &&
-          leadingColumnOf(index, table) === column &&
-          index.columns.at(-1) === column,
-      )
-    return isUnique ? Math.min(rows, 1) : rows / 100
+  /**
+   * Whether an index finds the texts: a plain index finds them by a known beginning, a trigram index by three letters or
+   * digits in a row. Source: PostgreSQL, pg_trgm.
+   */
+  #findsPattern(table: Table, column: Column, operator: string, operand: unknown): boolean {
+    const hasBeginning =
+      operator === 'startsWith' ||
+      (operator === 'like' && typeof operand === 'string' && /^[^%_\\]{2,}/.test(operand))
+    if (hasBeginning && isIndexed(column, table)) return true
+    return (
+      this.#basis.hasTrigrams &&
+      typeof operand === 'string' &&
+      /[\p{L}\p{N}]{3}/u.test(operand) &&
+      hasTrigramIndex(column, table)
+    )
   }
 
   /** @returns `undefined` if an index has the rows in this order */
@@ -297,13 +300,7 @@ class CostReader {
       if (through !== undefined) return { relations: 1 + this.#relationsIn(through.naming, value) }
       const column = naming.column(name)
       if (column === undefined) continue
-      const { table } = naming
-      const isIndexed =
-        column.isKey ||
-        table.indexes.some(
-          (index) => leadingColumnOf(index, table) === column && coversAllRows(index),
-        )
-      return isIndexed ? undefined : { relations: 0 }
+      return isIndexed(column, naming.table) ? undefined : { relations: 0 }
     }
     return undefined
   }
@@ -324,12 +321,22 @@ class CostReader {
   }
 }
 
-/** The column by which an index finds rows. A shard before it is always known. */
-function leadingColumnOf(
-  { columns: [first, second] }: TableIndex,
-  { shard }: Table,
-): Column | undefined {
-  return shard !== undefined && first === shard ? (second ?? first) : first
+/** The number of rows that share a value of an indexed column. */
+function rowsPerValue(table: Table, column: Column, rows: number): number {
+  return isUnique(column, table) ? Math.min(rows, 1) : rows / 100
+}
+
+function hasTrigramIndex(column: Column, { indexes }: Table): boolean {
+  return indexes.some(
+    ({ form, columns }) =>
+      form?.like === true && form.where === undefined && columns.includes(column),
+  )
+}
+
+/** Points for comparing one row. A path within JSON is searched like a text. */
+function comparisonCost(operator: string): number {
+  const name = operator === 'path' ? 'like' : (readOperator(operator) ?? 'eq')
+  return weights.compared * operatorOf(name).cost
 }
 
 /** The comparisons that an operator with several values means: `between` is `gte` and `lte`. */
