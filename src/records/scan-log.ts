@@ -8,11 +8,13 @@ import { setTimeout } from 'node:timers/promises'
 import type { Database } from './database.js'
 import { ensureTable, hasTable } from './own-tables.js'
 import { frameworkQuery } from '../engines/contract/statement.js'
+import { filtersOrSorts, planStatement } from './scan-advice.js'
 import type { StatementEvent } from './statement-tracking.js'
-import type { Table } from './model/table.js'
 
 const scansTable = 'filigree_scans'
 const hour = 3_600_000
+/** Smaller tables are quick to read completely. */
+const manyRows = 1000
 
 const script = `create table if not exists ${scansTable} (advice text primary key, seen_at text not null)`
 
@@ -51,10 +53,8 @@ function anHourAgo({ context }: Database): string {
 export async function findScans(database: Database): Promise<string[]> {
   await database.sizes.read()
   const found = new Set(await readScans(database))
-  for (const sql of await readStatistics(database)) {
-    const advice = await adviceOf(database, sql).catch(() => undefined)
-    if (advice !== undefined) found.add(advice)
-  }
+  for (const sql of await readStatistics(database))
+    for (const advice of await adviceFor(database, sql)) found.add(advice)
   return [...found].sort()
 }
 
@@ -70,10 +70,17 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
   }
 }
 
+/** Advice about the large tables that a statement reads completely. */
+async function adviceFor(
+  database: Database,
+  sql: string,
+  route?: string,
+): Promise<readonly string[]> {
+  return (await planStatement(database, sql, { minRows: manyRows, route })).advice
+}
+
 /** The maximum number of statements that a process examines. */
 const maxStatements = 500
-/** Smaller tables are quick to read completely. */
-const manyRows = 1000
 /** After this many known statements in a row it stops listening for a while, because each event slows a quick read. */
 const maxKnownInARow = 200
 /** Milliseconds for which it stops listening. A statement that ran only then is found when it runs again. */
@@ -125,7 +132,7 @@ export class ScanLog {
       return
     }
     this.#knownInARow = 0
-    if (this.#knownStatements.size >= maxStatements || !/\s(?:where|order by)\s/i.test(sql)) return
+    if (this.#knownStatements.size >= maxStatements || !filtersOrSorts(sql)) return
     this.#knownStatements.add(sql)
     this.#waiting.push({ sql, route: this.#routeOf() })
     this.#timer ??= startTimer(() => {
@@ -156,8 +163,8 @@ export class ScanLog {
       await this.#database.sizes.read()
       for (const statement of statements) {
         const { sql, route } = statement
-        const advice = await adviceOf(this.#database, sql, route).catch(() => undefined)
-        if (advice !== undefined && !this.#isOver) await storeAdvice(this.#database, advice)
+        for (const advice of await adviceFor(this.#database, sql, route))
+          if (!this.#isOver) await storeAdvice(this.#database, advice)
         pending.delete(statement)
       }
       await removeOldAdvice(this.#database)
@@ -165,108 +172,4 @@ export class ScanLog {
       for (const { sql } of pending) this.#knownStatements.delete(sql)
     }
   }
-}
-
-/** @returns advice about a statement that reads all rows of a large table; undefined for other statements */
-async function adviceOf(
-  database: Database,
-  sql: string,
-  route?: string,
-): Promise<string | undefined> {
-  const { engine, dialect } = database.context
-  if (/filigree_/.test(sql) || !isLarge(database, sql)) return undefined
-  for (const name of dialect.scans.read(await dialect.scans.explain(engine, sql))) {
-    const table = tableCalled(name, sql, database.tables)
-    if (table === undefined || database.sizes.rowsOf(table.name) < manyRows) continue
-    return adviseIndex(table, sql, route)
-  }
-  return undefined
-}
-
-function isLarge({ tables, sizes }: Database, sql: string): boolean {
-  return [...tables].some(({ name }) => sql.includes(`"${name}"`) && sizes.rowsOf(name) >= manyRows)
-}
-
-const alias = /(?:from|join)\s+"(\w+)"(?:\s+as\s+"?(\w+)"?)?/gi
-
-/** @returns the table that a query plan calls by this name or alias */
-export function tableCalled(
-  name: string,
-  sql: string,
-  tables: ReadonlySet<Table>,
-): Table | undefined {
-  for (const [, table, other] of sql.matchAll(alias))
-    if (name === other || name === table) return [...tables].find((one) => one.name === table)
-  return undefined
-}
-
-/**
- * Describes a query that reads all rows of a table by its conditions, and the index that would serve it.
- *
- * @param route the route of the query: `GET /lamps`
- * @returns undefined if the query neither filters nor sorts
- */
-export function adviseIndex(table: Table, sql: string, route?: string): string | undefined {
-  const [, tests = ''] = /\swhere\s(.*)$/is.exec(sql) ?? []
-  const [found = '', order = ''] = tests.split(/\sorder by\s/i)
-  const filtered = columnsIn(found, table)
-  const sorted = orderIn(/\sorder by\s(.*)$/is.exec(sql)?.[1] ?? order, table)
-  if (!/\s(?:where|order by)\s/i.test(sql)) return undefined
-  const fields = [...new Set([...filtered.equal, ...filtered.other.slice(0, 1), ...sorted])]
-  const { name } = table.type
-  const clauses = [
-    ...(filtered.all.length > 0 ? [`where ${filtered.all.join(' and ')}`] : []),
-    ...(sorted.length > 0 ? [`ordered by ${sorted.join(', ')}`] : []),
-  ]
-  const description = `${name}: a list ${clauses.join(', ')}`.trim()
-  if (fields.length === 0) return /"\."/.test(found) ? describeScan(name, found, route) : undefined
-  const quoted = fields.map((field) => `'${field}'`).join(', ')
-  return `${description}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
-}
-
-const longestCondition = 200
-
-/** Describes a condition that names no field of the record with which an index could begin. */
-function describeScan(name: string, condition: string, route: string | undefined): string {
-  const routeText = route === undefined ? '' : ` for ${route}`
-  const isRelated = /exists \(select/i.test(condition)
-  const fix = isRelated
-    ? 'With an index of the related field, the database can begin there, unless many rows share its values.'
-    : 'No index can serve it.'
-  const text = condition.trim().replaceAll('"', '')
-  const shortened = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text
-  return `${name}: every row is read${routeText}, where ${shortened}. ${fix}`
-}
-
-interface Filtered {
-  readonly equal: readonly string[]
-  readonly other: readonly string[]
-  readonly all: readonly string[]
-}
-
-function columnsIn(text: string, table: Table): Filtered {
-  const equal: string[] = []
-  const other: string[] = []
-  for (const { name, property, isKey } of table.columns) {
-    const found = new RegExp(
-      String.raw`"${name}"\)?\s*(=|in\b|is null|<=|>=|<|>|like|between)`,
-      'i',
-    ).exec(text)
-    if (found === null || isKey) continue
-    const isExact = ['=', 'in', 'is null'].includes(found[1]?.toLowerCase() ?? '')
-    ;(isExact ? equal : other).push(property)
-  }
-  return { equal, other, all: [...equal, ...other] }
-}
-
-function orderIn(text: string, table: Table): string[] {
-  const fields: string[] = []
-  for (const [, name, direction] of text.matchAll(
-    /"(\w+)"(?:\s+(desc))?(?=\s*(?:,|nulls|limit|asc|desc|$))/gi,
-  )) {
-    const column = table.columns.find((one) => one.name === name)
-    if (column !== undefined && !column.isKey)
-      fields.push(`${direction === undefined ? '' : '-'}${column.property}`)
-  }
-  return fields
 }

@@ -1,5 +1,6 @@
-/** Advice about queries that read entire tables, for conditions on related records. */
+/** Advice about queries that read entire tables: conditions on related records, and declared indexes. */
 import { expect, it } from '@jest/globals'
+import { sql } from 'kysely'
 import {
   BelongsTo,
   bootstrap,
@@ -19,6 +20,7 @@ import { readSql } from './run-sql.js'
 class Lamp {
   @Field('id') id!: number
   @Field('string') name!: string
+  @Field('string', { index: true }) code!: string
   @HasMany(() => Shade) shades!: Rel<Shade[]>
 }
 
@@ -39,7 +41,11 @@ class Lamps {}
 @Module({ controllers: [Lamps], records: [Lamp, Shade] })
 class Shop {}
 
-it('names the route, the condition and the missing index', async () => {
+/** @returns the advice on the requests, once the application has stored some */
+async function adviceOn(
+  urls: readonly string[],
+  prepare: (database: Database) => Promise<unknown>,
+): Promise<unknown[][]> {
   const env = { NODE_ENV: 'development', APP_API_KEY: 'key' }
   const app = await bootstrap(Shop, {
     database: 'sqlite::memory:',
@@ -50,11 +56,9 @@ it('names the route, the condition and the missing index', async () => {
   const database = app.get(Database)
   await database
     .records(Lamp)
-    .insertMany(Array.from({ length: 2000 }, (_, id) => ({ name: `Lamp ${id}` })))
-  await database.records(Shade).create({ note: 'x', code: 'x', lampId: 7 })
-  // The first request uses the index of `code`, so it gets no advice.
-  for (const url of ['/lamps?shades.code=x&count=none', '/lamps?shades.note=x&count=none'])
-    expect((await app.inject({ url })).status).toBe(200)
+    .insertMany(Array.from({ length: 2000 }, (_, id) => ({ name: `Lamp ${id}`, code: 'x' })))
+  await prepare(database)
+  for (const url of urls) expect((await app.inject({ url })).status).toBe(200)
   let advice: unknown[][] = []
   while (advice.length === 0) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -62,6 +66,16 @@ it('names the route, the condition and the missing index', async () => {
     const [[exists] = []] = await readSql(database, existsQuery)
     advice = exists === 1 ? await readSql(database, 'select advice from filigree_scans') : []
   }
+  await app.close()
+  return advice
+}
+
+it('names the route, the condition and the missing index', async () => {
+  // The first request uses the index of `code`, so it gets no advice.
+  const urls = ['/lamps?shades.code=x&count=none', '/lamps?shades.note=x&count=none']
+  const advice = await adviceOn(urls, (database) =>
+    database.records(Shade).create({ note: 'x', code: 'x', lampId: 7 }),
+  )
   expect(advice).toEqual([
     [
       expect.stringMatching(
@@ -69,5 +83,17 @@ it('names the route, the condition and the missing index', async () => {
       ),
     ],
   ])
-  await app.close()
+})
+
+it('names the declared index that the database does not use', async () => {
+  const advice = await adviceOn(['/lamps?code=x&count=none'], (database) =>
+    sql`drop index lamp_code_index`.execute(database.kysely),
+  )
+  expect(advice).toEqual([
+    [
+      expect.stringMatching(
+        /^Lamp: a list where code\. The index lamp_code_index serves it\. The database does not use/,
+      ),
+    ],
+  ])
 })

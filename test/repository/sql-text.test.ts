@@ -18,7 +18,7 @@ const allowedFiles: Readonly<Record<string, string>> = {
   'src/engines/postgres/planner.ts': 'the command gets the plans of stored statements',
   'src/engines/sqlite/dialect.ts': 'the command gets the plans of statements',
   'src/cli/dev/redactor.ts': 'removes literals from displayed SQL',
-  'src/records/scan-log.ts': 'the command gets the plans of statements',
+  'src/records/scan-advice.ts': 'gives advice on any statement by its query plan',
 }
 
 const ofText: ReadonlySet<string> = new Set([

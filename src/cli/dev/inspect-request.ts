@@ -2,7 +2,7 @@
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import type { Database } from '../../records/database.js'
 import { explainRoute, type ExplainedRoute } from '../commands/explain-route.js'
-import { planStatement, type PlannedStatement } from '../commands/explain-graphql.js'
+import { planStatement, type PlannedStatement } from '../../records/scan-advice.js'
 import { editorOf } from './failure-pages.js'
 import { sentRequestOf, statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
 import type { Redactor } from './redactor.js'
