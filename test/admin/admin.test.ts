@@ -82,6 +82,31 @@ describe.each(engines)('the admin page on %s', (engine) => {
     expect(JSON.stringify(all)).toContain('Purge')
   })
 
+  it('rejects searches that read all rows of a large table, also of a related one', async () => {
+    const { database } = desk
+    const { sizes } = database as unknown as { sizes: object }
+    const setSizes = (value: object): void => {
+      Object.defineProperty(database, 'sizes', { value, configurable: true, writable: true })
+    }
+    const read = (query: string) => desk.admin().get(`/admin/api/rows/${query}`)
+    try {
+      setSizes({
+        rowsOf: (table: string) => (table === 'org' ? 300_000 : 10),
+        refresh: () => undefined,
+        searchLimit: 10_000,
+        hasTrigrams: false,
+      })
+      for (const query of ['orgs?name.ilike=%25a%25', 'tickets?org.name.contains=a']) {
+        const { status, text } = await read(query)
+        expect([status, text]).toEqual([400, expect.stringContaining('the table has 300000 rows')])
+      }
+      for (const query of ['orgs?name.like=A%25', 'orgs?search=a', 'tickets?subject.ilike=%25a%25'])
+        expect((await read(query)).status).toBe(200)
+    } finally {
+      setSizes(sizes)
+    }
+  })
+
   it('describes fields by their labels and help', async () => {
     const { body } = await admin().get('/admin/api/schema')
     const { records, fields } = body as unknown as {

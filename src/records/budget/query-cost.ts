@@ -88,6 +88,8 @@ export interface QueryCost {
   readonly points: number
   /** True if the cost depends on values that are not known yet. */
   readonly dependsOnVariables: boolean
+  /** The largest number of rows that are searched for one text, because no index finds it. Sharded tables do not count. */
+  readonly searchedRows: number
 }
 
 /** The data that estimates are based on. */
@@ -138,6 +140,7 @@ interface Work {
 
 class CostReader {
   #dependsOnVariables = false
+  #searchedRows = 0
   /** Matches of a search are read in the order of their ranks. */
   #isRanked = false
   readonly #basis: CostBasis
@@ -164,7 +167,11 @@ class CostReader {
     if (query.after === unknownValue) this.#dependsOnVariables = true
     const skippedRows = this.#count(query.offset) + skippedBy(query.after)
     points += skippedRows * weights.skipped
-    return { points, dependsOnVariables: this.#dependsOnVariables }
+    return {
+      points,
+      dependsOnVariables: this.#dependsOnVariables,
+      searchedRows: this.#searchedRows,
+    }
   }
 
   /** Conditions that must all hold: the one with the best index decides how many rows are read. */
@@ -255,6 +262,8 @@ class CostReader {
         wildcards * weights.wildcard +
         weights.longPattern * extraCharacters(operator, operand)
       const isFound = this.#findsPattern(table, column, operator, operand)
+      if (!isFound && table.shard === undefined)
+        this.#searchedRows = Math.max(this.#searchedRows, rows)
       return { rows: isFound ? rows / 100 : rows, each, once }
     }
     const hasIndex = isIndexed(column, table)

@@ -15,6 +15,7 @@ import type { Database as PublicDatabase } from '../public-database.js'
 import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
+import { costOf, recordNaming } from '../budget/query-cost.js'
 import { readRelationTree, ClientView } from '../policy/client-view.js'
 import { crudBodies, type CrudBodies } from './crud-bodies.js'
 import { readCrudQuery } from './crud-query.js'
@@ -89,6 +90,20 @@ export class CallerRecords<T extends object = object> {
   /** A provider of the application, as in hooks. */
   get<P>(token: Class<P> | string | symbol): P {
     return providerOf(this.#database.context.providers, token as Class) as P
+  }
+
+  /**
+   * An estimate of how many rows the database searches one by one for a text of the query, because no index finds it.
+   * Sharded tables do not count.
+   *
+   * @param query as for `all`
+   * @throws {HttpError} 400 for a query that `crud` would refuse
+   */
+  searchedRows(query: TextValues): number {
+    const { sizes } = this.#database
+    sizes.refresh()
+    const { where } = readCrudQuery(this.#table, query)
+    return costOf(recordNaming(this.#table), { where }, sizes).searchedRows
   }
 
   /** Whether `@Secured` on a method of the record admits the caller. */
