@@ -92,91 +92,77 @@ export async function planApplication(
 ): Promise<ApplicationPlan> {
   const problems: Problem[] = []
   const environment = readEnvironment(options.env ?? process.env, problems)
+  const { production, variables } = environment
   const settings = resolveOptions(options, environment, problems)
-  const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
+  const authOptions = resolveAuthOptions(options.auth, variables, problems)
+  const { closed } = authOptions
   const baseLog = await createLog(options.logger, environment.logLevel)
   const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
+  const clock = clockOf(settings)
+
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
   const { cost } = settings.limits
   // The routes of records are declared before the container exists, so they get the database at their first request.
   let found: Database | undefined
   const findDatabase = (): Database => (found ??= container.get(Database))
-  const controllers = withCrudRoutes(parts, findDatabase, cost, problems)
+  const declared = withCrudRoutes(parts, findDatabase, cost, problems)
+  const controllers = declared.map(({ controller }) => controller)
   const around = planApplicationUse(settings, parts, problems)
   const routes = planRoutes(
-    controllers.map(({ controller, origin }) => ({
+    declared.map(({ controller, origin }) => ({
       controller,
       use: [...around.outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
     })),
-    { ...settings, closed: authOptions.closed, clock: clockOf(settings) },
+    { ...settings, closed, clock },
     parts.arguments,
     problems,
   )
   findDocumentationProblems(routes, settings.docs, problems)
+
   const graphql = planGraphql(parts, options.graphql, cost, problems)
-  const { closed } = authOptions
-  prepareGraphql(graphql, { log, production: environment.production, closed }, problems)
-  const rootInterceptors = planGraphqlInterceptors(graphql.instances, problems)
+  prepareGraphql(graphql, { log, production, closed }, problems)
+  const graphqlInterceptors = planGraphqlInterceptors(graphql.instances, problems)
+
   const { pages, files } = staticRoutes(settings, problems)
-  const folders = [
-    ...pages,
-    ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
-  ]
+  const scripts = scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath)
+
   const interceptors = interceptorClasses([
-    ...routes.flatMap(({ interceptors }) => interceptors),
+    ...routes.flatMap((route) => route.interceptors),
     ...around.framework,
-    ...listGraphqlInterceptors(rootInterceptors),
+    ...listGraphqlInterceptors(graphqlInterceptors),
   ])
   const providers = await provideConfigs(
     [...parts.providers, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
-    [...controllers.map(({ controller }) => controller), ...interceptors],
-    { variables: starts ? environment.variables : undefined, override: settings.override },
+    [...controllers, ...interceptors],
+    { variables: starts ? variables : undefined, override: settings.override },
     problems,
   )
   const container: Container = createContainer(
     {
-      moduleName: parts.name,
-      providers,
-      controllers: controllers.map(({ controller }) => controller),
-      interceptors,
+      ...{ moduleName: parts.name, providers, controllers, interceptors },
       override: settings.override,
       builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl, Routes],
     },
     problems,
   )
-  if (
-    environment.production &&
-    (options.publicUrl ?? environment.variables.PUBLIC_URL ?? '') === ''
-  )
+  if (production && (options.publicUrl ?? variables.PUBLIC_URL ?? '') === '')
     problems.push(...findUnknownAddress(container))
-  const classes = [
-    ...new Set([
-      ...providers.flatMap(classOf),
-      ...controllers.map(({ controller }) => controller),
-      ...interceptors,
-      ...settings.override.flatMap(([, replacement]) => classOfValue(replacement)),
-    ]),
-  ]
+
+  const classes = listClasses({ providers, controllers, interceptors, settings })
   for (const check of parts.checks) problems.push(...check(classes))
   const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
-  const { production } = environment
   const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
   const missing = await findMissingPackages(packages, { loads: production })
   if (production) problems.push(...missing)
+
   if (problems.length > 0) throw new DeclarationError(problems)
-  if (starts)
-    logWarnings(log, [...findUnknownVariables(environment.variables, providers), ...missing])
+  if (starts) logWarnings(log, [...findUnknownVariables(variables, providers), ...missing])
   return {
-    environment,
-    settings,
-    authOptions,
-    log,
-    clock: clockOf(settings),
-    routes,
+    ...{ environment, settings, authOptions, log, clock, routes, files, container },
+    ...{ graphql, graphqlInterceptors },
     frameworkInterceptors: around.framework,
-    folders,
-    files,
+    folders: [...pages, ...scripts],
     document: documentReader(routes, settings, authOptions, documentedEndpoints(graphql), () =>
       documentedRecords({ routes, graphql }),
     ),
@@ -187,19 +173,35 @@ export async function planApplication(
       { allowedHeaders: [...versionHeaders(settings.versions), ...tokenHeaders(authOptions)] },
     ],
     providers: parts.providers,
-    graphql,
-    graphqlInterceptors: rootInterceptors,
     requestContext: options.requestContext ?? parts.requestContext,
     needsDatabase:
       container.needs(Database) ||
-      controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
+      controllers.some((controller) => readController(controller)?.crud !== undefined) ||
       routes.some(usesDatabase),
-    container,
-    examine: async (database) => {
-      const findings = parts.examinations.map((examine) => examine(database, classes))
+    examine: async (openDatabase) => {
+      const findings = parts.examinations.map((examine) => examine(openDatabase, classes))
       return (await Promise.all(findings)).flat()
     },
   }
+}
+
+interface ClassSources {
+  readonly providers: readonly ProviderDeclaration[]
+  readonly controllers: readonly Class[]
+  readonly interceptors: readonly Class[]
+  readonly settings: Settings
+}
+
+/** Every class of the application that the container creates, once. */
+function listClasses({ providers, controllers, interceptors, settings }: ClassSources): Class[] {
+  return [
+    ...new Set([
+      ...providers.flatMap(classOf),
+      ...controllers,
+      ...interceptors,
+      ...settings.override.flatMap(([, replacement]) => classOfValue(replacement)),
+    ]),
+  ]
 }
 
 function logWarnings(log: Log, warnings: readonly Problem[]): void {

@@ -37,7 +37,7 @@ import {
   type WriteOperation,
 } from '../rights/record-policy.js'
 import { markConcealed } from '../rights/secured-responses.js'
-import { crudBodies } from './crud-bodies.js'
+import { crudBodies, type CrudBodies } from './crud-bodies.js'
 import {
   shapedTag,
   tagged,
@@ -133,7 +133,7 @@ export function extendWithCrud(
       .flat()
       .map(({ method, path }) => method + trim(path)),
   )
-  for (const route of writeRoutes(table, database, maxCost)) {
+  for (const route of crudRoutes(table, database, maxCost)) {
     if (operations.has(route.operation) && !declaredRoutes.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
@@ -197,134 +197,199 @@ function isRead(operation: CrudOperation): operation is Exclude<CrudOperation, W
   return operation === 'list' || operation === 'aggregate' || operation === 'find'
 }
 
-function writeRoutes(table: Table, database: () => Database, maxCost: number): CrudRoute[] {
-  const { type, key } = table
-  const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
+/** What the routes of a record share. */
+interface RouteContext {
+  readonly table: Table
+  readonly database: () => Database
+  readonly maxCost: number
+  readonly bodies: CrudBodies
+  /** The path of one row. */
+  readonly rowPath: string
+  /** False if nothing depends on the caller. Then the routes do not read the token. */
+  readonly usesCaller: boolean
+  /** The last arguments of the routes that read. */
+  readonly readArguments: readonly string[]
+  /** The last arguments of the routes that change or delete a row. */
+  readonly changeArguments: readonly string[]
+  /** For reads, which are cancelled when the request ends. */
+  readonly recordsToRead: (request: HttpRequest) => ClientRecords<object>
+  /** For writes, which have their own source. */
+  readonly recordsToWrite: (request: HttpRequest | undefined) => ClientRecords<object>
+}
+
+function crudRoutes(table: Table, database: () => Database, maxCost: number): CrudRoute[] {
+  const context = createContext(table, database, maxCost)
+  return [
+    listRoute(context),
+    aggregateRoute(context),
+    findRoute(context),
+    createRoute(context),
+    ...updateRoutes(context),
+    deleteRoute(context),
+  ]
+}
+
+function createContext(table: Table, database: () => Database, maxCost: number): RouteContext {
+  const { type, key, relations, version } = table
   const { isPersonal } = policyOf(table)
-  // If nothing depends on the caller, the route does not read the token.
-  const hasCallerHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
-    hooksReadCaller,
-  )
-  const usesCaller = isPersonal || hasCallerHooks
-  const callerArguments = usesCaller
-    ? ['request', 'user']
-    : table.version === undefined
-      ? []
-      : ['request']
-  const reads = ['request', ...(isPersonal ? ['user'] : [])]
+  const tables = [table, ...[...relations.values()].map(({ target }) => target)]
+  const usesCaller = isPersonal || tables.some(hooksReadCaller)
   const callerOf = (request: HttpRequest | undefined): Caller =>
     usesCaller && request !== undefined ? requestCaller(request) : anonymous
-  /** For reads, which are cancelled when the request ends. */
-  const records = (request: HttpRequest): ClientRecords<object> => {
-    const open = database()
-    return new ClientRecords(open, open.recordsFor(type, request), callerOf(request))
+  // The version is compared with a header of the request.
+  const versionArguments = version === undefined ? [] : ['request']
+  return {
+    ...{ table, database, maxCost, usesCaller },
+    bodies: crudBodies(table),
+    rowPath: `/<id:${key.isUuid ? 'uuid' : 'int'}>`,
+    readArguments: ['request', ...(isPersonal ? ['user'] : [])],
+    changeArguments: usesCaller ? ['request', 'user'] : versionArguments,
+    recordsToRead: (request) => {
+      const open = database()
+      return new ClientRecords(open, open.recordsFor(type, request), callerOf(request))
+    },
+    recordsToWrite: (request) => {
+      const open = database()
+      return new ClientRecords(open, open.records(type), callerOf(request))
+    },
   }
-  /** For writes, which have their own source. */
-  const written = (request: HttpRequest | undefined): ClientRecords<object> => {
-    const open = database()
-    return new ClientRecords(open, open.records(type), callerOf(request))
+}
+
+function listRoute({
+  table,
+  database,
+  maxCost,
+  readArguments,
+  recordsToRead,
+}: RouteContext): CrudRoute {
+  return {
+    operation: 'list',
+    method: 'GET',
+    path: '/',
+    options: { args: ['query', ...readArguments], returns: [table.type], etag: true },
+    run: (query: TextValues, request: HttpRequest) => {
+      const parsed = readCrudQuery(table, query)
+      const aggregates = parsed.distinct !== undefined
+      const countsRows = parsed.count === 'exact'
+      checkCost(table, { countsRows, aggregates, ...parsed }, database().sizes, maxCost)
+      return listRows(recordsToRead(request), parsed, request, maxCost)
+    },
   }
-  const update = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
+}
+
+function aggregateRoute({
+  table,
+  database,
+  maxCost,
+  readArguments,
+  recordsToRead,
+}: RouteContext): CrudRoute {
+  return {
+    operation: 'aggregate',
+    method: 'GET',
+    path: '/aggregate',
+    options: { args: ['query', ...readArguments] },
+    run: (query: TextValues, request: HttpRequest) => {
+      const parsed = readAggregateQuery(table, query)
+      checkCost(table, { aggregates: true, ...parsed, orderBy: [] }, database().sizes, maxCost)
+      return aggregateRows(table, recordsToRead(request), parsed)
+    },
+  }
+}
+
+function findRoute({
+  table,
+  database,
+  maxCost,
+  rowPath,
+  readArguments,
+  recordsToRead,
+}: RouteContext): CrudRoute {
+  return {
+    operation: 'find',
+    method: 'GET',
+    path: rowPath,
+    options: { args: ['id', 'query', ...readArguments], returns: table.type, etag: true },
+    run: (id: Id, query: TextValues, request: HttpRequest) => {
+      const shape = readRowShape(table, query)
+      const counts = readCrudCounts(table, query)
+      const records = recordsToRead(request)
+      if (shape === undefined && counts.length === 0)
+        return after(records.find(id), (found) => taggedOrNotModified(table, found, request))
+      const parsed = { where: {}, orderBy: [], limit: 1, shape, counts }
+      checkCost(table, parsed, database().sizes, maxCost)
+      const options = { relations: shape?.relations, ...countsOption(counts) }
+      return after(records.findWith(id, options, maxCost), (found) => {
+        if (found === null) return null
+        const version = versionOf(table, found)
+        showRows([found], shape)
+        return taggedOrNotModified(table, found, request, shapedTag(version, found))
+      })
+    },
+  }
+}
+
+function createRoute({ table, bodies, usesCaller, recordsToWrite }: RouteContext): CrudRoute {
+  return {
+    operation: 'create',
+    method: 'POST',
+    path: '/',
+    options: {
+      args: ['body', 'request', ...(usesCaller ? ['user'] : [])],
+      body: bodies.complete,
+      returns: { 201: table.type },
+    },
+    run: (body: object, request: HttpRequest) =>
+      after(recordsToWrite(request).create({ ...body }), (created) => {
+        const id = (created as Record<string, unknown>)[table.key.property] as Id
+        const folder = request.path.replace(/\/$/, '')
+        const response = tagged(table, created, 201) as Reply
+        return response.header('Location', `${folder}/${id}`)
+      }),
+  }
+}
+
+/** `PATCH` takes the changed fields, `PUT` all of them. */
+function updateRoutes({
+  table,
+  bodies,
+  rowPath,
+  changeArguments,
+  recordsToWrite,
+}: RouteContext): CrudRoute[] {
+  const run = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
     whereMatching(table, request, (expected) =>
-      after(written(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
+      after(
+        recordsToWrite(request).update(id, { ...body }, expected),
+        (row) => row && tagged(table, row),
+      ),
     )
-  const { complete, changes } = crudBodies(table)
-  return [
-    {
-      operation: 'list',
-      method: 'GET',
-      path: '/',
-      options: { args: ['query', ...reads], returns: [type], etag: true },
-      run: (query: TextValues, request: HttpRequest) => {
-        const parsed = readCrudQuery(table, query)
-        const aggregates = parsed.distinct !== undefined
-        const countsRows = parsed.count === 'exact'
-        checkCost(table, { countsRows, aggregates, ...parsed }, database().sizes, maxCost)
-        return listRows(records(request), parsed, request, maxCost)
-      },
-    },
-    {
-      operation: 'aggregate',
-      method: 'GET',
-      path: '/aggregate',
-      options: { args: ['query', ...reads] },
-      run: (query: TextValues, request: HttpRequest) => {
-        const parsed = readAggregateQuery(table, query)
-        checkCost(table, { aggregates: true, ...parsed, orderBy: [] }, database().sizes, maxCost)
-        return aggregateRows(table, records(request), parsed)
-      },
-    },
-    {
-      operation: 'find',
-      method: 'GET',
-      path,
-      options: { args: ['id', 'query', ...reads], returns: type, etag: true },
-      run: (id: Id, query: TextValues, request: HttpRequest) => {
-        const shape = readRowShape(table, query)
-        const counts = readCrudCounts(table, query)
-        const callerRecords = records(request)
-        if (shape === undefined && counts.length === 0)
-          return after(callerRecords.find(id), (found) =>
-            taggedOrNotModified(table, found, request),
-          )
-        const parsed = { where: {}, orderBy: [], limit: 1, shape, counts }
-        checkCost(table, parsed, database().sizes, maxCost)
-        const options = { relations: shape?.relations, ...countsOption(counts) }
-        return after(callerRecords.findWith(id, options, maxCost), (found) => {
-          if (found === null) return null
-          const version = versionOf(table, found)
-          showRows([found], shape)
-          return taggedOrNotModified(table, found, request, shapedTag(version, found))
-        })
-      },
-    },
-    {
-      operation: 'create',
-      method: 'POST',
-      path: '/',
-      options: {
-        args: ['body', 'request', ...(usesCaller ? ['user'] : [])],
-        body: complete,
-        returns: { 201: type },
-      },
-      run: (body: object, request: HttpRequest) =>
-        after(written(request).create({ ...body }), (created) => {
-          const id = (created as Record<string, unknown>)[key.property] as Id
-          const folder = request.path.replace(/\/$/, '')
-          const response = tagged(table, created, 201) as Reply
-          return response.header('Location', `${folder}/${id}`)
+  const route = (method: 'PATCH' | 'PUT', body: Class): CrudRoute => ({
+    operation: 'update',
+    method,
+    path: rowPath,
+    options: { args: ['id', 'body', ...changeArguments], body, returns: table.type },
+    run,
+  })
+  return [route('PATCH', bodies.changes), route('PUT', bodies.complete)]
+}
+
+function deleteRoute({ table, rowPath, changeArguments, recordsToWrite }: RouteContext): CrudRoute {
+  return {
+    operation: 'delete',
+    method: 'DELETE',
+    path: rowPath,
+    options: { args: ['id', ...changeArguments], status: 204 },
+    run: (id: Id, request?: HttpRequest) =>
+      whereMatching(table, request, (expected) =>
+        after(recordsToWrite(request).delete(id, expected), (isDeleted) => {
+          if (!isDeleted)
+            throw new HttpError(404, undefined, {
+              reason: 'there is no such row, or `rows` does not show it to the caller',
+            })
         }),
-    },
-    {
-      operation: 'update',
-      method: 'PATCH',
-      path,
-      options: { args: ['id', 'body', ...callerArguments], body: changes, returns: type },
-      run: update,
-    },
-    {
-      operation: 'update',
-      method: 'PUT',
-      path,
-      options: { args: ['id', 'body', ...callerArguments], body: complete, returns: type },
-      run: update,
-    },
-    {
-      operation: 'delete',
-      method: 'DELETE',
-      path,
-      options: { args: ['id', ...callerArguments], status: 204 },
-      run: (id: Id, request?: HttpRequest) =>
-        whereMatching(table, request, (expected) =>
-          after(written(request).delete(id, expected), (isDeleted) => {
-            if (!isDeleted)
-              throw new HttpError(404, undefined, {
-                reason: 'there is no such row, or `rows` does not show it to the caller',
-              })
-          }),
-        ),
-    },
-  ]
+      ),
+  }
 }
 
 function addRoute(controller: Class, table: Table, route: CrudRoute): string {
