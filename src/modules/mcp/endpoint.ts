@@ -138,6 +138,8 @@ function forbiddenHost(header: string, value: string): HttpError {
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
 const json = 'application/json'
+
+/** The controller of the protocol, and of the document that tells agents where to get a token. */
 export function endpoint(options: McpOptions): ControllerClass {
   const { path = '/mcp', hosts = [], authorizationServers = [], limit } = options
   const metadataPath = `/.well-known/oauth-protected-resource${path}`
@@ -217,25 +219,14 @@ export function endpoint(options: McpOptions): ControllerClass {
       const caller = { request, auth, cancelled: cancellable?.signal }
       const transport = new HttpTransport(caller, revision)
       const result = respond(this.server.definition, message, openExchange(message, transport))
-      const pending = endAfter(result, cancellable)
-      const finish = (response: ProtocolResponse | undefined): Reply => {
+      const startsSession = message.method === 'initialize' && !isModern
+      return replyOrStream(endAfter(result, cancellable), transport, (response) => {
         if (response === undefined) return reply(null, 202)
         const httpReply = this.toReply(response, auth !== undefined)
-        const isInitialized =
-          message.method === 'initialize' && !isModern && response.status === 200
-        return isInitialized ? httpReply.header(sessionHeader, randomUUID()) : httpReply
-      }
-      const isReady = !(pending instanceof Promise) && transport.stream === undefined
-      if (isReady || !acceptsEvents(request)) return andThen(pending, finish)
-      const stream = (transport.stream ??= new MessageStream())
-      const responsePromise = Promise.resolve(pending)
-      return stream
-        .waitForResponse(responsePromise)
-        .then((response) =>
-          response === undefined
-            ? events(stream.items(responsePromise)).header('X-Accel-Buffering', 'no')
-            : finish(response),
-        )
+        return startsSession && response.status === 200
+          ? httpReply.header(sessionHeader, randomUUID())
+          : httpReply
+      })
     }
 
     private toReply({ text, status }: ProtocolResponse, hasToken: boolean): Reply {
@@ -270,6 +261,25 @@ function endAfter<T>(
   if (result instanceof Promise) return result.finally(cancellable.end)
   cancellable.end()
   return result
+}
+
+/** Replies at once if the response is ready soon and no message is sent before it. Otherwise it replies with a stream of events. */
+function replyOrStream(
+  pending: MaybePromise<ProtocolResponse | undefined>,
+  transport: HttpTransport,
+  toReply: (response: ProtocolResponse | undefined) => Reply,
+): MaybePromise<Reply> {
+  const isReady = !(pending instanceof Promise) && transport.stream === undefined
+  if (isReady || !acceptsEvents(transport.context.request)) return andThen(pending, toReply)
+  const stream = (transport.stream ??= new MessageStream())
+  const response = Promise.resolve(pending)
+  return stream
+    .waitForResponse(response)
+    .then((early) =>
+      early === undefined
+        ? events(stream.items(response)).header('X-Accel-Buffering', 'no')
+        : toReply(early),
+    )
 }
 
 /** The transport of a message that came by HTTP. */
