@@ -205,50 +205,13 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     }
     let status = 0
     try {
-      const settings = client.configure({})
-      const { fetch: run = fetch } = settings
-      let body = null as ReadableStream<Uint8Array> | null
-      const streamClient = createClient({
-        ...settings,
-        // The client reads the head only, because the body does not end.
-        fetch: async (url, init) => {
-          const response = await run(url, init)
-          if (response.ok) ({ body } = response)
-          return new Response(null, response)
-        },
-      })
-      // A constant, because the types of Node.js do not know `cache`.
-      const options = {
-        signal: current.signal,
-        cache: 'no-store' as const,
-        headers: { Accept: 'text/event-stream' },
-      }
-      await streamClient.post(
-        '/filigree/live',
-        { asks: due.map(([path, { id }]) => ({ path, last: id || undefined })) },
-        options,
-      )
+      const asks = due.map(([path, { id }]) => ({ path, last: id || undefined }))
+      const body = await openStream(client, asks, current.signal)
       previous?.abort()
-      // Without a body this throws, and the request is tried again.
-      const reader = (body as ReadableStream<Uint8Array>)
-        .pipeThrough(new TextDecoderStream() as TextDecoding)
-        .getReader()
-      for (let rest = ''; ;) {
-        const { value, done } = await reader.read()
-        if (done) break
-        rest += value
-        // The data of an event is one line. A long one arrives in many pieces, which must not be searched again.
-        if (!value.includes('\n')) continue
-        const blocks = rest.split('\n\n')
-        rest = blocks.pop() as string
-        for (const block of blocks) {
-          const start = block.indexOf('data: ')
-          if (start < 0) continue
-          outage.tries = 0
-          const message = JSON.parse(block.slice(start + 6)) as Message & { ask: number }
-          forward({ ...message, path: paths[message.ask] as string })
-        }
-      }
+      await readMessages(body, (message) => {
+        outage.tries = 0
+        forward({ ...message, path: paths[message.ask] as string })
+      })
     } catch (error) {
       ;({ status = 0 } = error as Partial<ApiError>)
     }
@@ -350,6 +313,55 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     if (query.id) notify(query, [listener])
     return () => {
       query.listeners.delete(listener)
+    }
+  }
+}
+
+/** Requests queries from the server. @returns the body of its response, a stream of events that does not end */
+const openStream = async (
+  client: Pick<ClientBase, 'configure'>,
+  asks: object[],
+  signal: AbortSignal,
+) => {
+  const settings = client.configure({})
+  const { fetch: run = fetch } = settings
+  let body: ReadableStream<Uint8Array> | null | undefined
+  const streamClient = createClient({
+    ...settings,
+    // The client reads the head only, because the body does not end.
+    fetch: async (url, init) => {
+      const response = await run(url, init)
+      if (response.ok) ({ body } = response)
+      return new Response(null, response)
+    },
+  })
+  // A constant, because the types of Node.js do not know `cache`.
+  const options = {
+    signal,
+    cache: 'no-store' as const,
+    headers: { Accept: 'text/event-stream' },
+  }
+  await streamClient.post('/filigree/live', { asks }, options)
+  return body as unknown as ReadableStream<Uint8Array>
+}
+
+/** Passes on the messages of a stream until it ends. Without a body it throws, and the request is tried again. */
+const readMessages = async (
+  body: ReadableStream<Uint8Array>,
+  handle: (message: Message & { ask: number }) => void,
+) => {
+  const reader = body.pipeThrough(new TextDecoderStream() as TextDecoding).getReader()
+  for (let rest = ''; ;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    rest += value
+    // The data of an event is one line. A long one arrives in many pieces, which must not be searched again.
+    if (!value.includes('\n')) continue
+    const blocks = rest.split('\n\n')
+    rest = blocks.pop() as string
+    for (const block of blocks) {
+      const [, data] = block.split('\ndata: ')
+      if (data) handle(JSON.parse(data) as Message & { ask: number })
     }
   }
 }
