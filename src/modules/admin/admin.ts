@@ -2,11 +2,24 @@
  * `filigree/admin`: a web page for viewing and editing an application's records. It grants no rights: callers need a role, and
  * may do what the policies of the records allow. See docs/maintainers/admin.md.
  */
-import { createModule, describeRecord, type ModuleOptions } from '../../index.js'
-import { findProblems, findRecordProblems, resolveRecords, type AdminOptions } from './options.js'
+import {
+  Controller,
+  createModule,
+  Database,
+  describeRecord,
+  HttpError,
+  recordsAs,
+  Secured,
+  Undocumented,
+  Use,
+  type EntryInterceptor,
+  type HttpRequest,
+  type ModuleOptions,
+} from '../../index.js'
+import type { Class } from './declare.js'
+import { type AdminOptions, findProblems, findRecordProblems, resolveRecords } from './options.js'
 import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
-import { rowsController } from './row-routes.js'
 
 export { Admin, AdminAction } from './declare.js'
 export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
@@ -34,3 +47,53 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
     ],
   }
 })
+
+type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
+
+/** The routes of a record's rows. */
+function rowsController(
+  { path, roles }: AdminOptions,
+  type: Class,
+  plural: string,
+): ControllerClass {
+  @Controller(`${path}/api/rows/${plural}`, { crud: type })
+  @Undocumented
+  @Use(limitTextSearch(type))
+  @Secured({ roles: [roles].flat() })
+  class AdminRows {}
+  Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
+  return AdminRows
+}
+
+/** Searching a table with fewer rows is fast enough for a picker. */
+const maxSearchedRows = 200_000
+
+const searchingOperators = /\.(?:ilike|like|contains|endsWith)$/
+
+/** Rejects searches that read all rows of a large table, because a picker sends a query for each typed letter. */
+function limitTextSearch(type: Class): new (...args: never[]) => EntryInterceptor {
+  return class TextSearchLimit implements EntryInterceptor {
+    static readonly inject = [Database]
+
+    constructor(private readonly database: Database) {}
+
+    enter(request: HttpRequest): void {
+      const { query, method } = request
+      if (method !== 'GET' && method !== 'HEAD') return
+      for (const [name, text] of Object.entries(query)) {
+        if (!searchingOperators.test(name) || hasPrefix(name, text)) continue
+        const records = recordsAs(this.database, type, request)
+        const rows = records.searchedRows({ [name]: text })
+        if (rows <= maxSearchedRows) continue
+        const message = `${name}: the table has ${rows} rows. Use a prefix (startsWith) or words (search).`
+        const errors = [{ path: name, code: 'TOO_COSTLY', message }]
+        throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
+      }
+    }
+  }
+}
+
+/** Whether a pattern begins with text. Finding a prefix is fast enough without an index. */
+function hasPrefix(name: string, text: unknown): boolean {
+  return name.endsWith('.like') && typeof text === 'string' && !/^[%_]/.test(text)
+}
