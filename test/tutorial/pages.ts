@@ -2,7 +2,7 @@
  * The steps that a page of the tutorial asks its reader to do, in order.
  *
  * A code block that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is the complete file. With
- * `// in src/app.ts` it contains complete declarations, which replace declarations of the same name or are appended. `…` in a file
+ * `// in src/app.ts` it contains declarations, which replace declarations of the same name or are appended. `…` in a file
  * name stands for a part that a command has chosen. In a `console` block each line after `$ ` is a command, and the lines below
  * are its output. All other blocks are only read.
  */
@@ -84,16 +84,45 @@ export function toPattern(command: string, response: string): RegExp {
   return new RegExp(`^${head}\\s*${parts.join('[^]*?')}\\s*$`)
 }
 
-/** Merges the declarations of a block into a file: declarations of the same name are replaced, others and imports are added. */
+/**
+ * Merges the declarations of a block into a file: declarations of the same name are replaced, others and imports are added. If
+ * the block has a line `…`, its classes keep the members of the file that they do not name.
+ */
 export function mergeDeclarations(file: string, block: string): string {
+  const code = block.replace(/^ *…\n/gm, '')
+  const isPartial = code !== block
   const merged = splitStatements(file)
-  for (const part of splitStatements(block)) {
+  for (const part of splitStatements(code)) {
     const at = merged.findIndex(({ name }) => name === part.name)
-    if (at >= 0) merged[at] = part
+    const old = merged[at]
+    if (old !== undefined)
+      merged[at] = isPartial ? { ...part, text: mergeMembers(old.text, part.text) } : part
     else if (part.isImport) merged.unshift(part)
     else merged.push(part)
   }
   return merged.map(({ text }) => text).join('')
+}
+
+/** @returns the class `text` with the members of the class `old` that it does not have */
+function mergeMembers(old: string, text: string): string {
+  const [before, after] = [old, text].map(readClass)
+  if (before === undefined || after === undefined) return text
+  const names = new Set(after.members.map(({ name }) => name))
+  const members = [...before.members.filter(({ name }) => !names.has(name)), ...after.members]
+  return `${after.head}${members.map((member) => member.text).join('')}\n}\n`
+}
+
+/** @returns the text up to the opening brace, and the members. Undefined if the text is not a class */
+function readClass(
+  text: string,
+): { head: string; members: { name: string; text: string }[] } | undefined {
+  const [statement] = ts.createSourceFile('class.ts', text, ts.ScriptTarget.Latest, true).statements
+  if (statement === undefined || !ts.isClassDeclaration(statement)) return undefined
+  const members = statement.members.map((member) => ({
+    name: member.name?.getText() ?? 'constructor',
+    text: member.getFullText(),
+  }))
+  return { head: text.slice(0, statement.members.pos), members }
 }
 
 interface Part {
