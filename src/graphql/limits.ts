@@ -2,6 +2,7 @@
 import type { DocumentNode, GraphQLError } from 'graphql'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { defaultLimits } from '../http/limits.js'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 
@@ -37,7 +38,7 @@ export const defaultGraphqlLimits: GraphqlLimits = Object.freeze({
   depth: 12,
   aliases: 30,
   rootFields: 20,
-  cost: 5_000,
+  cost: defaultLimits.cost,
   listMax: 1_000,
 })
 

@@ -16,49 +16,6 @@ import {
 } from './query-cost.js'
 import type { TableSizes } from './table-sizes.js'
 
-/**
- * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
- *
- * @param maxRows the maximum cost of the query: a row is 1
- * @returns `undefined` if there cannot be more related rows
- */
-export function relatedRowLimit(
-  relations: RequestedRelations,
-  rows: number | undefined,
-  sizes: TableSizes,
-  maxRows: number,
-): number | undefined {
-  const page = rows ?? Infinity
-  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > maxRows
-    ? maxRows
-    : undefined
-}
-
-/** Rows whose related rows are read. `isOnce`: no row occurs twice. */
-interface OuterRows {
-  readonly rows: number
-  readonly isOnce: boolean
-}
-
-function maxRelatedRows(
-  relations: RequestedRelations,
-  outer: OuterRows,
-  sizes: TableSizes,
-): number {
-  let sum = 0
-  for (const [relation, nested] of relations) {
-    const { kind } = relation
-    const pairs = linkedRows(relation, sizes)
-    const rows = kind === 'belongsTo' ? outer.rows : outer.isOnce ? pairs : outer.rows * pairs
-    const isOnce = outer.isOnce && kind === 'hasMany'
-    sum += rows + maxRelatedRows(nested, { rows, isOnce }, sizes)
-  }
-  return sum
-}
-
-/** The default limit for the cost of a client's query, for `crud` and GraphQL. */
-export const defaultCost = 5_000
-
 /** A list query of `crud`. */
 export interface ListQuery extends Omit<CostedQuery, 'counts'> {
   /** All rows of the filter are counted. */
@@ -95,7 +52,7 @@ export function checkCost(
 function pointsOf(table: Table, query: ListQuery, sizes: TableSizes): number {
   const { limit, shape, counts = [], countsRows = false } = query
   const { points } = costOf(recordNaming(table), { ...query, counts: countsRows }, sizes)
-  const rows = shape === undefined ? 0 : relatedRows(shape.relations, limit, sizes)
+  const rows = shape === undefined ? 0 : estimateRelatedRows(shape.relations, limit, sizes)
   const counted = counts.reduce((sum, { relation }) => sum + costOfCount(relation, sizes), 0)
   return points + limit + rows + limit * counted
 }
@@ -105,13 +62,17 @@ function costOfCount(relation: Relation, sizes: CostBasis): number {
   return costOfRelated(relation, recordNaming(relation.target), { counts: true }, sizes).points
 }
 
-/** An estimate, from the average number of related rows. */
-function relatedRows(relations: RequestedRelations, rows: number, sizes: TableSizes): number {
+/** An estimate of the related rows on all levels, from the average numbers. */
+function estimateRelatedRows(
+  relations: RequestedRelations,
+  rows: number,
+  sizes: TableSizes,
+): number {
   let sum = 0
   for (const [relation, nested] of relations) {
     const each = relation.kind === 'belongsTo' ? 1 : averageRelatedRows(relation, sizes)
     const innerRows = rows * Math.max(1, each)
-    sum += innerRows + relatedRows(nested, innerRows, sizes)
+    sum += innerRows + estimateRelatedRows(nested, innerRows, sizes)
   }
   return sum
 }
@@ -123,4 +84,45 @@ function tooCostly(maxCost: number): HttpError {
     'the database reads for them. Request fewer rows, or filter and sort by fields that have an index.'
   const errors = [{ path: '', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })
+}
+
+/**
+ * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
+ *
+ * @param maxRows the maximum cost of the query: a row is 1
+ * @returns `undefined` if there cannot be more related rows
+ */
+export function relatedRowLimit(
+  relations: RequestedRelations,
+  rows: number | undefined,
+  sizes: TableSizes,
+  maxRows: number,
+): number | undefined {
+  const page = rows ?? Infinity
+  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > maxRows
+    ? maxRows
+    : undefined
+}
+
+/** Rows whose related rows are read. `isOnce`: no row occurs twice. */
+interface OuterRows {
+  readonly rows: number
+  readonly isOnce: boolean
+}
+
+/** The related rows on all levels, if the rows have the most that the sizes of the tables allow. */
+function maxRelatedRows(
+  relations: RequestedRelations,
+  outer: OuterRows,
+  sizes: TableSizes,
+): number {
+  let sum = 0
+  for (const [relation, nested] of relations) {
+    const { kind } = relation
+    const pairs = linkedRows(relation, sizes)
+    const rows = kind === 'belongsTo' ? outer.rows : outer.isOnce ? pairs : outer.rows * pairs
+    const isOnce = outer.isOnce && kind === 'hasMany'
+    sum += rows + maxRelatedRows(nested, { rows, isOnce }, sizes)
+  }
+  return sum
 }

@@ -11,7 +11,8 @@ import type { Id, ListOptions, RelatedRows } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import type { Repository } from '../repository.js'
-import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
+import { relatedRowLimit } from '../budget/check-cost.js'
+import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
@@ -68,7 +69,7 @@ export class ClientRecords<T extends object> {
       relations,
       ...counts
     }: Pick<ListOptions<T>, 'counts'> & { readonly relations?: RelationTree | undefined },
-    cost = defaultCost,
+    cost = defaultLimits.cost,
   ): Promise<T | null> {
     const { key } = this.#table
     if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
@@ -85,7 +86,7 @@ export class ClientRecords<T extends object> {
   async list(
     options: Omit<ListOptions<T>, 'view'>,
     relations?: RelationTree,
-    cost = defaultCost,
+    cost = defaultLimits.cost,
   ): Promise<T[]> {
     const view = this.#view
     const related: { table: Table; record: Instance }[] = []

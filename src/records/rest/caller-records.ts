@@ -14,7 +14,8 @@ import type { Database } from '../database.js'
 import type { Database as PublicDatabase } from '../public-database.js'
 import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
-import { checkCost, defaultCost } from '../budget/check-cost.js'
+import { checkCost } from '../budget/check-cost.js'
+import { defaultLimits } from '../../http/limits.js'
 import { costOf, recordNaming } from '../budget/query-cost.js'
 import { readRelationTree, ClientView } from '../policy/client-view.js'
 import { crudBodies, type CrudBodies } from './crud-bodies.js'
@@ -144,7 +145,7 @@ export class CallerRecords<T extends object = object> {
     const related = readRelationTree(this.#table, paths)
     const limit = related.size === 0 ? pageSize : relatedPageSize
     const { where, orderBy } = readCrudQuery(this.#table, query)
-    checkCost(this.#table, { where, orderBy, limit }, this.#database.sizes, defaultCost)
+    checkCost(this.#table, { where, orderBy, limit }, this.#database.sizes, defaultLimits.cost)
     const order = (
       orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
     ) as never

@@ -51,7 +51,8 @@ import {
   readAggregateQuery,
 } from './crud-responses.js'
 import { readCrudCounts, readCrudQuery, readRowShape } from './crud-query.js'
-import { checkCost, defaultCost } from '../budget/check-cost.js'
+import { checkCost } from '../budget/check-cost.js'
+import { defaultLimits } from '../../http/limits.js'
 import type { Database } from '../database.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
@@ -109,7 +110,7 @@ export function extendWithCrud(
   options: CrudOptions,
   database: () => Database,
   problems: Problem[],
-  maxCost = defaultCost,
+  maxCost = defaultLimits.cost,
 ): Class {
   const record = resolveClass(options.crud)
   if (record === undefined) {
