@@ -1,13 +1,12 @@
 /**
- * Runs once before any Jest suite: unpacks the browser, bundles large packages (`test/bundle-packages.mjs`), creates the
- * signing keys of the suites (`test/auth/key-pair.ts`), and provides one PostgreSQL server for all suites, which starts when
- * the first suite requests it (`test/records/postgres-server.ts`).
+ * Runs once before any Jest suite: unpacks the browser, creates the signing keys of the suites (`test/auth/key-pair.ts`),
+ * and provides one PostgreSQL server for all suites, which starts when the first suite requests it
+ * (`test/records/postgres-server.ts`).
  */
 import chromium from '@sparticuz/chromium'
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { tsImport } from 'tsx/esm/api'
-import { bundlePackages } from './bundle-packages.mjs'
 
 let postgres
 
@@ -35,7 +34,6 @@ export default async function start() {
   process.env.TEST_RSA_KEYS = JSON.stringify(
     keys.map((key) => key.export({ type: 'pkcs8', format: 'pem' })),
   )
-  await bundlePackages()
   process.env.TEST_POSTGRES_ASK = `http://127.0.0.1:${addressServer.address().port}`
 }
 

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Deadlines, type Waiting } from '../../src/serving/deadlines.js'
 import type { ServedRoute } from '../../src/serving/served-route.js'

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { createClient } from '../../client/index.js'
 import { retry, type RetryOptions } from '../../client/retry.js'

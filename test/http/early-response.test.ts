@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'

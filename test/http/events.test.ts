@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'

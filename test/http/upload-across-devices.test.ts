@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import * as files from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,8 @@
 /**
  * Uploads on a full disk. The disk is a small one in memory. Where none can be mounted, the suite is skipped with a
  * message.
+ *
+ * @jest-environment node
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,8 @@
 /**
  * Handlers run in an AsyncLocalStorage only if they can write, because it costs a fifth of a small route. Even so, nothing is
  * written after a 503.
+ *
+ * @jest-environment node
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'

@@ -1,4 +1,8 @@
-/** Third-party GraphQL clients, used as in their manuals, with an atlas that listens on a port. */
+/**
+ * Third-party GraphQL clients, used as in their manuals, with an atlas that listens on a port.
+ *
+ * @jest-environment node
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

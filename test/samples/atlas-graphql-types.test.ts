@@ -1,4 +1,8 @@
-/** Types that graphql-codegen makes of the atlas's schema, in a program that uses them. */
+/**
+ * Types that graphql-codegen makes of the atlas's schema, in a program that uses them.
+ *
+ * @jest-environment node
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
