@@ -284,6 +284,11 @@ const tables = [
   'draft',
 ]
 
+const restoreStatements = [
+  ...tables.map((table) => `delete from ${table}`),
+  ...tables.toReversed().map((table) => `insert into ${table} select * from copy_${table}`),
+]
+
 /** The sign-in that the admin page names. */
 @Controller('/login')
 class Login {
@@ -378,7 +383,13 @@ export class Fixture {
     await this.database.close()
   }
 
-  snapshot(): Promise<unknown> {
+  /** All rows. One statement on PostgreSQL, because every caller of every refused write compares them. */
+  async snapshot(): Promise<unknown> {
+    const { kysely, engineName } = this.database
+    if (engineName === 'postgres') {
+      const rows = tables.map((table) => `(select json_agg(t order by t::text) from ${table} t)`)
+      return (await sql.raw(`select json_build_array(${rows.join()}) as rows`).execute(kysely)).rows
+    }
     const types = Object.values<Class>(records)
     return Promise.all(types.map((type) => this.database.records(type).list()))
   }
@@ -408,19 +419,21 @@ export class Fixture {
         .createTable(`copy_${table}`)
         .as(this.database.kysely.selectFrom(table).selectAll())
         .execute()
+    if (this.database.engineName === 'postgres')
+      await sql
+        .raw(
+          `create function restore_rows() returns void language plpgsql
+           as $$ begin ${restoreStatements.join(';')}; end $$`,
+        )
+        .execute(this.database.kysely)
     this.#hasCopies = true
   }
 
-  /** One statement on PostgreSQL, because every caller of every case restores the rows. */
+  /** A function on PostgreSQL, which keeps its plans, because every caller of every case restores the rows. */
   async #restoreFromCopies(): Promise<void> {
-    const statements = [
-      ...tables.map((table) => `delete from ${table}`),
-      ...tables.toReversed().map((table) => `insert into ${table} select * from copy_${table}`),
-    ]
     const { kysely, engineName } = this.database
-    if (engineName === 'postgres')
-      await sql.raw(`do $$ begin ${statements.join(';')}; end $$`).execute(kysely)
-    else for (const statement of statements) await sql.raw(statement).execute(kysely)
+    if (engineName === 'postgres') await sql.raw('select restore_rows()').execute(kysely)
+    else for (const statement of restoreStatements) await sql.raw(statement).execute(kysely)
   }
 
   async #createRows(): Promise<void> {
