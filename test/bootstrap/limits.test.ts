@@ -15,6 +15,7 @@ import {
   type Session,
 } from '../../src/index.js'
 import { exchange, open } from './raw-client.js'
+import { waitUntil } from '../wait-until.js'
 
 /** Created once: each new one blocks the event loop for hundreds of milliseconds. */
 const largeText = Buffer.alloc(50_000_000, 'x').toString('latin1')
@@ -98,14 +99,14 @@ describe('large responses that clients do not read', () => {
       warn: (about: object, message: string) => void warnings.push([about, message]),
     }
     await start({ limits: { unread: 100_000_000 }, logger })
-    const sockets = Array.from({ length: 12 }, () => open(app.url))
+    const sockets = Array.from({ length: 5 }, () => open(app.url))
     const closed = sockets.map((socket) => once(socket.on('error', silent), 'close'))
     for (const socket of sockets) {
       socket.pause()
       socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n')
     }
     // The server notices that the connection of a stopped reader is closed when it reads again.
-    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitUntil(() => warnings.length > 0)
     expect(warnings[0]?.[1]).toBe('clients that do not read their responses were disconnected')
     const { ended, unread } = warnings[0]?.[0] as { ended: number; unread: number }
     expect(ended).toBeGreaterThan(0)
@@ -130,7 +131,7 @@ describe('response texts', () => {
         if (receivedBytes >= read) socket.pause()
       })
       socket.write('GET /rows HTTP/1.1\r\nHost: x\r\n\r\n')
-      while (receivedBytes < read) await new Promise((resolve) => setTimeout(resolve, 5))
+      await waitUntil(() => receivedBytes >= read)
     }
     expect(heldBytes() - before).toBeLessThan(80_000_000)
     for (const socket of sockets) socket.destroy()

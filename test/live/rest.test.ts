@@ -1,4 +1,5 @@
 /** Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
@@ -211,19 +212,26 @@ function messages(client: LiveClient): Message[] {
     .map(({ data }) => JSON.parse(data) as Message)
 }
 
-/** Counts the runs of live queries. */
-class LiveRuns {
-  constructor(private readonly state: ApplicationState) {}
+/** Milliseconds: longer than the time between two runs of a live query, of which 100 is the default. */
+const longerThanPace = 150
 
-  /** Writes, and expects that no query runs. */
-  async none<T>(write: () => Promise<T>): Promise<T> {
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    const before = this.state.live.runs
-    const written = await write()
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    expect(this.state.live.runs).toBe(before)
-    return written
+/** @returns the number of runs once no live query has run for longer than its pace */
+async function runsWhenQuiet(count: () => number): Promise<number> {
+  for (;;) {
+    const before = count()
+    await pause(longerThanPace)
+    if (count() === before) return before
   }
+}
+
+/** Writes, and expects that no live query runs. */
+async function withoutRun<T>(write: () => Promise<T>): Promise<T> {
+  const count = (): number => app.get(ApplicationState).live.runs
+  const before = await runsWhenQuiet(count)
+  const written = await write()
+  await pause(longerThanPace)
+  expect(count()).toBe(before)
+  return written
 }
 
 describe('a list of crud', () => {
@@ -278,27 +286,24 @@ describe('a list of crud', () => {
     const { listeners, answers: responses } = state.live
     expect(listeners).toBeGreaterThanOrEqual(3)
     expect(responses).toBeLessThan(listeners)
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    const before = state.live.runs
-    for (let index = 0; index < 20; index++) await database.records(Other).create({ name: 'other' })
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    expect(state.live.runs).toBe(before)
+    await withoutRun(async () => {
+      for (let index = 0; index < 20; index++)
+        await database.records(Other).create({ name: 'other' })
+    })
   })
 
   it('does not run for rows that match its conditions neither before nor after', async () => {
-    const state = app.get(ApplicationState)
     const labels = database.records(Label)
     for (const one of open.splice(0)) one.leave()
     const far = await labels.create({ name: 'far' })
     const list = await live('/labels?name=near')
     const one = await live(`/labels/${far.id}`)
     await Promise.all([list.message(), one.message()])
-    const quiet = new LiveRuns(state)
-    const other = await quiet.none(() => labels.create({ name: 'elsewhere' }))
-    await quiet.none(() => labels.update(other.id, { name: 'elsewhere still' }))
-    await quiet.none(() => labels.updateWhere({ id: other.id }, { name: 'elsewhere again' }))
-    await quiet.none(() => labels.update(other.id, { secret: 'x' }))
-    await quiet.none(() => labels.delete(other.id))
+    const other = await withoutRun(() => labels.create({ name: 'elsewhere' }))
+    await withoutRun(() => labels.update(other.id, { name: 'elsewhere still' }))
+    await withoutRun(() => labels.updateWhere({ id: other.id }, { name: 'elsewhere again' }))
+    await withoutRun(() => labels.update(other.id, { secret: 'x' }))
+    await withoutRun(() => labels.delete(other.id))
     await labels.update(far.id, { name: 'near' })
     expect(await list.message()).toMatchObject({ set: [{ id: far.id }] })
     expect(await one.message()).toMatchObject({ data: { name: 'near' } })
@@ -445,8 +450,7 @@ describe('@Live', () => {
       ['a', 'b', 'c'].map((by) => live('/board/count', { headers: { by } })),
     )
     await Promise.all(clients.map((client) => client.message()))
-    await new Promise((resolve) => setTimeout(resolve, 250))
-    const before = runs
+    const before = await runsWhenQuiet(() => runs)
     await database.records(Label).create({ name: 'counted' })
     await Promise.all(clients.map((client) => client.message()))
     expect(runs).toBe(before + 1)

@@ -16,6 +16,7 @@ import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { startBothEngines } from './both-engines.js'
 import { migrationOptions } from './migration-helpers.js'
 import { runSql } from './run-sql.js'
+import { rounds, seed } from '../random.js'
 
 @Record
 class Owner {
@@ -195,7 +196,7 @@ const changes: readonly (readonly [string, Version, Version])[] = [
 ]
 
 /** The number of random sequences per engine. */
-const runs = Number(process.env.MIGRATION_RUNS ?? 3)
+const runs = rounds(2)
 
 const kinds: fc.Arbitrary<readonly [KindName, Rules]> = fc.constantFrom<
   (readonly [KindName, Rules])[]
@@ -264,6 +265,9 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     await rm(folder, { recursive: true, force: true })
   }
 
+  /** Versions to which an empty database was migrated, with the same result each time. */
+  const settledVersions = new Set<Version>()
+
   /** Makes and runs a migration to this version. @returns the new schema, and whether the migration changed it */
   const migrateTo = async (version: Version, minute: number) => {
     setVersion(version)
@@ -271,7 +275,8 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     const migration = await makeMigration(database, `v${minute}`, optionsAt(minute))
     expect(found.length > 0).toBe(migration !== undefined)
     await migrateUp(database, optionsAt(minute))
-    expect(await isSettled()).toEqual(settled)
+    if (minute > 0 || !settledVersions.has(version)) expect(await isSettled()).toEqual(settled)
+    if (minute === 0) settledVersions.add(version)
     // SQLite has no timestamp, trigram or decimal types, so some changes do not alter its schema.
     const isChanged = found.some((text) => text.startsWith(`${name}: `))
     return { schema: await schemaOf(database), isChanged, isMade: migration !== undefined }
@@ -296,22 +301,26 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
     if (third.isMade) expect(await down()).toEqual(second.schema)
   })
 
-  it('random sequences of changes can be reverted to each schema', async () => {
-    const property = fc.asyncProperty(
-      fc.array(versions, { minLength: 2, maxLength: 4 }),
-      async (list) => {
-        await emptyDatabase()
-        const schemas: unknown[] = []
-        for (const [minute, version] of list.entries()) {
-          const { isMade, schema } = await migrateTo(version, minute)
-          if (isMade) schemas.push(schema)
-        }
-        const last = schemas.pop()
-        for (const schema of schemas.toReversed()) expect(await down()).toEqual(schema)
-        await migrateUp(database, optionsAt(0))
-        expect(await schemaOf(database)).toEqual(last)
-      },
-    )
-    await fc.assert(property, { numRuns: runs, seed: 7, interruptAfterTimeLimit: 120_000 })
-  }, 240_000)
+  it(
+    'random sequences of changes can be reverted to each schema',
+    async () => {
+      const property = fc.asyncProperty(
+        fc.array(versions, { minLength: 2, maxLength: 4 }),
+        async (list) => {
+          await emptyDatabase()
+          const schemas: unknown[] = []
+          for (const [minute, version] of list.entries()) {
+            const { isMade, schema } = await migrateTo(version, minute)
+            if (isMade) schemas.push(schema)
+          }
+          const last = schemas.pop()
+          for (const schema of schemas.toReversed()) expect(await down()).toEqual(schema)
+          await migrateUp(database, optionsAt(0))
+          expect(await schemaOf(database)).toEqual(last)
+        },
+      )
+      await fc.assert(property, { numRuns: runs, seed })
+    },
+    120_000 * runs,
+  )
 })
