@@ -1,4 +1,8 @@
-/** Decorated classes that no module lists stop the start, in the report with the other problems. */
+/**
+ * Decorated classes that no module lists stop the start, in the report with the other problems.
+ *
+ * @jest-environment node
+ */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
