@@ -1,8 +1,8 @@
+import type { Claims } from '../../src/index.js'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createKeys } from '../../src/auth/keys.js'
 import { createMemoryRevocations, toTrace, type Revocations } from '../../src/auth/revocations.js'
-import type { Claims } from '../../src/http/request.js'
 import {
   foreignToken,
   givenKeys,

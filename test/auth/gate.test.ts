@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { Guard } from '../../src/index.js'
-import type { Auth } from '../../src/auth/auth.js'
+import type { Guard, Auth } from '../../src/index.js'
 import type { Gate } from '../../src/auth/gate.js'
 import {
   bearer,

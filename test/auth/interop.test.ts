@@ -1,8 +1,8 @@
 /** Filigree and jsonwebtoken accept each other's tokens. */
+import type { Problem } from '../../src/index.js'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import { resolveAuthOptions } from '../../src/auth/options.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
 import { makeAuth } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -1,15 +1,11 @@
 /** Source: decisions, Tokens. */
+import type { AuthOptions, Problem } from '../../src/index.js'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  resolveAuthOptions,
-  type AuthEnvironment,
-  type AuthOptions,
-} from '../../src/auth/options.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
 import { makePair, type Pair } from './key-pair.js'
 
 let folder: string

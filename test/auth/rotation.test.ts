@@ -2,13 +2,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { openAccess, tokenAccess } from '../../src/auth/access.js'
-import type { Auth } from '../../src/auth/auth.js'
 import { createKeys } from '../../src/auth/keys.js'
-import type { Log } from '../../src/index.js'
+import type { Log, Auth, Renew, Claims } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
-import type { Renew } from '../../src/auth/renewal.js'
-import type { Claims } from '../../src/http/request.js'
 import {
   addedHeader,
   bearer,

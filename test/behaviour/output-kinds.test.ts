@@ -13,7 +13,7 @@ import {
   type FieldRules,
 } from 'filigree'
 import { startBothEngines } from '../records/both-engines.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
+import type { KindName } from '../public-types.js'
 
 const timestamp = '2026-11-20T10:00:00.000Z'
 const uuid = '0190d1a2-0000-7000-8000-00000000abcd'

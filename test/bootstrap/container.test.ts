@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type Problem, Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
 import { type Token } from '../../src/bootstrap/provider.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { Class } from '../public-types.js'
 
 class Clock {
   readonly time = 7

@@ -27,10 +27,10 @@ import {
   type BootstrapOptions,
   oneTime,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { Job, jobs } from '../../src/modules/jobs/jobs.js'
 import { mcp, Tool, type ToolOptions } from '../../src/modules/mcp/mcp.js'
 import { mail } from '../../src/modules/mail/mail.js'
+import type { Class } from '../public-types.js'
 
 interface Attempt {
   readonly module: Class

@@ -13,7 +13,7 @@ import {
   type BootstrapOptions,
 } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { Class } from '../public-types.js'
 
 async function report(module: Class, options: BootstrapOptions = {}): Promise<DeclarationError> {
   const starting = bootstrap(module, { listen: false, logger: false, env: {}, ...options })

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { bootstrap } from '../../src/index.js'
-import { Database } from '../../src/records/database.js'
+import { bootstrap, Database } from '../../src/index.js'
 import type { Finding } from '../../src/cli/commands/doctor-checks.js'
 import { withoutPasswords } from '../../src/core/secrets.js'
 import { readScans } from '../../src/records/scan-log.js'
@@ -14,6 +13,7 @@ import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
 import { runIn, type Outcome } from './run-in.js'
+import { internalsOf } from '../records/open-database.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
 const server = await startPostgres()
@@ -69,7 +69,7 @@ describe.each([
     do {
       for (const path of paths) expect((await app.inject({ url: path })).status).toBe(200)
       await new Promise((resolve) => setTimeout(resolve, 20))
-    } while ((await readScans(app.get(Database))).length === 0)
+    } while ((await readScans(internalsOf(app.get(Database)))).length === 0)
     await app.close()
 
     warnings.length = 0

@@ -1,9 +1,9 @@
 /** Change events of written rows, the same on every engine. Source: public API, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { connect, type Database } from '../../src/records/database.js'
-import type { EngineSource } from '../../src/index.js'
+import { type EngineSource, connect, type Database } from '../../src/index.js'
 import { Author, Category, Product, Review, shop, Tag } from '../records/shop.js'
 import type { DatabaseUnderTest } from './database.contract.js'
+import { internalsOf } from '../records/open-database.js'
 
 function openShop(where: string | EngineSource): Promise<Database> {
   const chosen = typeof where === 'string' ? { url: where } : { engine: where }
@@ -126,7 +126,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       let end: (() => void) | undefined
       await database.transaction(async (tx) => {
         await tx.records(Category).insertMany([{ name: 'a' }])
-        end = await database.watch(Category, {
+        end = await internalsOf(database).watch(Category, {
           onChanges: ({ event, ids }) => changes.push([event, ids]),
           end: () => undefined,
           columns: [],
@@ -137,16 +137,20 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       })
       end?.()
       expect(changes).toStrictEqual([changes[0], ['lost', []], ['created', [changes[0]]]])
-      expect(database.feed.size).toBe(0)
+      expect(internalsOf(database).feed.size).toBe(0)
     })
 
     it('closing the database ends its watchers', async () => {
       const other = await openShop(await server.url())
       let ended = 0
-      await other.watch(Category, { onChanges: () => undefined, end: () => ended++, columns: [] })
+      await internalsOf(other).watch(Category, {
+        onChanges: () => undefined,
+        end: () => ended++,
+        columns: [],
+      })
       await other.close()
       expect(ended).toBe(1)
-      expect(other.feed.size).toBe(0)
+      expect(internalsOf(other).feed.size).toBe(0)
     })
   })
 }

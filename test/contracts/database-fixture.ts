@@ -1,6 +1,12 @@
 /** The shop's tables on one engine, shared by the parts of the database contract. */
-import type { EngineSource, HttpError, ListOptions, Repository } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import {
+  type EngineSource,
+  type HttpError,
+  type ListOptions,
+  type Repository,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import { Category, Product, shop } from '../records/shop.js'
 import { uuidRecords } from './database-uuids.contract.js'
 

@@ -4,9 +4,11 @@ import { anonymous } from '../../src/records/rights/caller.js'
 import { ClientView } from '../../src/records/policy/client-view.js'
 import { Review, Tag } from '../records/shop.js'
 import { failure, type Fixture } from './database-fixture.js'
+import { internalsOf } from '../records/open-database.js'
 
 /** The view of an anonymous client. */
-function clientView({ database: { context, log } }: Fixture): ClientView {
+function clientView({ database }: Fixture): ClientView {
+  const { context, log } = internalsOf(database)
   return new ClientView({ context, caller: anonymous, log })
 }
 

@@ -1,7 +1,14 @@
 /** Short reads that run at the same time share one statement. Run on each engine: `describeJoinedReads('PostgreSQL', open)`. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import {
+  BelongsTo,
+  Field,
+  HasMany,
+  Record,
+  type Rel,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
 import {
   createDatabaseRevocations,
@@ -9,6 +16,7 @@ import {
 } from '../../src/records/auth-stores.js'
 import { StatementRecorder } from './statement-recorder.js'
 import { createRandom } from '../random.js'
+import { internalsOf } from '../records/open-database.js'
 
 @Record
 class Maker {
@@ -243,7 +251,8 @@ export function describeSharedReads(name: string, open: () => Promise<Engine>): 
       const calls = requests.map((each, n) => settle(database.recordsFor(Part, each).find(41 + n)))
       requests[1]?.abort()
       // An engine without fair shares for requests does not abort their statements.
-      const abortsStatements = database.forClient(new TestRequest()) !== database
+      const abortsStatements =
+        internalsOf(database).forClient(new TestRequest()) !== internalsOf(database)
       if (abortsStatements) expect((await calls[1])?.error).toBeDefined()
       release()
       expect((await first)?.id).toBe(40)
@@ -383,8 +392,8 @@ export function describeSharedReads(name: string, open: () => Promise<Engine>): 
     })
 
     it('sessions and revocations are read in shared statements', async () => {
-      const sessions = await createDatabaseSessionStore(database)
-      const revocations = await createDatabaseRevocations(database)
+      const sessions = await createDatabaseSessionStore(internalsOf(database))
+      const revocations = await createDatabaseRevocations(internalsOf(database))
       const now = Date.now()
       const names = Array.from({ length: 30 }, (_, n) => `name ${n}`)
       for (const each of names.slice(0, 20)) {

@@ -6,10 +6,10 @@ import { HttpError, Field } from '../../src/index.js'
 import { compileInput } from '../../src/fields/compile-input.js'
 import { compileText } from '../../src/fields/compile-text.js'
 import { formats, type FormatName } from '../../src/fields/formats.js'
-import { kinds, type KindName } from '../../src/fields/kinds/table.js'
+import { kinds } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { rounds, seed } from '../random.js'
+import type { KindName, Class } from '../public-types.js'
 
 class Tree {
   @Field('integer', { optional: true }) n?: number

@@ -4,7 +4,7 @@ import * as cv from 'class-validator'
 import { HttpError, Field } from '../../src/index.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { Class } from '../public-types.js'
 
 async function check(type: Class, value: unknown, options?: InputOptions): Promise<unknown> {
   try {

@@ -3,9 +3,8 @@ import * as cv from 'class-validator'
 import { HttpError, Field, type FieldRules } from '../../src/index.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
 import { generatedKey } from '../../src/fields/field.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { KindName, Class } from '../public-types.js'
 
 /** The result of a check: the instance, or `path code: message` of each violation. */
 function answer(type: Class, value: unknown, options?: InputOptions): unknown {

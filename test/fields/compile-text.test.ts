@@ -3,9 +3,8 @@ import * as cv from 'class-validator'
 import { HttpError, Field } from '../../src/index.js'
 import type { InputOptions } from '../../src/fields/compile-input.js'
 import { compileText } from '../../src/fields/compile-text.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { KindName, Class } from '../public-types.js'
 
 function check(type: Class, value: unknown, options?: InputOptions): unknown {
   try {

@@ -11,8 +11,8 @@ import {
   type Problem,
 } from '../../src/index.js'
 import { generatedKey } from '../../src/fields/field.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { readShape } from '../../src/fields/shape.js'
+import type { Class } from '../public-types.js'
 
 class Item {
   @Field('id') id!: number

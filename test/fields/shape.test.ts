@@ -4,7 +4,7 @@ import { DeclarationError, type Problem, Field, type FieldRules } from '../../sr
 import { generatedKey, writeFieldMetadata } from '../../src/fields/field.js'
 import { compileInput } from '../../src/fields/compile-input.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { Class } from '../public-types.js'
 
 class Line {
   @Field('integer', { min: 1 }) qty!: number

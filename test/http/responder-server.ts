@@ -1,8 +1,8 @@
 /** A server whose every request is answered by the test: the responder over real sockets, without routing. */
+import type { CorsOptions, Log } from '../../src/index.js'
 import { createServer, request as send, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { createCors, type CorsOptions } from '../../src/http/cors.js'
-import type { Log } from '../../src/core/log.js'
+import { createCors } from '../../src/http/cors.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder, type Responder } from '../../src/http/responder.js'
 import type { ResultRule } from '../../src/http/result.js'

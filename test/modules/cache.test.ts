@@ -17,10 +17,11 @@ import {
   type Application,
   type Claims,
   type HttpRequest,
+  Database,
 } from '../../src/index.js'
-import { Database } from '../../src/records/database.js'
 import { CacheFor, ETag } from '../../src/modules/cache/cache.js'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { internalsOf } from '../records/open-database.js'
 
 @Record
 class Lamp {
@@ -454,7 +455,7 @@ describe('@CacheFor', () => {
       await read()
       expect([await read(), calls]).toEqual(['[]', 1])
       const notified = new Promise<void>((resolve) => {
-        void app.get(Database).watch(Lamp, {
+        void internalsOf(app.get(Database)).watch(Lamp, {
           columns: [],
           onChanges: () => {
             resolve()

@@ -1,7 +1,6 @@
 /** Each module works in an application with nothing but one open route. */
 import { expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { accessLog } from '../../src/modules/access-log/access-log.js'
 import { compress } from '../../src/modules/compress/compress.js'
 import { health } from '../../src/modules/health/health.js'
@@ -13,6 +12,7 @@ import { metrics } from '../../src/modules/metrics/metrics.js'
 import { securityHeaders } from '../../src/modules/security-headers/security-headers.js'
 import { throttle } from '../../src/modules/throttle/throttle.js'
 import { tracing } from '../../src/modules/tracing/tracing.js'
+import type { Class } from '../public-types.js'
 
 @Controller('/items')
 class ItemController {

@@ -13,8 +13,8 @@ import {
   type BootstrapOptions,
   type DocOptions,
 } from 'filigree'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { docMetadata } from '../../src/openapi/doc.js'
+import type { Class } from '../public-types.js'
 
 async function start(controllers: Class[], options: BootstrapOptions = {}) {
   @Module({ controllers })

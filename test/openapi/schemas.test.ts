@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals'
 import { Field } from 'filigree'
 import { type FieldRules, Page, partial, pick } from '../../src/index.js'
 import { timestampPattern } from '../../src/fields/kinds/dates.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
 import { fieldSchema } from '../../src/openapi/field-schema.js'
 import { inferSchema } from '../../src/openapi/json-schema.js'
 import { classSchema, componentName, createSchemas } from '../../src/openapi/schemas.js'
+import type { KindName } from '../public-types.js'
 
 function schemaOf(kind: KindName, rules: FieldRules): object {
   class Sample {

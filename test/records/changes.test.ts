@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Field, Record } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import { Field, Record, connect, type Database } from '../../src/index.js'
 import type { EngineChannel } from '../../src/engines/contract/engine.js'
 import type { Column } from '../../src/engines/contract/table.js'
 import { readMessage, toMessages, type RowChanges } from '../../src/records/changes/changes.js'
@@ -14,6 +13,7 @@ import { startOwnPostgres, startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
 import { readSql, runSql } from './run-sql.js'
 import { waitUntil } from '../wait-until.js'
+import { engineOf, internalsOf } from './open-database.js'
 
 describeChanges('SQLite', () => Promise.resolve({ url: () => Promise.resolve('sqlite::memory:') }))
 
@@ -124,7 +124,7 @@ describe('changes between processes on PostgreSQL', () => {
     second.stop()
     localFollower.stop()
     await waitUntil(async () => (await listeners(writer)) === 0)
-    expect([writer.feed.size, reader.feed.size]).toStrictEqual([0, 0])
+    expect([internalsOf(writer).feed.size, internalsOf(reader).feed.size]).toStrictEqual([0, 0])
   })
 
   it('resume after the listening connection was cut, and the cut is reported', async () => {
@@ -148,9 +148,9 @@ describe('changes between processes on PostgreSQL', () => {
       @Field('string') owner!: string
       @Field('string') secret!: string
     }
-    writer.table(Note)
+    internalsOf(writer).table(Note)
     await writer.sync()
-    const owner = reader.table(Note).byProperty.get('owner') as Column
+    const owner = internalsOf(reader).table(Note).byProperty.get('owner') as Column
     const remoteFollower = await follow(reader, Note as never, [owner])
     const sent = spyOnMessages(writer)
     const { id } = await writer.records(Note).create({ owner: 'ann', secret: 'x' })
@@ -161,9 +161,9 @@ describe('changes between processes on PostgreSQL', () => {
   })
 
   it('report an updated row before and after the update, even for concurrent updates', async () => {
-    const name = reader.table(Category).byProperty.get('name') as Column
+    const name = internalsOf(reader).table(Category).byProperty.get('name') as Column
     const observedUpdates: [past: unknown, now: unknown][] = []
-    await reader.watch(Category, {
+    await internalsOf(reader).watch(Category, {
       columns: [name],
       needsRowValues: true,
       onChanges: ({ event, past, now }) => {
@@ -188,7 +188,7 @@ describe('changes between processes on PostgreSQL', () => {
       @Field('id') id!: number
       @Field('integer', { unique: true }) number!: number
     }
-    writer.table(Entry)
+    internalsOf(writer).table(Entry)
     await writer.sync()
     const follower = await follow(writer, Entry as never)
     const program = bundleProgram('records/creating-process')
@@ -249,7 +249,7 @@ describe('change messages', () => {
     ['row values', [1, 2, 3], [{ a: 'ä'.repeat(2000) }, undefined, { a: '"\\' }]],
   ])('stay below 8,000 bytes and keep the content: %s', async (_what, ids, past) => {
     const database = await connect('sqlite::memory:', { records: shop })
-    const table = database.table(Category)
+    const table = internalsOf(database).table(Category)
     await database.close()
     const changes = { event: 'deleted', table, ids, ...(past && { past }) } as RowChanges
     const texts = toMessages('origin', changes)
@@ -261,7 +261,7 @@ describe('change messages', () => {
 
   it('leave out the row values when they are too long for one message', async () => {
     const database = await connect('sqlite::memory:', { records: shop })
-    const table = database.table(Category)
+    const table = internalsOf(database).table(Category)
     await database.close()
     const past = [{ a: 'x'.repeat(8000) }]
     const [text = '', ...more] = toMessages('origin', { event: 'deleted', table, ids: [1], past })
@@ -270,8 +270,8 @@ describe('change messages', () => {
   })
 })
 
-function spyOnMessages({ context }: Database): string[] {
-  const channel = context.engine.channel as EngineChannel
+function spyOnMessages(database: Database): string[] {
+  const channel = engineOf(database).channel as EngineChannel
   const send = channel.send.bind(channel)
   const sent: string[] = []
   channel.send = (runner, messages) => {

@@ -9,11 +9,13 @@ import {
   Post,
   Record,
   type Application,
+  connect,
+  Database,
 } from 'filigree'
-import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { frameworkQuery } from '../../src/engines/contract/statement.js'
 import { waitUntil } from '../wait-until.js'
+import { engineOf } from './open-database.js'
 
 @Record({ plural: 'items' })
 class Item {
@@ -186,7 +188,7 @@ describe('client reads on PostgreSQL', () => {
       records: [Item, Thing],
     })
     expect(await show(customDatabase)).toEqual([{ statement_timeout: '7s' }])
-    await database.context.engine.changeSchema(async (runner) => {
+    await engineOf(database).changeSchema(async (runner) => {
       const { rows } = await runner.run(frameworkQuery('show statement_timeout'), [], 'all')
       expect(rows).toEqual([['0']])
     })

@@ -1,9 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { Field, type Generated, HttpError, Record } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import {
+  Field,
+  type Generated,
+  HttpError,
+  Record,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { runSql } from './run-sql.js'
+import { internalsOf } from './open-database.js'
 
 const engines = await startBothEngines()
 
@@ -97,8 +104,8 @@ describe.each(engines)('constraints in the database: %s', (_name, open) => {
     }
     const syncWith = async (rules: object): Promise<string[]> => {
       const Box = define(rules)
-      database.tables.clear()
-      database.table(Box)
+      internalsOf(database).tables.clear()
+      internalsOf(database).table(Box)
       const applied = await database.sync()
       expect(await database.differences()).toEqual([])
       await database.verify()

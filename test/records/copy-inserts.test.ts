@@ -2,8 +2,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
-import type { Database as OpenDatabase } from '../../src/records/database.js'
-import type { Engine } from '../../src/engines/contract/engine.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
 import {
@@ -11,6 +9,7 @@ import {
   frameworkQuery,
   frameworkScript,
 } from '../../src/engines/contract/statement.js'
+import { engineOf } from './open-database.js'
 
 @Record()
 class Parcel {
@@ -79,7 +78,6 @@ describe('bulk inserts on PostgreSQL', () => {
   let server: PostgresServer
   let url: string
   let database: Database
-  const engineOf = (of: Database): Engine => (of as OpenDatabase).context.engine
   const script = (sql: string) =>
     Promise.resolve(engineOf(database).run(frameworkScript(sql), [], 'nothing'))
   const parcels = (count: number, from = 0) =>

@@ -1,15 +1,19 @@
 /** Migrations that turn a field into a decimal or change its scale keep the values. */
+import { connect, type Database } from '../../src/index.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { connect, type Database } from '../../src/records/database.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
-import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { startBothEngines } from './both-engines.js'
-import { migrationOptions, setRecords } from './migration-helpers.js'
 import { thing, type Fields } from './thing.js'
+import {
+  makeMigration,
+  migrateDown,
+  migrateUp,
+  migrationOptions,
+  setRecords,
+} from './migration-helpers.js'
 
 const engines = await startBothEngines()
 

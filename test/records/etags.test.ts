@@ -16,8 +16,8 @@ import {
   type Application,
   type Rel,
 } from 'filigree'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
+import type { Class } from '../public-types.js'
 
 const isWithinLimit = ValidateBy({
   name: 'within',

@@ -14,8 +14,8 @@ import {
   type FieldRules,
   type Rel,
 } from '../../src/index.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
 import { startBothEngines } from './both-engines.js'
+import type { KindName } from '../public-types.js'
 
 @NoAuth
 @Table({ plural: 'lists' })

@@ -1,8 +1,9 @@
 /** Follows the changes of a record and collects them. */
+import type { Database } from '../../src/index.js'
 import type { RowChanges } from '../../src/records/changes/changes.js'
-import type { Database } from '../../src/records/database.js'
 import type { Column } from '../../src/engines/contract/table.js'
 import { Category, type Author } from './shop.js'
+import { internalsOf } from './open-database.js'
 
 export interface Follower {
   readonly changes: [RowChanges['event'], ...unknown[]][]
@@ -18,7 +19,7 @@ export async function follow(
 ): Promise<Follower> {
   const changes: Follower['changes'] = []
   let check: () => void = () => undefined
-  const stop = await database.watch(type, {
+  const stop = await internalsOf(database).watch(type, {
     onChanges: ({ event, ids, past }) => {
       changes.push(past === undefined ? [event, ...ids] : [event, ...ids, past])
       check()

@@ -1,6 +1,6 @@
 /** Listens to several records concurrently, then to other ones, and prints the process warnings. Bundled by `bundle-program.ts`. */
-import { Field, Record } from '../../src/index.js'
-import { connect } from '../../src/records/database.js'
+import { Field, Record, connect } from '../../src/index.js'
+import { internalsOf } from './open-database.js'
 
 const warnings: string[] = []
 process.on('warning', ({ message }) => warnings.push(message))
@@ -19,7 +19,11 @@ for (const type of records) {
 const database = await connect(process.argv[2] ?? '', { records })
 await database.sync()
 const listen = (type: object): Promise<() => void> =>
-  database.watch(type as never, { onChanges: () => undefined, end: () => undefined, columns: [] })
+  internalsOf(database).watch(type as never, {
+    onChanges: () => undefined,
+    end: () => undefined,
+    columns: [],
+  })
 const stops = await Promise.all([One, Two, Three, Four].map(listen))
 for (const stop of stops) stop()
 await Promise.all([One, Five].map(listen))

@@ -1,11 +1,11 @@
 /** While a transaction locks a PostgreSQL table, statements on other tables continue, and internal queries never wait for the lock. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { Field, Record } from 'filigree'
+import { Field, Record, connect, type Database } from 'filigree'
 import { silentLog } from '../silent-log.js'
-import { connect, type Database } from '../../src/records/database.js'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
+import { internalsOf } from './open-database.js'
 
 @Record({ table: 'held_stone' })
 class Stone {
@@ -72,7 +72,7 @@ describe('a locked table', () => {
   }
 
   it('still reports its size', async () => {
-    const { engine } = database.context
+    const { engine } = internalsOf(database).context
     const sizes = await whileLocked(async () => engine.tableSizes(['held_stone', 'held_leaf']))
     // PostgreSQL counts rows once more if it learns of the insert after the analysis.
     expect([...sizes].map(([name, size]) => [name, size >= 2])).toEqual([

@@ -8,8 +8,8 @@ import {
   type Database,
   type Rel,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
+import type { Class } from '../public-types.js'
 
 @Record
 class Owner {

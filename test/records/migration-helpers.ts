@@ -1,6 +1,9 @@
-/** Helpers for tests that make and run migrations. */
-import type { Class } from '../../src/metadata/class-metadata.js'
-import type { Database } from '../../src/records/database.js'
+/** Makes and runs migrations on an open database, like `filigree migrate` does in a process of its own. */
+import type { Database } from '../../src/index.js'
+import * as make from '../../src/records/migrations/make-migration.js'
+import * as run from '../../src/records/migrations/migrations.js'
+import type { Class } from '../public-types.js'
+import { internalsOf } from './open-database.js'
 
 /** @returns options for migrations in `folder`, made at a fixed time. `minute` orders the files. */
 export function migrationOptions(
@@ -12,6 +15,44 @@ export function migrationOptions(
 
 /** Replaces the records of the database, as a new version of the program would. */
 export function setRecords(database: Database, ...records: Class[]): void {
-  database.tables.clear()
-  for (const record of records) database.table(record)
+  internalsOf(database).tables.clear()
+  for (const record of records) internalsOf(database).table(record)
+}
+
+/** `filigree migrate make NAME` */
+export function makeMigration(
+  database: Database,
+  name: string,
+  options?: make.MakeOptions,
+): Promise<make.MadeMigration | undefined> {
+  return make.makeMigration(internalsOf(database), name, options)
+}
+
+/** `filigree migrate up` */
+export function migrateUp(database: Database, options?: run.MigrateUpOptions): Promise<string[]> {
+  return run.migrateUp(internalsOf(database), options)
+}
+
+/** `filigree migrate down` */
+export function migrateDown(
+  database: Database,
+  options?: run.MigrationOptions & { steps?: number },
+): Promise<string[]> {
+  return run.migrateDown(internalsOf(database), options)
+}
+
+/** `filigree migrate status` */
+export function migrationStatus(
+  database: Database,
+  options?: run.MigrationOptions,
+): Promise<run.MigrationStatus[]> {
+  return run.migrationStatus(internalsOf(database), options)
+}
+
+/** `filigree migrate check`: the differences between the records of the database and the migrations. */
+export function checkMigrations(
+  database: Database,
+  options: Parameters<typeof run.checkMigrations>[1],
+): Promise<string[]> {
+  return run.checkMigrations(internalsOf(database).tables, options)
 }

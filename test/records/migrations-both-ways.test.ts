@@ -7,16 +7,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { BelongsTo, Field, Record, type FieldRules, type RecordOptions } from '../../src/index.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import {
+  BelongsTo,
+  Field,
+  Record,
+  type FieldRules,
+  type RecordOptions,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
-import { migrationOptions } from './migration-helpers.js'
 import { runSql } from './run-sql.js'
 import { rounds, seed } from '../random.js'
+import type { KindName, Class } from '../public-types.js'
+import { engineOf, internalsOf } from './open-database.js'
+import {
+  checkMigrations,
+  makeMigration,
+  migrateDown,
+  migrateUp,
+  migrationOptions,
+} from './migration-helpers.js'
 
 @Record
 class Owner {
@@ -55,13 +66,15 @@ afterEach(async () => {
 })
 
 const setVersion = (version: Version): void => {
-  database.tables.clear()
+  internalsOf(database).tables.clear()
   // The database does not add a cached table again, so add both here.
-  for (const type of [toClass(version), Owner]) database.tables.add(database.table(type))
+  for (const type of [toClass(version), Owner])
+    internalsOf(database).tables.add(internalsOf(database).table(type))
 }
 const optionsAt = (minute: number) => migrationOptions(folder, minute)
 /** The table's schema in the database, in a stable order. */
-const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => {
+const schemaOf = async (database: Database): Promise<unknown> => {
+  const engine = engineOf(database)
   const table = (await engine.catalogue(engine)).get('thing')
   if (table === undefined) return undefined
   const byName = (map: ReadonlyMap<string, unknown> | undefined): unknown =>
@@ -76,7 +89,7 @@ const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => 
 }
 /** What checkMigrations, differences, makeMigration and sync still want to change. */
 const isSettled = async (): Promise<unknown> => ({
-  check: await checkMigrations(database.tables, { folder, engines: undefined }),
+  check: await checkMigrations(database, { folder, engines: undefined }),
   differences: (await database.differences())
     .filter(({ kind }) => kind !== 'unknown column')
     .map(({ message }) => message),
@@ -271,7 +284,10 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
   /** Makes and runs a migration to this version. @returns the new schema, and whether the migration changed it */
   const migrateTo = async (version: Version, minute: number) => {
     setVersion(version)
-    const found = await checkMigrations(database.tables, { folder, engines: undefined })
+    const found = await checkMigrations(database, {
+      folder,
+      engines: undefined,
+    })
     const migration = await makeMigration(database, `v${minute}`, optionsAt(minute))
     expect(found.length > 0).toBe(migration !== undefined)
     await migrateUp(database, optionsAt(minute))

@@ -2,21 +2,16 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
-import { BelongsTo, Field, Record } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
-import {
-  migrateDown,
-  migrateUp,
-  migrationStatus,
-  splitStatements,
-} from '../../src/records/migrations/migrations.js'
+import { BelongsTo, Field, Record, connect, type Database } from '../../src/index.js'
+import { splitStatements } from '../../src/records/migrations/migrations.js'
 import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
 import { runSql } from './run-sql.js'
+import type { Class } from '../public-types.js'
+import { engineOf, internalsOf } from './open-database.js'
+import { makeMigration, migrateDown, migrateUp, migrationStatus } from './migration-helpers.js'
 
 @Record
 class Owner {
@@ -71,11 +66,11 @@ describe.each(engines)('migrations on %s', (engine) => {
     readFile(join(options().folder, `${name}.${engineName}.sql`), 'utf8')
   const states = async (database: Database): Promise<string[]> =>
     (await migrationStatus(database, options())).map(({ state }) => state)
-  const tables = async ({ context }: Database): Promise<string[]> => [
-    ...(await context.engine.catalogue(context.engine)).keys(),
+  const tables = async (database: Database): Promise<string[]> => [
+    ...(await engineOf(database).catalogue(engineOf(database))).keys(),
   ]
   const list = (database: Database): Promise<object[]> =>
-    database.records([...database.tables][0]!.type).list()
+    database.records([...internalsOf(database).tables][0]!.type).list()
 
   it('are made from the differences, run once, and can be reverted', async () => {
     const database = await open(thing(named))
@@ -239,7 +234,9 @@ describe.each(engines)('migrations on %s', (engine) => {
     const before = await open(thing({ ...named, old: ['string'] }))
     await makeMigration(before, 'a', options())
     await migrateUp(before, options())
-    await before.records([...before.tables][0]!.type).create({ name: 'a', old: 'kept' })
+    await before
+      .records([...internalsOf(before).tables][0]!.type)
+      .create({ name: 'a', old: 'kept' })
     const database = await open(thing(named))
     expect((await failure(database.verify())).message).toContain(
       'thing.old does not belong to a field and must be filled.',
@@ -247,7 +244,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     await makeMigration(database, 'b', options(1))
     await migrateUp(database, options())
     await database.verify()
-    await database.records([...database.tables][0]!.type).create({ name: 'b' })
+    await database.records([...internalsOf(database).tables][0]!.type).create({ name: 'b' })
     const rows = await database.kysely.selectFrom('thing').select(['name', 'old']).execute()
     expect(rows).toStrictEqual([
       { name: 'a', old: 'kept' },
@@ -353,7 +350,7 @@ describe('migrations without a transaction', () => {
       `-- filigree: no transaction\n-- a; b\n${index};\nanalyze thing;\n-- down\ndrop index concurrently thing_name_later;`,
     )
     expect(await migrateUp(database, { folder })).toHaveLength(2)
-    const { engine } = database.context
+    const { engine } = internalsOf(database).context
     const indexes = async (): Promise<boolean> =>
       (await engine.catalogue(engine)).get('thing')!.indexes.has('thing_name_later')
     expect(await indexes()).toBe(true)
@@ -386,7 +383,7 @@ describe('migrations without a transaction', () => {
     const error = await failure(migrateUp(database, { folder }))
     expect(error.message).toContain('Migration 29991231000000_b, statement 2 of 2: syntax error')
     expect(error.message).toContain('What came before the statement stays')
-    const { engine } = database.context
+    const { engine } = internalsOf(database).context
     expect((await engine.catalogue(engine)).has('half')).toBe(true)
     await write('create table whole (id int);')
     expect(await migrateUp(database, { folder })).toHaveLength(1)

@@ -19,9 +19,9 @@ import {
   type Rel,
   Secured,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
 import { randomNumbers } from '../random.js'
+import type { Class } from '../public-types.js'
 
 @Record
 @NoAuth

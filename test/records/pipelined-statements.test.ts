@@ -1,13 +1,13 @@
 /** Pipelined statements over few PostgreSQL connections: each gets its own result or error. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
-import type { Engine, Runner } from '../../src/engines/contract/engine.js'
+import type { Runner } from '../../src/engines/contract/engine.js'
 import { EngineError } from '../../src/engines/contract/engine-error.js'
-import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { frameworkChange, frameworkQuery } from '../../src/engines/contract/statement.js'
 import { createRandom, seed } from '../random.js'
 import { waitUntil } from '../wait-until.js'
+import { engineOf } from './open-database.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {
@@ -21,7 +21,6 @@ describe('pipelined statements on PostgreSQL', () => {
   let url: string
   let database: Database
   let observer: Database
-  const engineOf = (of: Database): Engine => (of as OpenDatabase).context.engine
   const count = 1000
 
   beforeAll(async () => {

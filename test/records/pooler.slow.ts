@@ -6,16 +6,26 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { bootstrap, Controller, Field, Module, NoAuth, Record, Get } from '../../src/index.js'
-import { connect, Database } from '../../src/records/database.js'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Record,
+  Get,
+  connect,
+  Database,
+} from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import type { DatabaseOptions } from '../../src/records/database-options.js'
-import { migrateUp } from '../../src/records/migrations/migrations.js'
 import { bundleProgram } from '../bundle-program.js'
 import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
+import type { DatabaseOptions } from '../public-types.js'
+import { internalsOf } from './open-database.js'
+import { migrateUp } from './migration-helpers.js'
 
 @Record
 class Entry {
@@ -209,8 +219,8 @@ const where =
     const log = { ...silentLog, error: (_: object, message: string) => warnings.push(message) }
     const database = await open(pooled, { log })
     const watcher = { onChanges: () => undefined, end: () => undefined, columns: [] }
-    await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
-    await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
+    await expect(internalsOf(database).watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
+    await expect(internalsOf(database).watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
     expect(warnings).toEqual([expect.stringContaining('set DATABASE_DIRECT_URL')])
     expect((await leftovers(database)).locks).toBe(0)
   })
@@ -221,7 +231,7 @@ const where =
   ])('follows changes with %s', async (_what, openListening) => {
     const listening = await openListening()
     const heard = new Promise((resolve, reject) => {
-      listening
+      internalsOf(listening)
         .watch(Entry, { onChanges: resolve, end: () => undefined, columns: [] })
         .then(() => open(pooled))
         .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))
@@ -245,8 +255,7 @@ const where =
     const app = await bootstrap(EntryModule, { database: pooled, listen: false, logger: false })
     try {
       const heard = new Promise((resolve, reject) => {
-        app
-          .get(Database)
+        internalsOf(app.get(Database))
           .watch(Entry, { onChanges: resolve, end: () => undefined, columns: [] })
           .then(() => open(direct))
           .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))

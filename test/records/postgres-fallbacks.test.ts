@@ -4,10 +4,8 @@
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { Field, Record } from '../../src/index.js'
+import { Field, Record, connect, type Database } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import { connect, type Database } from '../../src/records/database.js'
-import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { describeChanges } from '../contracts/changes.contract.js'
 import { describeDatabase } from '../contracts/database.contract.js'
 import { follow } from './follower.js'
@@ -15,6 +13,8 @@ import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
 import { waitUntil } from '../wait-until.js'
+import type { DatabaseOptions } from '../public-types.js'
+import { engineOf } from './open-database.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -187,7 +187,7 @@ describe('locks=row', () => {
     let release: () => void = () => undefined
     let onTaken: () => void = () => undefined
     const locked = new Promise<void>((resolve) => (onTaken = resolve))
-    const change = database.context.engine.changeSchema(() => {
+    const change = engineOf(database).changeSchema(() => {
       onTaken()
       return new Promise<void>((resolve) => (release = resolve))
     })

@@ -10,9 +10,9 @@ import {
   NoAuth,
   Record,
   type Rel,
+  connect,
 } from 'filigree'
 import { CompiledQuery } from 'kysely'
-import { connect } from '../../src/records/database.js'
 import {
   costOf,
   recordNaming,
@@ -24,6 +24,7 @@ import type { Table } from '../../src/records/model/table.js'
 import { startBothEngines } from './both-engines.js'
 import { Project } from './sharded-office.js'
 import { Category, Product, Review, shop } from './shop.js'
+import { internalsOf } from './open-database.js'
 
 const engines = await startBothEngines()
 
@@ -254,9 +255,9 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
       .insertMany(Array.from({ length: 5_000 }, (_, index) => ({ name: `c${index}` })))
     // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
-    await database.sizes.read()
-    expect(database.sizes.rowsOf('category')).toBeGreaterThan(2_000)
-    expect(database.sizes.rowsOf('category')).toBeLessThan(20_000)
+    await internalsOf(database).sizes.read()
+    expect(internalsOf(database).sizes.rowsOf('category')).toBeGreaterThan(2_000)
+    expect(internalsOf(database).sizes.rowsOf('category')).toBeLessThan(20_000)
     await close()
   })
 })
@@ -296,11 +297,11 @@ describe.each(engines)('the estimated size of a table on %s', (name, open) => {
     const { database, get, run, close } = await start(60)
     await run(numbers(1, 40_000))
     await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
-    await database.sizes.read()
+    await internalsOf(database).sizes.read()
     const url = '/categories?name.ilike=c%25&limit=10&count=none'
     expect((await get(url)).status).toBe(400)
     await run('delete from category where id between 4 and 39997')
-    await database.sizes.read()
+    await internalsOf(database).sizes.read()
     const { status, body } = await get(url)
     expect([status, (JSON.parse(body) as unknown[]).length]).toEqual([200, 6])
     await close()
@@ -315,9 +316,9 @@ describe.each(engines)('the estimated size of a table on %s', (name, open) => {
     await run(numbers(1, 40_000))
     for (const change of changes) await run(change)
     await run('analyze category')
-    await database.sizes.read()
-    expect(database.sizes.rowsOf('category')).toBeGreaterThan(0.7 * rows)
-    expect(database.sizes.rowsOf('category')).toBeLessThan(1.3 * rows)
+    await internalsOf(database).sizes.read()
+    expect(internalsOf(database).sizes.rowsOf('category')).toBeGreaterThan(0.7 * rows)
+    expect(internalsOf(database).sizes.rowsOf('category')).toBeLessThan(1.3 * rows)
     await close()
   })
 })

@@ -3,8 +3,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { BelongsTo, Field, HasMany, Record, type Rel } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
+import {
+  BelongsTo,
+  Field,
+  HasMany,
+  Record,
+  type Rel,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import type { Statement } from '../../src/engines/contract/statement.js'
 import { chooseDriver } from '../../src/engines/sqlite/drivers.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
@@ -12,6 +19,7 @@ import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { arrangeValues } from '../../src/sql/write-statement.js'
 import { planList, selectRows } from '../../src/records/statements/select-rows.js'
 import { runSql } from './run-sql.js'
+import { internalsOf } from './open-database.js'
 
 @Record()
 class Shelf {
@@ -73,8 +81,8 @@ type Options = Parameters<typeof planList<object>>[2]
 
 function costOf(type: typeof Good | typeof Shelf | typeof DeletedItem, options: object): string {
   const { plan, values } = planList(
-    database.table(type as never),
-    database.context,
+    internalsOf(database).table(type as never),
+    internalsOf(database).context,
     options as Options,
   )
   return estimator.estimate(plan.statement, arrangeValues(plan, values))
@@ -146,7 +154,7 @@ describe('Counts on SQLite', () => {
   const all = { condition: undefined, key: '', count: 0, withDeleted: false }
 
   it('cost as much as the rows they count', () => {
-    const plans = database.context.plansOf(database.table(Good))
+    const plans = internalsOf(database).context.plansOf(internalsOf(database).table(Good))
     expect(costOfCount(plans.count(all).statement, [])).toBe('long')
     expect(costOfCount(plans.countUpTo(all).statement, [10_001])).toBe('quick')
     expect(costOfCount(plans.countUpTo(all).statement, [500])).toBe('short')
@@ -157,16 +165,16 @@ describe('Counts on SQLite', () => {
     [{ note: { contains: 'a' } }, 'long'],
     [{ shelf: { goods: { note: 'a' } } }, 'long'],
   ])('cost as much as their condition when they sample rows: %j', (where, length) => {
-    const table = database.table<object>(Good)
-    const { selection, values } = selectRows(table, database.context, { where: where })
-    const { statement } = database.context.plansOf(table).sample(selection)
+    const table = internalsOf(database).table<object>(Good)
+    const { selection, values } = selectRows(table, internalsOf(database).context, { where: where })
+    const { statement } = internalsOf(database).context.plansOf(table).sample(selection)
     expect(costOfCount(statement, [...values, 500])).toBe(length)
   })
 })
 
 describe('A missing index', () => {
   it('does not lower the estimate', async () => {
-    const [index] = database
+    const [index] = internalsOf(database)
       .table(Good)
       .indexes.filter(({ columns }) => columns[0]?.name === 'weight')
     const options = { where: { weight: 8 }, limit: 20 }

@@ -16,8 +16,8 @@ import {
   type Database,
   type Rel,
 } from 'filigree'
-import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
+import { internalsOf } from './open-database.js'
 
 @Record({ softDelete: true })
 @NoAuth
@@ -78,7 +78,7 @@ describe.each(await startBothEngines())('%s: related rows of related rows', (_na
     // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
     // The application reads the sizes every half minute. Read them now.
-    await (database as unknown as OpenDatabase).sizes.read()
+    await internalsOf(database).sizes.read()
   })
   afterAll(() => Promise.all([app.close(), database.close()]))
 

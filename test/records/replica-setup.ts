@@ -13,12 +13,13 @@ import {
   type Rel,
   Secured,
   type Session,
+  connect,
+  Database,
 } from '../../src/index.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
-import { connect, Database } from '../../src/records/database.js'
-import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { startStandby, type Standby } from './standby-server.js'
+import type { DatabaseOptions } from '../public-types.js'
 
 @Record
 @NoAuth

@@ -5,6 +5,7 @@ import { connect } from '../../src/index.js'
 import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine.js'
 import { Note, open, startReplicas, Shelf, writeElsewhere } from './replica-setup.js'
 import { waitUntil } from '../wait-until.js'
+import { engineOf, internalsOf } from './open-database.js'
 
 const cluster = startReplicas()
 
@@ -58,7 +59,7 @@ describe('Replicas', () => {
     const notes = database.records(Note)
     await cluster.standby.caughtUp()
     await cluster.standby.pause()
-    const batch = await database.pipelinedWrites.open()
+    const batch = await internalsOf(database).pipelinedWrites.open()
     const creating = ['one', 'two'].map(async (text) => batch?.run(() => notes.create({ text })))
     batch?.end()
     const [one, two] = await Promise.all(creating)
@@ -87,13 +88,13 @@ describe('Replicas', () => {
     })
     const writing = await open(cluster, { replicas: [cluster.replica] })
     const reading = await open(cluster, { replicas: [cluster.replica] })
-    writing.context.engine.followCallers?.(callerOf('a'), otherProcesses)
-    reading.context.engine.followCallers?.(callerOf('a'), otherProcesses)
+    engineOf(writing).followCallers?.(callerOf('a'), otherProcesses)
+    engineOf(reading).followCallers?.(callerOf('a'), otherProcesses)
     await cluster.standby.pause()
     const { id } = await writing.records(Note).create({ text: 'mine' })
     expect(notifications).toEqual([['a']])
     expect(await reading.records(Note).find(id)).toMatchObject({ text: 'mine' })
-    reading.context.engine.followCallers?.(callerOf('b'), otherProcesses)
+    engineOf(reading).followCallers?.(callerOf('b'), otherProcesses)
     expect(await reading.records(Note).find(id)).toBeNull()
   })
 

@@ -3,15 +3,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import type { Class } from '../../src/metadata/class-metadata.js'
-import { BelongsTo, Field, ManyToMany, Record, type FieldRules, type Rel } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import {
+  BelongsTo,
+  Field,
+  ManyToMany,
+  Record,
+  type FieldRules,
+  type Rel,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
-import { migrationOptions, setRecords } from './migration-helpers.js'
 import { runSql } from './run-sql.js'
 import { thing } from './thing.js'
+import type { Class } from '../public-types.js'
+import {
+  checkMigrations,
+  makeMigration,
+  migrateDown,
+  migrateUp,
+  migrationOptions,
+  setRecords,
+} from './migration-helpers.js'
 
 const engines = await startBothEngines()
 
@@ -171,7 +184,7 @@ describe.each(engines)(
       expect(Number(row?.size)).toBe(5)
       await migrateUp(database, optionsAt(2))
       expect(await database.records(redeclared).list()).toMatchObject([{ size: 5 }])
-      expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+      expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
     })
 
     it('is created again if its drop statement was uncommented', async () => {
@@ -414,7 +427,7 @@ describe('the engines of migrations', () => {
   it('can be checked without a database, field by field', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
     const check = (engines?: string[]): Promise<string[]> =>
-      checkMigrations(database.tables, { folder, engines })
+      checkMigrations(database, { folder, engines })
     expect(await check()).toEqual([
       'SQLite: Table thing is missing.',
       'PostgreSQL: Table thing is missing.',

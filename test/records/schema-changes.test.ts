@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { silentLog } from '../silent-log.js'
-import { Field, Record } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { migrateUp } from '../../src/records/migrations/migrations.js'
+import { Field, Record, connect, type Database } from '../../src/index.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { migrateUp } from './migration-helpers.js'
 
 @Record
 class Entry {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, Record, connect, type Database } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
 import { runSql } from './run-sql.js'
+import type { Class } from '../public-types.js'
 
 @Record
 class Owner {

@@ -12,9 +12,11 @@ import {
   Record,
   Resolve,
   type Rel,
+  connect,
+  Database,
 } from '../../src/index.js'
-import { connect, Database } from '../../src/records/database.js'
 import { startBothEngines } from './both-engines.js'
+import { internalsOf } from './open-database.js'
 
 @Record()
 class Shop {
@@ -68,7 +70,7 @@ describe.each(engines)('A search on %s', (_name, open) => {
     await database.records(Text).insertMany(many)
     // PostgreSQL publishes statistics with a delay.
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
-    await database.sizes.read()
+    await internalsOf(database).sizes.read()
     app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
   })
   afterAll(() => app.close())

@@ -2,19 +2,31 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Class } from '../../src/metadata/class-metadata.js'
-import { Field, type Generated, type Problem, Record } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import {
+  Field,
+  type Generated,
+  type Problem,
+  Record,
+  connect,
+  type Database,
+} from '../../src/index.js'
 import { readTable } from '../../src/records/model/read-table.js'
 import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/drivers.js'
 import { startBothEngines } from './both-engines.js'
-import { migrationOptions, setRecords } from './migration-helpers.js'
 import { frameworkQuery, type Statement } from '../../src/engines/contract/statement.js'
 import { readSql, runSql } from './run-sql.js'
+import type { Class } from '../public-types.js'
+import { engineOf, internalsOf } from './open-database.js'
+import {
+  checkMigrations,
+  makeMigration,
+  migrateDown,
+  migrateUp,
+  migrationOptions,
+  setRecords,
+} from './migration-helpers.js'
 
 @Record({ table: 'article' })
 class Plain {
@@ -81,12 +93,15 @@ describe.each(engines)('the index of a search on %s', (name, open) => {
     await migrateUp(database, optionsAt(1))
     await database.records(Plain).createMany([{ title: 'Blue lamp' }, { title: 'b', text: 'lamp' }])
     setRecords(database, Searched)
-    const differences = await checkMigrations(database.tables, { folder, engines: undefined })
+    const differences = await checkMigrations(database, {
+      folder,
+      engines: undefined,
+    })
     expect(differences).toHaveLength(2)
     for (const one of differences)
       expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
     await makeMigration(database, 'search', optionsAt(2))
-    expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+    expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
     expect(await migrateUp(database, optionsAt(2))).toHaveLength(1)
     expect(await database.differences()).toEqual([])
     expect(await countMatches(database, Searched, 'lamp')).toBe(2)
@@ -153,7 +168,7 @@ describe.each(engines)('the index of a search on %s', (name, open) => {
     await database.records(Searched).create({ title: 'lamp' })
     await makeMigration(database, 'as it is', optionsAt(1))
     expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
-    expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+    expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
   })
 })
 
@@ -162,7 +177,7 @@ describe('a search', () => {
     const open = engines.find(([name]) => name === 'PostgreSQL')?.[1]
     const database = await openDatabase((await open?.()) ?? '', Searched)
     await database.sync()
-    const { engine } = database.context
+    const { engine } = internalsOf(database).context
     await runSql(
       database,
       `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n;
@@ -196,10 +211,10 @@ describe('a search', () => {
     } as never)
     try {
       const estimator = new ReadCostEstimator(connection)
-      const { context } = database
+      const engine = engineOf(database)
       const statements: Statement[] = []
-      const run = context.engine.run.bind(context.engine)
-      context.engine.run = (statement, values, mode) => {
+      const run = engine.run.bind(engine)
+      engine.run = (statement, values, mode) => {
         statements.push(statement)
         return run(statement, values, mode)
       }

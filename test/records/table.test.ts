@@ -10,10 +10,10 @@ import {
   Record,
   type Rel,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
 import { toIndexName, toSnakeCase } from '../../src/records/model/generated-names.js'
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
+import type { Class } from '../public-types.js'
 
 function problemsOf(...types: Class[]): string[] {
   const problems: Problem[] = []

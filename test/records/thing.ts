@@ -1,7 +1,6 @@
 /** Builds the record `Thing` with the fields of a test, for example before and after a schema change. */
 import { Field, type FieldRules, Record } from '../../src/index.js'
-import type { KindName } from '../../src/fields/kinds/table.js'
-import type { Class } from '../../src/metadata/class-metadata.js'
+import type { KindName, Class } from '../public-types.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 

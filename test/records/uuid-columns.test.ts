@@ -12,15 +12,16 @@ import {
   Module,
   Record,
   type Rel,
+  connect,
+  Database,
 } from '../../src/index.js'
-import { connect, Database } from '../../src/records/database.js'
-import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { toCheckName } from '../../src/records/model/generated-names.js'
-import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'
 import { frameworkScript } from '../../src/engines/contract/statement.js'
 import { runSql } from './run-sql.js'
+import { engineOf, internalsOf } from './open-database.js'
+import { makeMigration, migrateDown, migrateUp } from './migration-helpers.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -64,8 +65,8 @@ const check = (table: string, column: string, rule: string): string =>
   `${toCheckName(table, column, rule)} check (${rule.replace('{c}', column)})`
 
 /** Creates the tables with text columns instead of UUID columns. */
-const createTextTables = async ({ context: { engine } }: Database): Promise<void> => {
-  await engine.run(
+const createTextTables = async (database: Database): Promise<void> => {
+  await engineOf(database).run(
     frameworkScript(`
     create table uuid_badge (id text collate "C" primary key, form text collate "C" not null default 'aaaaaaaa-0000-4000-8000-000000000001',
       constraint ${check('uuid_badge', 'form', `{c} in ('aaaaaaaa-0000-4000-8000-000000000001')`)});
@@ -167,7 +168,7 @@ describe('UUIDs in PostgreSQL', () => {
   it('remain text if a table of another program refers to them', async () => {
     const database = await open()
     await createTextTables(database)
-    const { engine } = database.context
+    const { engine } = internalsOf(database).context
     await engine.run(
       frameworkScript('create table theirs (team text references uuid_team (id))'),
       [],

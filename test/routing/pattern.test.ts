@@ -1,5 +1,5 @@
+import type { Problem } from '../../src/index.js'
 import { describe, expect, it } from '@jest/globals'
-import type { Problem } from '../../src/errors/declaration-error.js'
 import { joinPaths, parsePattern } from '../../src/routing/pattern.js'
 
 describe('parsePattern', () => {

@@ -1,8 +1,9 @@
 /** Source: decisions, Sessions. */
+import type { SessionStore } from '../../src/index.js'
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
-import { createMemoryStore, type SessionStore } from '../../src/auth/sessions.js'
+import { createMemoryStore } from '../../src/auth/sessions.js'
 import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe.each([

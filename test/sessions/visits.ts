@@ -1,6 +1,6 @@
 /** Helpers for session tests: a simulated request, and stores and logs that record their calls. */
 import { expect } from '@jest/globals'
-import type { Log } from '../../src/index.js'
+import type { Log, SessionStore } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
@@ -8,7 +8,6 @@ import {
   createSessionKeeper,
   type SessionKeeper,
   createMemoryStore,
-  type SessionStore,
 } from '../../src/auth/sessions.js'
 
 interface Visit {

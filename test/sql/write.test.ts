@@ -6,13 +6,20 @@ import type { JsonField } from '../../src/engines/contract/json-sql.js'
 import type { Dialect } from '../../src/engines/contract/dialect.js'
 import { createPostgresDialect } from '../../src/engines/postgres/dialect.js'
 import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
-import { BelongsTo, Field, HasMany, Record as RecordOf, type Rel } from '../../src/index.js'
-import { connect } from '../../src/records/database.js'
+import {
+  BelongsTo,
+  Field,
+  HasMany,
+  Record as RecordOf,
+  type Rel,
+  connect,
+} from '../../src/index.js'
 import type { Table } from '../../src/records/model/table.js'
 import { equals, keyIs, type SqlRelation } from '../../src/sql/table.js'
 import { byKey } from '../../src/sql/order.js'
 import type { Change, Query } from '../../src/sql/tree.js'
 import { arrangeValues, writeStatement } from '../../src/sql/write-statement.js'
+import { internalsOf } from '../records/open-database.js'
 
 @RecordOf
 class Category {
@@ -32,8 +39,8 @@ class Product {
 
 const database = await connect('sqlite::memory:', { records: [Category, Product] })
 afterAll(() => database.close())
-const product: Table = database.table(Product)
-const category: Table = database.table(Category)
+const product: Table = internalsOf(database).table(Product)
+const category: Table = internalsOf(database).table(Category)
 const link = product.relations.get('category') as SqlRelation
 const postgres = createPostgresDialect(true)
 const engines: [string, Dialect][] = [

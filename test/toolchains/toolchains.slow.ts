@@ -1,5 +1,5 @@
+import type { Problem } from '../../src/index.js'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { Problem } from '../../src/errors/declaration-error.js'
 import { toolchains } from './toolchains.js'
 
 interface Printed {

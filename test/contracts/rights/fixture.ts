@@ -19,11 +19,12 @@ import {
   type Rel,
   type RowsCaller,
   Secured,
+  connect,
+  type Database,
 } from '../../../src/index.js'
 import { mcp, Tool } from '../../../src/modules/mcp/mcp.js'
-import { connect, type Database } from '../../../src/records/database.js'
 import { admin } from '../../../src/modules/admin/admin.js'
-import type { Class } from '../../../src/metadata/class-metadata.js'
+import type { Class } from '../../public-types.js'
 
 /** Callers see their own rows. Administrators and the operator see all rows. */
 const ownRows = (field: string) => (user: Claims | null, caller: RowsCaller) => {

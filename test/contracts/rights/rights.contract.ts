@@ -17,13 +17,14 @@ import { reads } from './reads.js'
 import { describeSubscriptions } from './subscriptions.js'
 import { describeLinks } from './links.js'
 import { writes } from './writes.js'
+import { internalsOf } from '../../records/open-database.js'
 
 /** A client's view refuses hidden fields itself, so an interface that does not check them shows nothing either. */
 function describeView(fixture: Fixture): void {
   const staff = (): ClientRecords<Staff> =>
-    new ClientRecords(fixture.database, fixture.database.records(Staff), anonymous)
+    new ClientRecords(internalsOf(fixture.database), fixture.database.records(Staff), anonymous)
   const posts = (): ClientRecords<Post> =>
-    new ClientRecords(fixture.database, fixture.database.records(Post), anonymous)
+    new ClientRecords(internalsOf(fixture.database), fixture.database.records(Post), anonymous)
 
   describe('through a client view without further checks, a hidden field in', () => {
     it.each<[string, () => Promise<unknown>]>([

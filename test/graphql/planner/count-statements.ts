@@ -1,7 +1,7 @@
 /** Counts the statements that a database receives. */
 import type { Engine, Runner, Statement } from '../../../src/engines/contract/engine.js'
 import type { Database } from '../../../src/index.js'
-import type { Database as OpenDatabase } from '../../../src/records/database.js'
+import { engineOf } from '../../records/open-database.js'
 
 type Writable = Engine & { clientReads?: Engine['clientReads'] | undefined }
 
@@ -10,7 +10,7 @@ export async function countStatements<T>(
   database: Database,
   work: () => Promise<T>,
 ): Promise<{ result: T; count: number; statements: Statement[] }> {
-  const engine: Writable = (database as OpenDatabase).context.engine
+  const engine: Writable = engineOf(database)
   const statements: Statement[] = []
   const count = (runner: Runner): void => {
     const run = runner.run.bind(runner)

@@ -8,12 +8,14 @@ import {
   HasMany,
   Record as RecordOf,
   type Rel,
+  connect,
+  type Database,
 } from '../../../src/index.js'
-import { connect, type Database } from '../../../src/records/database.js'
 import { EngineError, type EngineErrorKind } from '../../../src/engines/contract/engine-error.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'
+import { internalsOf } from '../../records/open-database.js'
 
 @RecordOf
 class Shelf {
@@ -104,7 +106,7 @@ describe.each(bothEngines(server))('a failed query on %s', (engine, open) => {
     ['other', 'It failed.'],
   ]
   it.each(kinds)('of the kind %s returns its error', async (kind, message) => {
-    const { engine: faultyEngine } = database.context
+    const { engine: faultyEngine } = internalsOf(database).context
     let count = 0
     const fail = () => {
       count++

@@ -12,9 +12,9 @@ import {
   type Database,
 } from '../../../src/index.js'
 import { execute, parse } from 'graphql'
-import type { Class } from '../../../src/metadata/class-metadata.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
+import type { Class } from '../../public-types.js'
 
 const options = { optional: true, nullable: true } as const
 const odd = ["o'clock", 'say "hi"', 'back\\slash', '']

@@ -1,10 +1,19 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../../src/index.js'
-import { connect, type Database } from '../../../src/records/database.js'
+import {
+  BelongsTo,
+  Field,
+  GraphQL,
+  HasMany,
+  Record,
+  type Rel,
+  connect,
+  type Database,
+} from '../../../src/index.js'
 import type { Engine } from '../../../src/engines/contract/engine.js'
 import { EngineError } from '../../../src/engines/contract/engine-error.js'
 import { reusing, startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
+import { engineOf } from '../../records/open-database.js'
 
 @Record({ timestamps: true, softDelete: true })
 class Lamp {
@@ -173,7 +182,7 @@ describe.each(engines)("an update restricted to the caller's rows on %s", (_name
   ]
 
   it('reports that the record was written where the database closes before it can be read', async () => {
-    const engine: Partial<Engine> & Engine = database.context.engine
+    const engine: Partial<Engine> & Engine = engineOf(database)
     const run = engine.run.bind(engine)
     engine.run = (statement, values, returns) => {
       if (returns === 'first') throw new EngineError('unavailable', 'disk I/O error')

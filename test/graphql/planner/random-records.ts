@@ -9,7 +9,7 @@ import {
   ManyToMany,
   Record as RecordOf,
 } from '../../../src/index.js'
-import type { Class } from '../../../src/metadata/class-metadata.js'
+import type { Class } from '../../public-types.js'
 
 /** Draws a value, reproducibly. */
 export type Draw = <T>(arbitrary: fc.Arbitrary<T>) => T

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, GraphQL, Record as RecordOf, type Database } from '../../../src/index.js'
-import type { Class } from '../../../src/metadata/class-metadata.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { Category, openShop, Product, Review, shopGraphql, shopRecords } from '../records/shop.js'
 import { countStatements } from './count-statements.js'
+import type { Class } from '../../public-types.js'
 
 const columns = Array.from({ length: 200 }, (_, index) => `column${index}`)
 const Wide = { Wide: class {} }.Wide as Class

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import { DeclarationError, Field, GraphQL, Record, Resolve } from '../../../src/index.js'
 import { printSchema } from 'graphql'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
-import type { Class } from '../../../src/metadata/class-metadata.js'
 import { plainSdl } from '../plain-sdl.js'
 import { openShop, shopGraphql } from './shop.js'
+import type { Class } from '../../public-types.js'
 
 const database = await openShop()
 const graphql = shopGraphql(database)

@@ -12,7 +12,7 @@ import {
   connect,
   type Database,
 } from '../../../src/index.js'
-import type { Class } from '../../../src/metadata/class-metadata.js'
+import type { Class } from '../../public-types.js'
 
 @Record
 export class Category {

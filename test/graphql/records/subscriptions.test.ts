@@ -13,9 +13,9 @@ import {
   Record,
   type Rel,
   Secured,
+  Database,
 } from 'filigree'
 import type { Statement } from '../../../src/engines/contract/engine.js'
-import { Database } from '../../../src/records/database.js'
 import { makePair } from '../../auth/key-pair.js'
 import { bothEngines, reusing } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
@@ -23,6 +23,7 @@ import { subscribe, type EventClient } from '../event-client.js'
 import { countStatements } from '../planner/count-statements.js'
 import { runSql } from '../../records/run-sql.js'
 import { waitUntil } from '../../wait-until.js'
+import { internalsOf } from '../../records/open-database.js'
 
 @Record
 @NoAuth
@@ -100,7 +101,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       token: sub === undefined ? undefined : await tokenOf(sub, claims),
     })
   const nobodyListens = (): Promise<void> =>
-    waitUntil(() => database.feed.size === 0 && app.graphql.streams.size === 0)
+    waitUntil(() => internalsOf(database).feed.size === 0 && app.graphql.streams.size === 0)
 
   it('report each change with the current record', async () => {
     const client = await follow(
@@ -359,7 +360,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
   it('release everything when clients disconnect, also during the access check', async () => {
     const query = 'subscription { folderChanged { id } }'
     const clients = await Promise.all([follow(query), follow(query), follow(query, 'ann')])
-    expect(database.feed.size).toBe(3)
+    expect(internalsOf(database).feed.size).toBe(3)
     for (const client of clients) client.leave()
     await nobodyListens()
     const abort = new AbortController()
@@ -367,7 +368,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
       headers: { accept: 'text/event-stream' },
       signal: abort.signal,
     })
-    await waitUntil(() => database.feed.size > 0)
+    await waitUntil(() => internalsOf(database).feed.size > 0)
     abort.abort()
     await opening.catch(() => undefined)
     await nobodyListens()
@@ -402,7 +403,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     const closing = app.close()
     expect(await client.next()).toBeUndefined()
     await closing
-    expect(database.feed.size).toBe(0)
+    expect(internalsOf(database).feed.size).toBe(0)
   })
 
   it.each([
@@ -426,7 +427,7 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
     const client = await follow(query)
     expect(await client.next()).toMatchObject({ errors: [{ extensions: { code } }] })
     expect(await client.next()).toBeUndefined()
-    expect(database.feed.size).toBe(0)
+    expect(internalsOf(database).feed.size).toBe(0)
   })
 
   it('are available to the program, which receives every row', async () => {
