@@ -3,13 +3,9 @@ import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import fc from 'fast-check'
 import { HttpError, Field } from '../../src/index.js'
-import { compileInput } from '../../src/fields/compile-input.js'
-import { compileText } from '../../src/fields/compile-text.js'
-import { formats, type FormatName } from '../../src/fields/formats.js'
-import { kinds } from '../../src/fields/kinds/table.js'
-import { readShape } from '../../src/fields/shape.js'
 import { rounds, seed } from '../random.js'
-import type { KindName, Class } from '../public-types.js'
+import type { Class } from '../public-types.js'
+import { bodyCheck, textCheck, shapeOf, formatNames, kindNames, matchesFormat } from './compiled.js'
 
 class Tree {
   @Field('integer', { optional: true }) n?: number
@@ -42,12 +38,12 @@ class Everything {
   twin?: Tree
 }
 
-const names = readShape(Everything).fields.map(({ name }) => name)
+const names = shapeOf(Everything).fields.map(({ name }) => name)
 
 /** The codes of the violations, or `accepted`. Any error except a 400 fails the test. */
 function check(type: Class, value: unknown): string[] | 'accepted' {
   try {
-    void compileInput(readShape(type))(value)
+    void bodyCheck(type)(value)
     return 'accepted'
   } catch (error) {
     if (!(error instanceof HttpError) || error.status !== 400) throw error
@@ -140,7 +136,7 @@ describe('long input', () => {
     ]
     for (const [type, value] of inputs) {
       try {
-        void compileInput(readShape(type))(value)
+        void bodyCheck(type)(value)
         throw new Error('accepted')
       } catch (error) {
         expect((error as HttpError).message.length).toBeLessThan(300)
@@ -170,35 +166,32 @@ describe('long input', () => {
     'aA0+',
   ]
 
-  it.each(Object.keys(formats) as FormatName[])(
+  it.each(formatNames)(
     'a megabyte of text against the format %s is refused immediately',
     (format) => {
       for (const part of long) {
         const text = part.repeat(Math.ceil(megabyte / part.length))
-        expect(formats[format].test(text)).toBe(false)
-        expect(formats[format].test(`a@${text}`)).toBe(false)
-        expect(formats[format].test(`http://a.b/${text}`)).toBe(false)
+        expect(matchesFormat(format, text)).toBe(false)
+        expect(matchesFormat(format, `a@${text}`)).toBe(false)
+        expect(matchesFormat(format, `http://a.b/${text}`)).toBe(false)
       }
     },
   )
 
-  it.each(Object.keys(kinds) as KindName[])(
-    'a megabyte of text is read by the kind %s immediately',
-    (kind) => {
-      class Text {
-        it: unknown
+  it.each(kindNames)('a megabyte of text is read by the kind %s immediately', (kind) => {
+    class Text {
+      it: unknown
+    }
+    Field(kind, kind === 'enum' ? { oneOf: ['a'] } : {})(Text.prototype, 'it')
+    for (const part of long) {
+      const check = textCheck(Text)
+      try {
+        void check({ it: part.repeat(megabyte / part.length) })
+      } catch (error) {
+        expect(error).toMatchObject({ status: 400 })
       }
-      Field(kind, kind === 'enum' ? { oneOf: ['a'] } : {})(Text.prototype, 'it')
-      for (const part of long) {
-        const check = compileText(readShape(Text))
-        try {
-          void check({ it: part.repeat(megabyte / part.length) })
-        } catch (error) {
-          expect(error).toMatchObject({ status: 400 })
-        }
-      }
-    },
-  )
+    }
+  })
 
   it.each([
     ['IsEmail', cv.IsEmail()],
@@ -249,7 +242,7 @@ describe('odd input', () => {
       'type',
     ])
     expect(check(Everything, { object: JSON.parse('{"hasOwnProperty":1}') })).toBe('accepted')
-    const dropping = compileInput(readShape(Everything), { unknownKeys: 'drop' })
+    const dropping = bodyCheck(Everything, { unknownKeys: 'drop' })
     const built = dropping(JSON.parse('{"__proto__":{"polluted":1},"integer":1}'))
     expect(Object.getPrototypeOf(built)).toBe(Everything.prototype)
     expect((built as { polluted?: number }).polluted).toBeUndefined()
@@ -269,7 +262,7 @@ describe('odd input', () => {
         return reads === 1 ? 5 : 'changed'
       },
     }
-    expect(compileInput(readShape(Everything))(changing)).toEqual({ integer: 5 })
+    expect(bodyCheck(Everything)(changing)).toEqual({ integer: 5 })
     expect(reads).toBe(1)
     const throwing = {
       get integer(): number {
@@ -297,7 +290,7 @@ describe('odd input', () => {
       })
       a!: string
     }
-    expect(() => compileInput(readShape(Broken))({})).toThrow('bug')
+    expect(() => bodyCheck(Broken)({})).toThrow('bug')
   })
 
   it('NaN, infinities and text that no database stores are refused', () => {
@@ -311,8 +304,8 @@ describe('odd input', () => {
   })
 
   it('any value for any field is refused with 400 or accepted, by the checks of bodies and of texts', () => {
-    const check = compileInput(readShape(Everything))
-    const text = compileText(readShape(Everything))
+    const check = bodyCheck(Everything)
+    const text = textCheck(Everything)
     const value = fc.anything({
       withBigInt: true,
       withBoxedValues: true,

@@ -7,9 +7,8 @@ import * as cv from 'class-validator'
 import type { ValidationError, ValidationOptions } from 'class-validator'
 import fc from 'fast-check'
 import { type HttpError, Field } from '../../src/index.js'
-import { compileInput } from '../../src/fields/compile-input.js'
-import { readShape } from '../../src/fields/shape.js'
 import { rounds, seed } from '../random.js'
+import { bodyCheck } from './compiled.js'
 
 type Apply = (target: object, member: string) => void
 type Type = new () => Record<string, unknown>
@@ -267,7 +266,7 @@ describe('the compiled check and class-validator', () => {
       }),
       async (properties, plains) => {
         const type = toClass(properties)
-        const check = compileInput(readShape(type))
+        const check = bodyCheck(type)
         // A condition sees declared properties only, so unknown keys are removed first.
         const knownNames = new Set<string>([...properties.map(({ property }) => property), 'more'])
         for (const all of plains) {
@@ -301,7 +300,7 @@ describe('the compiled check and class-validator', () => {
         ])
         cv.ValidateNested()(type.prototype as object, 'child')
         Reflect.defineMetadata('design:type', Child, type.prototype as object, 'child')
-        const check = compileInput(readShape(type))
+        const check = bodyCheck(type)
         const knownNames = new Set<string>([...properties.map(({ property }) => property), 'more'])
         for (const [all, child] of values) {
           const plain = Object.fromEntries(
@@ -337,7 +336,7 @@ describe('the compiled check and class-validator', () => {
       tags!: string[]
       @cv.IsDefined() @cv.IsObject() @cv.ValidateNested() child!: Child
     }
-    const check = compileInput(readShape(Both), { unknownKeys: 'drop' })
+    const check = bodyCheck(Both, { unknownKeys: 'drop' })
     const property = fc.asyncProperty(
       fc.record(
         {

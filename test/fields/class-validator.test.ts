@@ -2,13 +2,12 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError, Field } from '../../src/index.js'
-import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
-import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../public-types.js'
+import { bodyCheck, type InputOptions } from './compiled.js'
 
 async function check(type: Class, value: unknown, options?: InputOptions): Promise<unknown> {
   try {
-    return await compileInput(readShape(type), options)(value)
+    return await bodyCheck(type, options)(value)
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
     return (error.errors ?? []).map(({ path, code, message }) => `${path} ${code}: ${message}`)
@@ -59,8 +58,8 @@ describe('class-validator as a source', () => {
       })
       n!: number
     }
-    expect(compileInput(readShape(Custom))({ n: 1 })).toEqual({ n: 1 })
-    expect(compileInput(readShape(Async))({ n: 1 })).toBeInstanceOf(Promise)
+    expect(bodyCheck(Custom)({ n: 1 })).toEqual({ n: 1 })
+    expect(bodyCheck(Async)({ n: 1 })).toBeInstanceOf(Promise)
     expect(await check(Custom, { n: 2 })).toEqual(['n odd: n is even'])
     expect(await check(Async, { n: 2 })).toEqual(['n odd: n is even'])
   })

@@ -1,15 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError, Field, type FieldRules } from '../../src/index.js'
-import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
-import { generatedKey } from '../../src/fields/field.js'
-import { readShape } from '../../src/fields/shape.js'
 import type { KindName, Class } from '../public-types.js'
+import { bodyCheck, shapeOf, generateKey, type InputOptions } from './compiled.js'
 
 /** The result of a check: the instance, or `path code: message` of each violation. */
 function answer(type: Class, value: unknown, options?: InputOptions): unknown {
   try {
-    return compileInput(readShape(type), options)(value)
+    return bodyCheck(type, options)(value)
   } catch (error) {
     return violationsOf(error)
   }
@@ -113,7 +111,7 @@ describe('compileInput', () => {
     class Generated {
       @Field('id') id!: number
     }
-    generatedKey.write(Generated, true)
+    generateKey(Generated)
     expect(answer(Generated, { id: 1 })).toEqual(['id unknown: id is unknown'])
     expect(answer(Generated, {})).toEqual({})
   })
@@ -202,9 +200,9 @@ describe('compileInput', () => {
     }
     expect((answer(Spoken, { name: 'a' }) as Spoken).label()).toBe('#private constructor(a')
     expect(Object.keys(answer(Spoken, { name: 'a' }) as object)).toEqual(['name'])
-    readShape(WithCounts)
-    compileInput(readShape(WithCounts))
-    compileInput(readShape(WithCounts), { partial: true })
+    shapeOf(WithCounts)
+    bodyCheck(WithCounts)
+    bodyCheck(WithCounts, { partial: true })
     expect(constructed).toBe(1)
   })
 
@@ -220,7 +218,7 @@ describe('compileInput', () => {
   })
 
   it('checks lists of the class', () => {
-    const check = compileInput(readShape(Line), { list: true })
+    const check = bodyCheck(Line, { list: true })
     expect(check([{ qty: 1 }, { qty: 2 }])).toEqual([{ qty: 1 }, { qty: 2 }])
     expect(answer(Line, [{ qty: 1 }, 5, { qty: 0 }], { list: true })).toEqual([
       '1 type: 1 must be an object',
@@ -309,7 +307,7 @@ describe('the kinds and rules', () => {
     ],
     ['string', { list: true, oneOf: ['a'] }, [[], ['a', 'a']], [['b'], 'a', { 0: 'a', length: 1 }]],
   ])('%s with %j', (kind, rules, right, wrong) => {
-    const check = compileInput(readShape(classOf(kind, rules)))
+    const check = bodyCheck(classOf(kind, rules))
     for (const value of right) expect(check({ it: value })).toBeInstanceOf(Object)
     for (const value of [...wrong, null, undefined]) {
       expect(() => check({ it: value })).toThrow(HttpError)
@@ -324,7 +322,7 @@ describe('the kinds and rules', () => {
     ['datetime', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['datetime', '2026-11-20T10:00+02:00', '2026-11-20T10:00+02:00'],
   ])('%s takes %p as %p', (kind, value, expected) => {
-    expect(compileInput(readShape(classOf(kind)))({ it: value })).toEqual({ it: expected })
+    expect(bodyCheck(classOf(kind))({ it: value })).toEqual({ it: expected })
   })
 
   it.each<[KindName, FieldRules, unknown, string]>([
@@ -351,7 +349,7 @@ describe('a default of now', () => {
       @Field('datetime', { default: 'now' }) updatedAt!: string
     }
     const clock = jest.spyOn(Date.prototype, 'toISOString')
-    const stamped = compileInput(readShape(Stamped))({}) as Stamped
+    const stamped = bodyCheck(Stamped)({}) as Stamped
     expect(clock).toHaveBeenCalledTimes(1)
     expect(stamped.createdAt).toBe(stamped.updatedAt)
     clock.mockRestore()

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError, Field } from '../../src/index.js'
-import type { InputOptions } from '../../src/fields/compile-input.js'
-import { compileText } from '../../src/fields/compile-text.js'
-import { readShape } from '../../src/fields/shape.js'
 import type { KindName, Class } from '../public-types.js'
+import { textCheck, type InputOptions } from './compiled.js'
 
 function check(type: Class, value: unknown, options?: InputOptions): unknown {
   try {
-    return compileText(readShape(type), options)(value)
+    return textCheck(type, options)(value)
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
     expect(error).toMatchObject({ status: 400, code: 'VALIDATION' })

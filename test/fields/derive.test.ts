@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
-import { compileInput } from '../../src/fields/compile-input.js'
 import {
   DeclarationError,
   Field,
@@ -10,9 +9,8 @@ import {
   pick,
   type Problem,
 } from '../../src/index.js'
-import { generatedKey } from '../../src/fields/field.js'
-import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../public-types.js'
+import { bodyCheck, shapeOf, generateKey } from './compiled.js'
 
 class Item {
   @Field('id') id!: number
@@ -27,21 +25,21 @@ class Item {
   }
 }
 
-const namesOf = (type: new () => object): string[] => readShape(type).fields.map(({ name }) => name)
+const namesOf = (type: new () => object): string[] => shapeOf(type).fields.map(({ name }) => name)
 
 describe('pick', () => {
   class Short extends pick(Item, 'name', 'mail', 'stock') {}
 
   it('keeps the named fields with rules, documentation and class-validator decorators', () => {
     expect(namesOf(Short)).toEqual(['name', 'stock', 'mail'])
-    expect(readShape(Short).byName.get('name')?.rules.description).toBe('The name')
-    expect(() => compileInput(readShape(Short))({ name: 'Lantern', mail: 'x' })).toThrow(
+    expect(shapeOf(Short).byName.get('name')?.rules.description).toBe('The name')
+    expect(() => bodyCheck(Short)({ name: 'Lantern', mail: 'x' })).toThrow(
       'name must have at most 5 characters; mail must be an email',
     )
   })
 
   it('keeps initial values, creates instances of its own class, and omits methods', () => {
-    const short = compileInput(readShape(Short))({ name: 'Lamp', mail: 'a@b.co' }) as Short
+    const short = bodyCheck(Short)({ name: 'Lamp', mail: 'a@b.co' }) as Short
     expect(short).toBeInstanceOf(Short)
     expect(short).toEqual({ name: 'Lamp', mail: 'a@b.co', stock: 4 })
     expect('shout' in short).toBe(false)
@@ -64,7 +62,7 @@ describe('pick', () => {
   })
 
   it('keeps the emitted types', () => {
-    expect(readShape(pick(Item, 'note')).byName.get('note')?.kind).toBe('string')
+    expect(shapeOf(pick(Item, 'note')).byName.get('note')?.kind).toBe('string')
   })
 
   it('refuses a name that is not a field', () => {
@@ -84,7 +82,7 @@ describe('omit', () => {
 
 describe('partial', () => {
   const Changes = partial(Item)
-  const check = compileInput(readShape(Changes))
+  const check = bodyCheck(Changes)
 
   it('allows every key to be absent, without defaults', () => {
     expect(Changes.name).toBe('PartialItem')
@@ -112,8 +110,8 @@ describe('partial', () => {
     class Row {
       @Field('id') id!: number
     }
-    generatedKey.write(Row, true)
-    expect(() => compileInput(readShape(partial(Row)))({ id: 5 })).toThrow('id is unknown')
+    generateKey(Row)
+    expect(() => bodyCheck(partial(Row))({ id: 5 })).toThrow('id is unknown')
   })
 })
 
@@ -126,7 +124,7 @@ it('reports the problems of its fields once, for the class that declares them', 
   }
   const found: Problem[] = []
   const types: Class[] = [Lamp, partial(Lamp), pick(Lamp, 'name'), Changes]
-  for (const type of types) readShape(type, found)
+  for (const type of types) shapeOf(type, found)
   expect(new DeclarationError(found).problems.map(({ message }) => message)).toEqual([
     'Lamp.name: unknown rule "maxLenght".',
     'Changes.reason: unknown rule "minn".',
@@ -149,6 +147,6 @@ describe('Page', () => {
     expect(Page.of(Item)).toBe(Page.of(Item))
     expect(Page.of(Item).name).toBe('ItemPage')
     expect(namesOf(Page.of(Item))).toEqual(['items', 'total', 'limit', 'offset'])
-    expect(readShape(Page.of(Item)).byName.get('items')?.nested?.()).toBe(Item)
+    expect(shapeOf(Page.of(Item)).byName.get('items')?.nested?.()).toBe(Item)
   })
 })
