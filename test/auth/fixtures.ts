@@ -1,16 +1,17 @@
 /** Clocks, tokens and requests for the tests of this folder. */
 import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import { Auth, HttpError, type Log } from '../../src/index.js'
+import { Auth, DeclarationError, HttpError, type Log, type Problem } from '../../src/index.js'
 import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
-import { createKeys } from '../../src/auth/keys.js'
+import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
+import { createKeys, type Keys } from '../../src/auth/keys.js'
 import { type KeyOrigin, readPrivateKey, readPublicKeys } from '../../src/auth/key-origin.js'
 import { silentLog } from '../silent-log.js'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import type { Pair } from './key-pair.js'
+import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
+export type { Gate, ServerRequest }
 export { openAccess, tokenAccess } from '../../src/auth/access.js'
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
@@ -62,17 +63,25 @@ export function makeRequest(
   headers: Record<string, string> = {},
   { method = 'POST', url = '/items' }: { method?: string; url?: string } = {},
 ): ServerRequest {
-  const incoming = createIncoming({
-    method,
-    url,
-    headers: Object.entries(headers),
-    body: undefined,
-  })
-  return new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
+  return fakeRequest({ method, url, headers: Object.entries(headers) })
 }
 
 export function bearer(token: string): ServerRequest {
   return makeRequest({ authorization: `Bearer ${token}` })
+}
+
+/** @returns an Auth that takes its keys from environment variables */
+export function authFrom(environment: AuthEnvironment): Auth {
+  const problems: Problem[] = []
+  const { keys } = resolveAuthOptions({}, environment, problems)
+  if (problems.length > 0) throw new DeclarationError(problems)
+  return makeAuth({ origin: keys, now: Date.now })
+}
+
+/** @returns keys that verify tokens, and fail to sign them */
+export function keysWithoutSigning(pair: Pair): Keys {
+  const keys = createKeys({ origin: givenKeys(pair), log: silentLog })
+  return { ...keys, signing: () => Promise.reject(new Error('no key')) }
 }
 
 /** The error that a call throws or rejects with. */

@@ -1,7 +1,6 @@
 /** Forged tokens: all get the same response, and none crashes the server. Source: RFC 8725; decisions, Tokens. */
 import { createHmac, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import type { Gate } from '../../src/auth/gate.js'
 import {
   failureOf,
   foreignToken,
@@ -15,6 +14,7 @@ import {
   rawToken,
   toPart,
   tokenAccess,
+  type Gate,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Guard, Auth } from '../../src/index.js'
-import type { Gate } from '../../src/auth/gate.js'
 import {
   bearer,
   failureOf,
@@ -12,6 +11,7 @@ import {
   noon,
   openAccess,
   tokenAccess,
+  type Gate,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -1,11 +1,8 @@
 /** Source: decisions, Tokens. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
-import { openAccess, tokenAccess } from '../../src/auth/access.js'
-import { createKeys } from '../../src/auth/keys.js'
 import type { Log, Auth, Renew, Claims } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import type { ServerRequest } from '../../src/http/server-request.js'
 import {
   addedHeader,
   bearer,
@@ -19,6 +16,10 @@ import {
   noonSeconds,
   type AuthInput,
   type Clock,
+  openAccess,
+  tokenAccess,
+  keysWithoutSigning,
+  type ServerRequest,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 
@@ -242,9 +243,7 @@ describe('Gate.rotate', () => {
 
   it('does not break the response when signing fails', async () => {
     const log = makeLog()
-    const working = createKeys({ origin: givenKeys(pair), log: silentLog })
-    const keys = { ...working, signing: () => Promise.reject(new Error('no key')) }
-    const auth = make({ keys, rotate: 'always' })
+    const auth = make({ keys: keysWithoutSigning(pair), rotate: 'always' })
     const gate = makeGate(auth, { log })
     const request = bearer(foreignToken({ exp: noonSeconds + hour }, pair.privateKey))
     await gate.admit(request, tokenAccess)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { missingPackage } from '../../src/index.js'
+import { installCommand } from '../../src/errors/missing-package.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'filigree-packages-'))
 afterAll(() => {
@@ -54,4 +55,12 @@ it.each([
   expect(error.message.replace(/\s+/g, ' ')).toContain(expected)
   expect(error.problems[0]?.code).toBe('X_MISSING')
   expect(error.cause).toBe(cause)
+})
+
+it.each([
+  ['npm install pg', { node: '22.0.0' }],
+  ['bun add pg', { node: '22.0.0', bun: '1.3.0' }],
+  ['deno add npm:pg', { node: '22.0.0', deno: '2.5.0' }],
+])('is installed with %s in that runtime', (command, versions) => {
+  expect(installCommand('pg', versions)).toBe(command)
 })

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import { createCors, findCorsProblems } from '../../src/http/cors.js'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { respondOnce, corsOf, corsPairs } from './responder-server.js'
+import { fakeRequest, type ServerRequest } from './fake-request.js'
 
 function from(origin?: string): ServerRequest {
   const headers: [string, string][] = origin === undefined ? [] : [['Origin', origin]]
-  const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-  return new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
+  return fakeRequest({ headers })
 }
 
 describe('createCors', () => {

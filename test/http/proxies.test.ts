@@ -1,29 +1,18 @@
 /** Source: decisions, Requests; docs/configuration.md, "Behind a proxy". */
 import { describe, expect, it } from '@jest/globals'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { createMemoryLog } from './responder-server.js'
+import { fakeRequest } from './fake-request.js'
 
 function ipOf(trustProxy: boolean | number, forwarded: string, remoteAddress = '10.9.9.9'): string {
-  const incoming = createIncoming({
-    method: 'GET',
-    url: '/',
-    headers: [['X-Forwarded-For', forwarded]],
-    body: undefined,
-    remoteAddress,
-  })
-  return new ServerRequest(incoming, new FakeResponse(), { trustProxy }).ip
+  const headers: [string, string][] = [['X-Forwarded-For', forwarded]]
+  return fakeRequest({ headers, remoteAddress }, { trustProxy }).ip
 }
 
 function seenBy(
   trustProxy: boolean | number,
   headers: [string, string][],
 ): { readonly ip: string; readonly secure: boolean } {
-  const incoming = createIncoming({
-    ...{ method: 'GET', url: '/', headers, body: undefined },
-    remoteAddress: '10.9.9.9',
-  })
-  const { ip, secure } = new ServerRequest(incoming, new FakeResponse(), { trustProxy })
+  const { ip, secure } = fakeRequest({ headers, remoteAddress: '10.9.9.9' }, { trustProxy })
   return { ip, secure }
 }
 
@@ -65,8 +54,7 @@ it('logs once that a proxy forwards no address', () => {
   const settings = { trustProxy: 1, log }
   for (const entry of ['unknown', 'x'.repeat(500), '198.51.100.1']) {
     const headers: [string, string][] = [['X-Forwarded-For', entry]]
-    const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-    const request = new ServerRequest(incoming, new FakeResponse(), settings)
+    const request = fakeRequest({ headers }, settings)
     expect([request.ip, request.ip]).toHaveLength(2)
   }
   expect(log.entries).toEqual([

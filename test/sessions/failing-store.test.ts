@@ -1,8 +1,8 @@
 /** Source: decisions, Sessions. */
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
-import type { ServerRequest } from '../../src/http/server-request.js'
 import { createMemoryStore, errorLog, makeKeeper, setUser, visit } from './visits.js'
+import type { ServerRequest } from '../http/fake-request.js'
 
 describe('a failing session store', () => {
   const fail = (): never => {

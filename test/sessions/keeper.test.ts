@@ -1,10 +1,16 @@
 /** Source: decisions, Sessions. */
 import type { SessionStore } from '../../src/index.js'
 import { describe, expect, it } from '@jest/globals'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
-import { createMemoryStore } from '../../src/auth/sessions.js'
-import { countingStore, errorLog, asyncStore, makeKeeper, setUser, visit } from './visits.js'
+import {
+  countingStore,
+  errorLog,
+  asyncStore,
+  makeKeeper,
+  setUser,
+  visit,
+  createMemoryStore,
+} from './visits.js'
+import { fakeRequest } from '../http/fake-request.js'
 
 describe.each([
   { kind: 'synchronous', open: createMemoryStore },
@@ -109,8 +115,7 @@ describe('sessions are lazy', () => {
 
   it('a synchronous store keeps the request synchronous', () => {
     const keeper = makeKeeper()
-    const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
-    const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
+    const request = fakeRequest()
     expect(keeper.open(request)).toBeUndefined()
     setUser(request)
     expect(keeper.save(request)).toBeUndefined()

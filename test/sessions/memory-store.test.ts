@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { createMemoryStore } from '../../src/auth/sessions.js'
 import { describeSessionStore } from '../contracts/session-store.contract.js'
+import { createMemoryStore } from './visits.js'
 
 describeSessionStore('memory', () => ({ store: createMemoryStore() }))
 

@@ -1,13 +1,11 @@
 /** Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import { countingStore, makeKeeper, visit } from './visits.js'
+import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 describe('the session object', () => {
   const opened = async (): Promise<ServerRequest> => {
-    const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
-    const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
+    const request = fakeRequest()
     await makeKeeper().open(request)
     return request
   }

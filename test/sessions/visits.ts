@@ -2,13 +2,12 @@
 import { expect } from '@jest/globals'
 import type { Log, SessionStore } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
-import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/node-messages.js'
 import {
   createSessionKeeper,
   type SessionKeeper,
   createMemoryStore,
 } from '../../src/auth/sessions.js'
+import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 interface Visit {
   /** The `Cookie` header. */
@@ -24,8 +23,7 @@ export async function visit(
 ) {
   const headers: [string, string][] = cookie === undefined ? [] : [['Cookie', cookie]]
   if (https) headers.push(['X-Forwarded-Proto', 'https'])
-  const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-  const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: true })
+  const request = fakeRequest({ headers }, { trustProxy: true })
   await keeper.open(request)
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)
