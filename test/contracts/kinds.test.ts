@@ -17,6 +17,7 @@ import type { Kind } from '../../src/fields/kinds/kind.js'
 import { logStatements } from '../graphql/planner/driver-log.js'
 import { startBothEngines } from '../records/both-engines.js'
 import { addMoney, keyKinds, samples, type KindSample } from './kind-samples.js'
+import { toTimestamp } from '../../src/fields/kinds/dates.js'
 
 addMoney()
 
@@ -298,3 +299,27 @@ describe.each(engines)('%s: patterns', (_name, open) => {
 interface Page {
   readonly edges: readonly { readonly cursor: string; readonly node: { readonly id: string } }[]
 }
+
+describe('toTimestamp', () => {
+  it.each<[unknown, string | undefined]>([
+    ['2026-11-20', '2026-11-20T00:00:00.000Z'],
+    ['2026-11-20T10:00', '2026-11-20T10:00:00.000Z'],
+    ['2026-11-20 10:00:05', '2026-11-20T10:00:05.000Z'],
+    ['2026-11-20T12:00:00+02:00', '2026-11-20T10:00:00.000Z'],
+    ['2026-11-20t10:00:00.123456z', '2026-11-20T10:00:00.123Z'],
+    ['2026-12-31T23:30:00-01:00', '2027-01-01T00:30:00.000Z'],
+    [new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['0000-01-01T00:00:00+01:00', undefined],
+    ['9999-12-31T23:59:59-01:00', undefined],
+    ['2026-02-30', undefined],
+    ['2026-11-20T24:00:00Z', undefined],
+    ['2026-11-20T10:00:60Z', undefined],
+    ['2026-11-20T10', undefined],
+    ['+002026-11-20', undefined],
+    [new Date(NaN), undefined],
+    [1700000000000, undefined],
+    [null, undefined],
+  ])('converts %p to UTC: %p', (value, expected) => {
+    expect(toTimestamp(value)).toBe(expected)
+  })
+})

@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { DeclarationError, type Problem, Field, type FieldRules } from '../../src/index.js'
-import { generatedKey, writeFieldMetadata } from '../../src/fields/field.js'
-import { compileInput } from '../../src/fields/compile-input.js'
-import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../public-types.js'
+import { bodyCheck, generateKey, shapeOf } from './compiled.js'
 
 class Line {
   @Field('integer', { min: 1 }) qty!: number
@@ -30,16 +28,16 @@ class Order extends Base {
     return 1
   }
 }
-writeFieldMetadata(Order, 'total', { kind: 'numeric', rules: {} })
+Field('numeric')(Order.prototype, 'total')
 
 function problemsOf(type: Class): Problem[] {
   const problems: Problem[] = []
-  readShape(type, problems)
+  shapeOf(type, problems)
   return problems
 }
 
 describe('readShape', () => {
-  const shape = readShape(Order)
+  const shape = shapeOf(Order)
   const field = (name: string) => shape.byName.get(name)!
 
   it('describes the fields in the order of declaration, base first, the nearest class wins', () => {
@@ -55,7 +53,7 @@ describe('readShape', () => {
   })
 
   it('returns the same frozen shape each time', () => {
-    expect(readShape(Order)).toBe(shape)
+    expect(shapeOf(Order)).toBe(shape)
     expect(
       Object.isFrozen(shape) && Object.isFrozen(shape.fields) && Object.isFrozen(field('id')),
     ).toBe(true)
@@ -92,8 +90,8 @@ describe('readShape', () => {
     class Row {
       @Field('id', { key: 'uuid' }) id!: string
     }
-    generatedKey.write(Row, true)
-    expect(readShape(Row).key).toMatchObject({ readOnly: true, entry: { storage: 'text' } })
+    generateKey(Row)
+    expect(shapeOf(Row).key).toMatchObject({ readOnly: true, entry: { storage: 'text' } })
   })
 
   it("describes class-validator's rules with the options of @Field", () => {
@@ -105,7 +103,7 @@ describe('readShape', () => {
       @cv.Allow() free: unknown
       @cv.ValidateNested() line!: Line
     }
-    const fields = Object.fromEntries(readShape(Dto).fields.map((one) => [one.name, one]))
+    const fields = Object.fromEntries(shapeOf(Dto).fields.map((one) => [one.name, one]))
     expect(fields.qty).toMatchObject({
       kind: 'integer',
       rules: { min: 1, max: 9 },
@@ -126,7 +124,7 @@ describe('readShape', () => {
   })
 
   it('returns no fields for a class without declarations', () => {
-    expect(readShape(class Nothing {}).fields).toEqual([])
+    expect(shapeOf(class Nothing {}).fields).toEqual([])
   })
 })
 
@@ -192,13 +190,13 @@ describe('the problems of a declaration', () => {
 
   it('are reported once each, however often the class is read', () => {
     expect(problems).toHaveLength(15)
-    readShape(Faulty, problems)
+    shapeOf(Faulty, problems)
     expect(problems).toHaveLength(15)
   })
 
   it('are thrown together where no collector is given', () => {
-    expect(() => readShape(Faulty)).toThrow(DeclarationError)
-    expect(() => readShape(Faulty)).toThrow(/15 problems/)
+    expect(() => shapeOf(Faulty)).toThrow(DeclarationError)
+    expect(() => shapeOf(Faulty)).toThrow(/15 problems/)
   })
 
   it('suggest the explicit form where the compiler emits no types', () => {
@@ -218,7 +216,7 @@ describe('the problems of a declaration', () => {
       @Field((() => undefined) as unknown as () => Class) held!: unknown
     }
     expect(problemsOf(Holder)).toEqual([])
-    expect(() => readShape(Holder).fields[0]?.nested?.()).toThrow(
+    expect(() => shapeOf(Holder).fields[0]?.nested?.()).toThrow(
       /Holder\.held: its thunk names no class/,
     )
   })
@@ -232,9 +230,9 @@ describe('the problems of a declaration', () => {
       @Field((() => undefined) as unknown as () => Class) held!: unknown
     }
     const all: Problem[] = []
-    compileInput(readShape(Outer), { problems: all })
+    bodyCheck(Outer, { problems: all })
     expect(all.map(({ code }) => code)).toEqual(['FIELD_TYPE_MISSING', 'FIELD_THUNK'])
-    expect(() => compileInput(readShape(Outer))).toThrow(/Inner\.when: .*\n.*Outer\.held: /)
+    expect(() => bodyCheck(Outer)).toThrow(/Inner\.when: .*\n.*Outer\.held: /)
   })
 
   it('are thrown immediately where @Field decorates a method or a static property', () => {

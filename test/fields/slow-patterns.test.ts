@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { Matches, MaxLength } from 'class-validator'
-import { compileInput } from '../../src/fields/compile-input.js'
 import { Field } from '../../src/index.js'
 import { patternCost, findSlowPatterns } from '../../src/fields/pattern-cost.js'
-import { readShape } from '../../src/fields/shape.js'
+import { bodyCheck, shapeOf } from './compiled.js'
 
 class Patterned {
   @Field('string', { maxLength: 10, pattern: /^(a+)+$/ }) slow!: string
@@ -17,7 +16,7 @@ class Patterned {
 
 describe('findSlowPatterns', () => {
   it('warns about patterns that can be slow and unanchored ones, with class, field and fix', () => {
-    expect(findSlowPatterns([readShape(Patterned)])).toEqual([
+    expect(findSlowPatterns([shapeOf(Patterned)])).toEqual([
       {
         code: 'FIELD_PATTERN_SLOW',
         message: 'Patterned.slow: pattern /^(a+)+$/ can take very long on hostile text.',
@@ -41,15 +40,15 @@ describe('findSlowPatterns', () => {
       @Field(() => Patterned) inner!: Patterned
       @Field(() => Outer, { list: true }) outer!: Outer[]
     }
-    expect(findSlowPatterns([readShape(Outer), readShape(Patterned)])).toHaveLength(4)
+    expect(findSlowPatterns([shapeOf(Outer), shapeOf(Patterned)])).toHaveLength(4)
   })
 
   it('returns nothing for a class without patterns', () => {
-    expect(findSlowPatterns([readShape(class None {})])).toEqual([])
+    expect(findSlowPatterns([shapeOf(class None {})])).toEqual([])
   })
 
   it('does not matter for text that is too long: the pattern is not run', () => {
-    const check = compileInput(readShape(Patterned))
+    const check = bodyCheck(Patterned)
     const value = { quick: 'a', none: '', unbounded: 'a', short: 'ab', long: 'ab' }
     const hostile = `${'a'.repeat(50)}!`
     const fails = (input: object): unknown => {
