@@ -1,8 +1,6 @@
 import type { Claims } from '../../src/index.js'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { createKeys } from '../../src/auth/keys.js'
-import { createMemoryRevocations, toTrace, type Revocations } from '../../src/auth/revocations.js'
 import {
   foreignToken,
   givenKeys,
@@ -12,6 +10,10 @@ import {
   noon,
   noonSeconds,
   type AuthInput,
+  createMemoryRevocations,
+  toTrace,
+  type Revocations,
+  keysWithoutChecking,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 
@@ -217,9 +219,8 @@ describe('Auth.verify', () => {
 
   it('returns null and logs where the keys are not available', async () => {
     const log = makeLog()
-    const keys = createKeys({ origin: { from: 'none' }, log })
-    const broken = { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
-    expect(await make({ keys: broken, log }).verify(await make().getToken({}))).toBeNull()
+    const keys = keysWithoutChecking(log)
+    expect(await make({ keys, log }).verify(await make().getToken({}))).toBeNull()
     expect(log.lines).toEqual(['error a token cannot be checked', 'debug a token was refused'])
   })
 })

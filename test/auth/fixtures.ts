@@ -1,7 +1,14 @@
 /** Clocks, tokens and requests for the tests of this folder. */
 import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import { Auth, DeclarationError, HttpError, type Log, type Problem } from '../../src/index.js'
+import {
+  Auth,
+  type AuthOptions,
+  DeclarationError,
+  HttpError,
+  type Log,
+  type Problem,
+} from '../../src/index.js'
 import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
@@ -11,7 +18,8 @@ import { silentLog } from '../silent-log.js'
 import type { Pair } from './key-pair.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
-export type { Gate, ServerRequest }
+export type { AuthEnvironment, Gate, ServerRequest }
+export { createMemoryRevocations, toTrace, type Revocations } from '../../src/auth/revocations.js'
 export { openAccess, tokenAccess } from '../../src/auth/access.js'
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
@@ -70,18 +78,31 @@ export function bearer(token: string): ServerRequest {
   return makeRequest({ authorization: `Bearer ${token}` })
 }
 
+export function resolveAuth(
+  options: AuthOptions,
+  environment: AuthEnvironment,
+): { resolved: ReturnType<typeof resolveAuthOptions>; problems: Problem[] } {
+  const problems: Problem[] = []
+  return { resolved: resolveAuthOptions(options, environment, problems), problems }
+}
+
 /** @returns an Auth that takes its keys from environment variables */
 export function authFrom(environment: AuthEnvironment): Auth {
-  const problems: Problem[] = []
-  const { keys } = resolveAuthOptions({}, environment, problems)
+  const { resolved, problems } = resolveAuth({}, environment)
   if (problems.length > 0) throw new DeclarationError(problems)
-  return makeAuth({ origin: keys, now: Date.now })
+  return makeAuth({ origin: resolved.keys, now: Date.now })
 }
 
 /** @returns keys that verify tokens, and fail to sign them */
 export function keysWithoutSigning(pair: Pair): Keys {
   const keys = createKeys({ origin: givenKeys(pair), log: silentLog })
   return { ...keys, signing: () => Promise.reject(new Error('no key')) }
+}
+
+/** @returns keys that sign tokens, and fail to verify them */
+export function keysWithoutChecking(log: Log): Keys {
+  const keys = createKeys({ origin: { from: 'none' }, log })
+  return { ...keys, checking: () => Promise.reject(new Error('disk is gone')) }
 }
 
 /** The error that a call throws or rejects with. */

@@ -1,12 +1,12 @@
 /** Source: decisions, Tokens. */
-import type { AuthOptions, Problem } from '../../src/index.js'
+import type { AuthOptions } from '../../src/index.js'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
 import { makePair, type Pair } from './key-pair.js'
+import { resolveAuth, type AuthEnvironment } from './fixtures.js'
 
 let folder: string
 let pair: Pair
@@ -23,9 +23,8 @@ afterAll(() => {
 })
 
 function resolve(options: AuthOptions = {}, environment: AuthEnvironment = {}) {
-  const problems: Problem[] = []
   const safe = options.keys === undefined ? { ...options, keys: { folder } } : options
-  return { resolved: resolveAuthOptions(safe, environment, problems), problems }
+  return resolveAuth(safe, environment)
 }
 
 const toFile = (name: string, text: string): string => {

@@ -14,11 +14,10 @@ import {
   type Rel,
 } from 'filigree'
 import type { Page } from 'playwright-core'
-import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
-import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { silentLog } from '../silent-log.js'
+import { startMonitoring, stopMonitoring } from './development-host.js'
 
 @Record({ indexes: [{ fields: ['name'] }] })
 class Shelf {
@@ -54,12 +53,11 @@ class Shelves {
 class LibraryModule {}
 
 const secret = 'secret-of-the-page'
-const host = new DevelopmentMonitor({ secret, started: () => undefined })
+const monitor = startMonitoring(secret)
 let app: Application
 let origin = ''
 
 beforeAll(async () => {
-  setDevelopmentHost(host)
   app = await bootstrap(LibraryModule, {
     ...{ port: 0, host: '127.0.0.1', database: 'sqlite::memory:', logger: silentLog },
     env: { NODE_ENV: 'development' },
@@ -69,12 +67,11 @@ beforeAll(async () => {
   for (const name of ['a', 'b', 'c', 'd']) await shelves.create({ name, code: name })
 })
 afterAll(async () => {
-  setDevelopmentHost(undefined)
-  host.recorder.close()
+  stopMonitoring(monitor)
   await app.close()
 })
 beforeEach(() => {
-  host.recorder.clear()
+  monitor.recorder.clear()
 })
 
 const cookie = (): string => `filigree-dev-${new URL(origin).port}=${secret}`

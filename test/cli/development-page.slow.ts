@@ -26,11 +26,10 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
-import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { findProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
+import { startMonitoring, stopMonitoring, withoutMonitoring } from './development-host.js'
 
 @Record
 class Shelf {
@@ -104,29 +103,25 @@ interface Log {
 class LibraryModule {}
 
 let app: Application
-const told: object[] = []
+const reportedRequests: object[] = []
 const secret = 'secret-of-the-page'
-const guest = new DevelopmentMonitor({
-  secret,
-  started: () => undefined,
-  request: (request) => told.push(request),
+const monitor = startMonitoring(secret, {
+  request: (request) => reportedRequests.push(request),
 })
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore }
 
 beforeAll(async () => {
-  setDevelopmentHost(guest)
   const options = { port: 0, database: 'sqlite::memory:', logger: silent, basePath: '/api' }
   app = await bootstrap(LibraryModule, { ...options, env: { NODE_ENV: 'development' } })
   const shelves = app.get(Database).records(Shelf)
   for (const name of ['a', 'b', 'c', 'd']) await shelves.create({ name })
 })
 afterAll(async () => {
-  setDevelopmentHost(undefined)
-  guest.recorder.close()
+  stopMonitoring(monitor)
   await app.close()
 })
 beforeEach(() => {
-  guest.recorder.clear()
+  monitor.recorder.clear()
 })
 
 /** As a program asks that may write any header. */
@@ -291,7 +286,7 @@ describe('who is answered', () => {
     const { status } = await raw('/__filigree', {}, '127.0.0.1', portOf(live))
     expect(status).toBe(404)
     expect((await raw('/a', {}, '127.0.0.1', portOf(live))).status).toBe(200)
-    expect(guest.recorder.requests).toEqual([])
+    expect(monitor.recorder.requests).toEqual([])
   })
 })
 
@@ -361,7 +356,7 @@ describe('what is recorded', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables: { password: 'a-secret' } }),
     })
-    expect(JSON.stringify([one, log, asked, told])).not.toContain('a-secret')
+    expect(JSON.stringify([one, log, asked, reportedRequests])).not.toContain('a-secret')
   })
 
   it('knows routes, records, what waits and makes tokens', async () => {
@@ -433,15 +428,12 @@ describe('what is recorded', () => {
     ])
   })
 
-  it('is nothing for applications that nobody watches', async () => {
-    setDevelopmentHost(undefined)
-    try {
+  it('is nothing for applications that are not monitored', async () => {
+    await withoutMonitoring(monitor, async () => {
       const options = { port: 0, database: 'sqlite::memory:', logger: false }
       await using plain = await bootstrap(LibraryModule, options)
       expect((await raw('/__filigree', {}, '127.0.0.1', portOf(plain))).status).toBe(404)
-    } finally {
-      setDevelopmentHost(guest)
-    }
+    })
   })
 })
 

@@ -19,10 +19,10 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
-import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { Redactor } from '../../src/cli/dev/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
+import { withoutPasswords } from '../../src/core/secrets.js'
+import { startMonitoring, stopMonitoring } from './development-host.js'
 
 @Record
 class Account {
@@ -114,9 +114,7 @@ const write = (level: number) => (details: object, msg: string) => {
   const error = err === undefined ? {} : { err: { message: err.message, stack: err.stack ?? '' } }
   report({ event: 'log', line: { level, msg, ...more, ...error } })
 }
-const monitor = new DevelopmentMonitor({
-  secret: 'secret-of-the-page',
-  started: () => undefined,
+const monitor = startMonitoring('secret-of-the-page', {
   request: (request) => {
     report({ event: 'request', request })
   },
@@ -126,7 +124,6 @@ const monitor = new DevelopmentMonitor({
 })
 
 beforeAll(async () => {
-  setDevelopmentHost(monitor)
   const logger = { error: write(50), warn: write(40), info: write(30), debug: write(20) }
   // The echo route blocks the event loop, which must not reject requests.
   const options = {
@@ -137,8 +134,7 @@ beforeAll(async () => {
   redactor.learnNames(monitor.recorder.redactor.names)
 })
 afterAll(async () => {
-  setDevelopmentHost(undefined)
-  monitor.recorder.close()
+  stopMonitoring(monitor)
   await app.close()
 })
 beforeEach(() => {
@@ -394,5 +390,23 @@ describe('a redactor', () => {
       }),
       { seed: 7, numRuns: 300 },
     )
+  })
+})
+
+describe('passwords in addresses', () => {
+  it.each([
+    ['postgres://desk:p%40ss@host/desk', 'postgres://desk:…@host/desk'],
+    [
+      'to postgres://desk:a:b@c@host:5432/desk failed',
+      'to postgres://desk:…@host:5432/desk failed',
+    ],
+    [
+      '?direct=postgres%3A%2F%2Fdesk%3Asecret%40host%2Fdesk',
+      '?direct=postgres%3A%2F%2Fdesk%3A…%40host%2Fdesk',
+    ],
+    ['postgres://host/desk?user=a&password=b&x=1', 'postgres://host/desk?user=a&password=…&x=1'],
+    ['http://localhost:3000/a@b', 'http://localhost:3000/a@b'],
+  ])('%s', (text, redacted) => {
+    expect(withoutPasswords(text)).toBe(redacted)
   })
 })

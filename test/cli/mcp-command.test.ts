@@ -17,13 +17,12 @@ import {
   Record,
   type Application,
 } from 'filigree'
-import { setDevelopmentHost } from '../../src/bootstrap/cli-hooks.js'
-import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { runQuery } from '../../src/cli/mcp/project-tools.js'
 import { createServerDefinition } from '../../src/cli/commands/mcp.js'
 import { serveLines } from '../../src/cli/mcp/stdio-server.js'
 import type { QueryApplication } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'
+import { startMonitoring, stopMonitoring } from './development-host.js'
 
 let folder: string
 const desk = join(root, 'test/cli/desk.ts')
@@ -286,6 +285,7 @@ class WorkModule {}
 
 describe('a running filigree dev', () => {
   let app: Application
+  let monitor: ReturnType<typeof startMonitoring>
   const writeStatus = async (status: object): Promise<void> => {
     await mkdir(join(folder, '.filigree'), { recursive: true })
     await writeFile(join(folder, '.filigree/dev.json'), JSON.stringify(status))
@@ -294,7 +294,7 @@ describe('a running filigree dev', () => {
   const running = { pid: process.pid, state: 'ready', secret, report: null, types: [] }
 
   beforeAll(async () => {
-    setDevelopmentHost(new DevelopmentMonitor({ started: () => undefined, secret }))
+    monitor = startMonitoring(secret)
     app = await bootstrap(WorkModule, {
       port: 0,
       logger: false,
@@ -305,7 +305,7 @@ describe('a running filigree dev', () => {
   })
   afterAll(async () => {
     await app.close()
-    setDevelopmentHost(undefined)
+    stopMonitoring(monitor)
   })
 
   it('is required', async () => {

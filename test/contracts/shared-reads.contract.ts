@@ -10,13 +10,10 @@ import {
   type Database,
 } from '../../src/index.js'
 import type { ClientReading, Engine } from '../../src/engines/contract/engine.js'
-import {
-  createDatabaseRevocations,
-  createDatabaseSessionStore,
-} from '../../src/records/auth-stores.js'
 import { StatementRecorder } from './statement-recorder.js'
 import { createRandom } from '../random.js'
 import { internalsOf } from '../records/open-database.js'
+import { createDatabaseRevocations, createDatabaseSessionStore } from './login-stores.js'
 
 @Record
 class Maker {
@@ -392,8 +389,8 @@ export function describeSharedReads(name: string, open: () => Promise<Engine>): 
     })
 
     it('sessions and revocations are read in shared statements', async () => {
-      const sessions = await createDatabaseSessionStore(internalsOf(database))
-      const revocations = await createDatabaseRevocations(internalsOf(database))
+      const sessions = await createDatabaseSessionStore(database)
+      const revocations = await createDatabaseRevocations(database)
       const now = Date.now()
       const names = Array.from({ length: 30 }, (_, n) => `name ${n}`)
       for (const each of names.slice(0, 20)) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import type { OpenApiDocument } from 'filigree'
+import { bootstrap, type OpenApiDocument } from 'filigree'
 import { findBreakingChanges } from '../../src/openapi/breaking-changes.js'
+import { FixtureModule } from './fixture-application.js'
 
 type Components = Record<string, object>
 
@@ -283,4 +284,11 @@ describe('findBreakingChanges in routes', () => {
       expected.map((message) => `ACCESS_NARROWED GET /x: ${message}`),
     )
   })
+})
+
+it('finds nothing where an application accepts tokens from a cookie, too', async () => {
+  const options = { listen: false, logger: false } as const
+  await using before = await bootstrap(FixtureModule, options)
+  await using after = await bootstrap(FixtureModule, { ...options, auth: { cookie: true } })
+  expect(findBreakingChanges(before.openapi, after.openapi)).toEqual([])
 })

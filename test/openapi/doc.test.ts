@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
   Controller,
@@ -12,8 +12,8 @@ import {
   Secured,
   type BootstrapOptions,
   type DocOptions,
+  type OpenApiDocument,
 } from 'filigree'
-import { docMetadata } from '../../src/openapi/doc.js'
 import type { Class } from '../public-types.js'
 
 async function start(controllers: Class[], options: BootstrapOptions = {}) {
@@ -67,29 +67,42 @@ class DerivedController extends BaseController {
 }
 
 describe('@Doc', () => {
+  class Sampled {
+    @Get('/nothing')
+    @Doc({ exampleResponse: null })
+    nothing() {}
+    @Get('/something')
+    something() {}
+  }
+  Controller('/sampled')(Sampled)
+  let document: OpenApiDocument
+  beforeAll(async () => {
+    await using app = await start([BaseController, DerivedController, Sampled])
+    document = app.openapi
+  })
+  const operation = (path: string) => document.paths?.[path]?.get
+
   it("prefers the method's values over its class's, and both for responses", () => {
-    const note = docMetadata(BaseController, 'one')
-    expect(note).toMatchObject({ summary: 'One', tags: ['b'], deprecated: true, about: 'About.' })
-    expect(note.description).toBeUndefined()
-    expect([...note.responses]).toEqual([
-      [409, { description: 'Own.' }],
-      [429, { description: 'Slow.' }],
-    ])
-    expect(docMetadata(BaseController, 'two')).toMatchObject({ tags: ['a'], deprecated: false })
+    const one = operation('/base/one')
+    expect(one).toMatchObject({ summary: 'One', tags: ['b'], deprecated: true })
+    expect(one?.description).toBeUndefined()
+    expect(document.tags).toContainEqual({ name: 'b', description: 'About.' })
+    expect(one?.responses).toMatchObject({
+      409: { description: 'Own.' },
+      429: { description: 'Slow.' },
+    })
+    expect(operation('/base/two')).toMatchObject({ tags: ['a'] })
+    expect(operation('/base/two')).not.toHaveProperty('deprecated')
   })
 
   it('is inherited', () => {
-    expect(docMetadata(DerivedController, 'one')).toMatchObject({ summary: 'Uno', tags: ['a'] })
-    expect(docMetadata(DerivedController, 'two').tags).toEqual(['a'])
+    expect(operation('/derived/one')).toMatchObject({ summary: 'Uno', tags: ['a'] })
+    expect(operation('/derived/two')?.tags).toEqual(['a'])
   })
 
   it('distinguishes a sample of null from no sample', () => {
-    class Sampled {
-      @Doc({ exampleResponse: null })
-      nothing() {}
-    }
-    expect(docMetadata(Sampled, 'nothing')).toHaveProperty('exampleResponse', null)
-    expect(docMetadata(Sampled, 'nothing')).not.toHaveProperty('example')
+    expect(JSON.stringify(operation('/sampled/nothing')?.responses)).toContain('"example":null')
+    expect(JSON.stringify(operation('/sampled/something'))).not.toContain('"example"')
   })
 })
 

@@ -10,7 +10,6 @@ import {
 } from 'filigree'
 import { health } from 'filigree/health'
 import type { SchemaObject } from 'openapi3-ts/oas31'
-import { findBreakingChanges } from '../../src/openapi/breaking-changes.js'
 import { FixtureModule } from './fixture-application.js'
 
 let document: OpenApiDocument
@@ -373,7 +372,6 @@ describe('security', () => {
       { cookieAuth: ['editor'] },
     ])
     expect(paths!['/misc/contact']!.post!.security).toEqual([])
-    expect(findBreakingChanges(document, app.openapi)).toEqual([])
   })
 })
 

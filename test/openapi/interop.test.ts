@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { validate } from '@readme/openapi-parser'
-import { bootstrap, type Application } from 'filigree'
+import { bootstrap, type Application, type OpenApiDocument } from 'filigree'
 import { AtlasModule } from '../../samples/atlas/app.js'
-import { planApplication } from '../../src/bootstrap/plan-application.js'
 import { root, runNode, withFolder } from './command.js'
 import { FixtureModule } from './fixture-application.js'
 import { OddModule } from './unusual-application.js'
+import type { Class } from '../public-types.js'
 
 const apiKey = 'a-key-for-the-tests-alone'
 let app: Application
@@ -22,14 +22,19 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
+async function documentOf(module: Class): Promise<OpenApiDocument> {
+  const options = { listen: false, logger: false, database: 'sqlite::memory:' } as const
+  await using started = await bootstrap(module, options)
+  return started.openapi
+}
+
 describe.each([
   ['with every feature', FixtureModule],
   ['of the atlas', AtlasModule],
   ['with unusual names', OddModule],
 ])('the document %s, checked by other tools', (_, module) => {
   it('has no error by the recommended rules of @redocly/cli', async () => {
-    const plan = await planApplication(module, { logger: false })
-    const text = JSON.stringify(plan.document())
+    const text = JSON.stringify(await documentOf(module))
     const { code, output } = await withFolder({ 'openapi.json': text }, (folder) =>
       runNode(
         join(root, 'node_modules/@redocly/cli/bin/cli.js'),
@@ -47,8 +52,7 @@ describe.each([
   })
 
   it('is valid by the schema of OpenAPI 3.1, and every reference resolves', async () => {
-    const plan = await planApplication(module, { logger: false })
-    const copy = structuredClone(plan.document())
+    const copy = structuredClone(await documentOf(module))
     const result = await validate(copy as Parameters<typeof validate>[0])
     expect(result).toMatchObject({ valid: true })
   })

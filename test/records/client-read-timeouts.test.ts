@@ -13,9 +13,8 @@ import {
   Database,
 } from 'filigree'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
-import { frameworkQuery } from '../../src/engines/contract/statement.js'
 import { waitUntil } from '../wait-until.js'
-import { engineOf } from './open-database.js'
+import { engineOf, frameworkQuery } from './open-database.js'
 
 @Record({ plural: 'items' })
 class Item {

@@ -4,12 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { connect, Field, Record, type Database } from 'filigree'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
-import {
-  frameworkChange,
-  frameworkQuery,
-  frameworkScript,
-} from '../../src/engines/contract/statement.js'
-import { engineOf } from './open-database.js'
+import { engineOf, frameworkChange, frameworkQuery, frameworkScript } from './open-database.js'
 
 @Record()
 class Parcel {

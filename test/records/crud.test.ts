@@ -2,18 +2,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   type Application,
   bootstrap,
+  connect,
   type Claims,
   Controller,
+  type Database,
+  type ControllerOptions,
+  type DeclarationError,
   Field,
   type Generated,
   Get,
   Module,
   NoAuth,
-  type Problem,
   Record,
 } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import { extendWithCrud } from '../../src/records/rest/crud.js'
 import { logStatements } from '../graphql/planner/driver-log.js'
 import { Category, Product, shop } from './shop.js'
 
@@ -33,9 +34,8 @@ class Diary {
 }
 
 let database: Database
-const problems: Problem[] = []
 
-@Controller('/products')
+@Controller('/products', { crud: Product })
 @NoAuth
 class Products {
   @Get('/<id:int>/name')
@@ -44,14 +44,14 @@ class Products {
   }
 }
 
-@Controller('/gated')
+@Controller('/gated', { crud: () => Category })
 class Gated {}
 
-@Controller('/diaries')
+@Controller('/diaries', { crud: Diary })
 @NoAuth
 class Diaries {}
 
-@Controller('/notes')
+@Controller('/notes', { crud: Note })
 @NoAuth
 class Notes {
   @Get('/')
@@ -60,17 +60,7 @@ class Notes {
   }
 }
 
-const open = (): Database => database
-const read = { only: ['list', 'find'] } as const
-
-@Module({
-  controllers: [
-    extendWithCrud(Products, { crud: Product }, open, problems),
-    extendWithCrud(Gated, { crud: () => Category }, open, problems),
-    extendWithCrud(Notes, { crud: Note }, open, problems),
-    extendWithCrud(Diaries, { crud: Diary }, open, problems),
-  ],
-})
+@Module({ controllers: [Products, Gated, Notes, Diaries], records: [...shop, Note, Diary] })
 class Shop {}
 
 describe('crud', () => {
@@ -79,7 +69,8 @@ describe('crud', () => {
   beforeAll(async () => {
     database = await connect('sqlite::memory:', { records: [...shop, Note, Diary] })
     await database.sync()
-    app = await bootstrap(Shop, { listen: false, logger: false, env: { APP_API_KEY: 'key' } })
+    const env = { APP_API_KEY: 'key' }
+    app = await bootstrap(Shop, { listen: false, logger: false, env, database })
   })
   afterAll(async () => {
     await app.close()
@@ -93,12 +84,12 @@ describe('crud', () => {
   })
 
   const lamp = { name: 'Lamp', price: 9, categoryId: 1 }
+  it('has no configuration problems', () => {
+    expect(app.routes.map(({ path }) => path)).toContain('/products')
+  })
+
   const post = async (json: object): Promise<{ id: number }> =>
     (await app.inject({ method: 'POST', url: '/products', json })).json() as { id: number }
-
-  it('has no configuration problems', () => {
-    expect(problems).toStrictEqual([])
-  })
 
   it('creates, finds, updates, replaces and deletes', async () => {
     const created = await app.inject({ method: 'POST', url: '/products', json: lamp })
@@ -279,18 +270,31 @@ describe('crud', () => {
     expect(await diaries.find(id)).toMatchObject({ owner: 'ann' })
   })
 
-  it('adds only the requested operations, and rejects unknown ones', () => {
-    const crudProblems: Problem[] = []
-    const limited = extendWithCrud(Gated, { crud: Note, ...read }, open, crudProblems)
-    expect(Object.getOwnPropertyNames(limited.prototype)).toStrictEqual([
-      'constructor',
-      'list',
-      'find',
+  it('adds only the requested operations, and rejects unknown ones', async () => {
+    const start = (options: ControllerOptions) => {
+      @Controller('/gated', options)
+      class Limited {}
+      @Module({ controllers: [Limited], records: [Note] })
+      class LimitedModule {}
+      const database = 'sqlite::memory:'
+      return bootstrap(LimitedModule, { listen: false, logger: false, database })
+    }
+    const limited = await start({ crud: Note, only: ['list', 'find'] })
+    expect(limited.routes.map(({ name }) => name).filter((name) => /^Limited/.test(name))).toEqual([
+      'Limited.list',
+      'Limited.find',
     ])
-    extendWithCrud(Gated, { crud: Note, only: ['lst' as 'list'] }, open, crudProblems)
-    extendWithCrud(Gated, { crud: class Plain {} }, open, crudProblems)
-    expect(crudProblems.map(({ message, remedy }) => `${message} ${remedy}`)).toStrictEqual([
-      'Gated: crud has no operation "lst". Did you mean "list"? Operations: list, aggregate, find, create, update, delete.',
+    await limited.close()
+    const problemsOf = async (options: ControllerOptions): Promise<string[]> => {
+      const error = await start(options).catch((reason: unknown) => reason as DeclarationError)
+      const { problems } = error as DeclarationError
+      return problems.map(({ message, remedy }) => `${message} ${remedy}`)
+    }
+    expect(await problemsOf({ crud: Note, only: ['lst' as 'list'] })).toEqual([
+      'Limited: crud has no operation "lst". Did you mean "list"? Operations: list, aggregate, find, create, update, delete.',
+    ])
+    expect(await problemsOf({ crud: class Plain {} })).toEqual([
+      'Limited: crud names Plain, which no module lists among its records. Add Plain to LimitedModule.records.',
       'Plain is used as a record but has no @Record. Add @Record to the class Plain.',
     ])
   })

@@ -5,6 +5,8 @@ import * as run from '../../src/records/migrations/migrations.js'
 import type { Class } from '../public-types.js'
 import { internalsOf } from './open-database.js'
 
+export { toCheckName } from '../../src/records/model/generated-names.js'
+
 /** @returns options for migrations in `folder`, made at a fixed time. `minute` orders the files. */
 export function migrationOptions(
   folder: string,

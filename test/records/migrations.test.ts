@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, Record, connect, type Database } from '../../src/index.js'
-import { splitStatements } from '../../src/records/migrations/migrations.js'
 import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
@@ -427,26 +426,5 @@ describe('the schema file next to the migrations', () => {
     const error = await failure(makeMigration(database, 'b', { folder }))
     await database.close()
     expect(error.message).toContain(message)
-  })
-})
-
-describe('splitStatements', () => {
-  it.each<[string, string[]]>([
-    ['', []],
-    [' ; -- only; this\n/* and; /* this; */ */ ;', []],
-    ['select 1; select 2', ['select 1', 'select 2']],
-    [`select ';', 'it''s; '; select 2;`, [`select ';', 'it''s; '`, 'select 2']],
-    [
-      String.raw`select e'\';'; select 'a\'; select 3`,
-      [String.raw`select e'\';'`, String.raw`select 'a\'`, 'select 3'],
-    ],
-    [`select "a;""b"; b`, [`select "a;""b"`, 'b']],
-    ['do $$ begin; end $$; b', ['do $$ begin; end $$', 'b']],
-    ['do $x$ a; $$ ; $x$; b', ['do $x$ a; $$ ; $x$', 'b']],
-    [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
-    ['-- why;\nselect 1;', ['-- why;\nselect 1']],
-    [`select 'open; end`, [`select 'open`, 'end']],
-  ])('splits %j', (script, statements) => {
-    expect(splitStatements(script)).toStrictEqual(statements)
   })
 })

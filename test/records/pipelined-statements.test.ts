@@ -2,12 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import type { Runner } from '../../src/engines/contract/engine.js'
-import { EngineError } from '../../src/engines/contract/engine-error.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
-import { frameworkChange, frameworkQuery } from '../../src/engines/contract/statement.js'
 import { createRandom, seed } from '../random.js'
 import { waitUntil } from '../wait-until.js'
-import { engineOf } from './open-database.js'
+import { engineOf, EngineError, frameworkChange, frameworkQuery } from './open-database.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {

@@ -19,7 +19,7 @@ import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { arrangeValues } from '../../src/sql/write-statement.js'
 import { planList, selectRows } from '../../src/records/statements/select-rows.js'
 import { runSql } from './run-sql.js'
-import { internalsOf } from './open-database.js'
+import { internalsOf, engineOf } from './open-database.js'
 
 @Record()
 class Shelf {
@@ -43,6 +43,13 @@ class Good {
 class DeletedItem {
   @Field('id') id!: number
   @Field('string', { unique: true }) code!: string
+}
+
+@Record({ search: ['title', 'text'] })
+class Article {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string') text!: string
 }
 
 const rows = 30_000
@@ -185,5 +192,38 @@ describe('A missing index', () => {
     estimator = new ReadCostEstimator(other)
     expect(costOf(Good, options)).toBe('long')
     other.close()
+  })
+})
+
+describe('A search', () => {
+  it('over many rows runs in a reader thread', async () => {
+    const searchFile = join(folder, 'many.db')
+    const searched = await connect(`sqlite:${searchFile}`, { records: [Article] })
+    await searched.sync()
+    await runSql(
+      searched,
+      `with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
+       insert into article (title, text) select 'lamp', '' from n`,
+    )
+    const searchConnection = new Connection(await chooseDriver(undefined), {
+      file: searchFile,
+      log: undefined,
+    } as never)
+    try {
+      const engine = engineOf(searched)
+      const statements: Statement[] = []
+      const run = engine.run.bind(engine)
+      engine.run = (statement, values, mode) => {
+        statements.push(statement)
+        return run(statement, values, mode)
+      }
+      await searched.records(Article).list({ search: 'lamp', limit: 5 })
+      const [statement] = statements
+      const searchEstimator = new ReadCostEstimator(searchConnection)
+      expect(statement && searchEstimator.estimate(statement, ['"lamp"', 5])).toBe('long')
+    } finally {
+      searchConnection.close()
+      await searched.close()
+    }
   })
 })

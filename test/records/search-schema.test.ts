@@ -3,22 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
+  type DeclarationError,
   Field,
   type Generated,
-  type Problem,
   Record,
   connect,
   type Database,
 } from '../../src/index.js'
-import { readTable } from '../../src/records/model/read-table.js'
-import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
-import { Connection } from '../../src/engines/sqlite/connection.js'
-import { chooseDriver } from '../../src/engines/sqlite/drivers.js'
 import { startBothEngines } from './both-engines.js'
-import { frameworkQuery, type Statement } from '../../src/engines/contract/statement.js'
 import { readSql, runSql } from './run-sql.js'
 import type { Class } from '../public-types.js'
-import { engineOf, internalsOf } from './open-database.js'
+import { internalsOf, frameworkQuery } from './open-database.js'
 import {
   checkMigrations,
   makeMigration,
@@ -196,43 +191,13 @@ describe('a search', () => {
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })
 
-  it('over many rows runs in a reader thread on SQLite', async () => {
-    const file = join(folder, 'many.db')
-    const database = await openDatabase(`sqlite:${file}`, Searched)
-    await database.sync()
-    await runSql(
-      database,
-      `with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
-       insert into article (title, text) select 'lamp', '' from n`,
-    )
-    const connection = new Connection(await chooseDriver(undefined), {
-      file,
-      log: undefined,
-    } as never)
-    try {
-      const estimator = new ReadCostEstimator(connection)
-      const engine = engineOf(database)
-      const statements: Statement[] = []
-      const run = engine.run.bind(engine)
-      engine.run = (statement, values, mode) => {
-        statements.push(statement)
-        return run(statement, values, mode)
-      }
-      await database.records(Searched).list({ search: 'lamp', limit: 5 })
-      const [statement] = statements
-      expect(statement && estimator.estimate(statement, ['"lamp"', 5])).toBe('long')
-    } finally {
-      connection.close()
-    }
-  })
-
-  const problemsOf = (type: Class): string[] => {
-    const problems: Problem[] = []
-    readTable(type, problems)
+  const problemsOf = async (type: Class): Promise<string[]> => {
+    const opening = connect('sqlite::memory:', { records: [type] })
+    const { problems } = (await opening.catch((error: unknown) => error)) as DeclarationError
     return problems.map(({ code, message }) => `${code} ${message}`)
   }
 
-  it('must name text fields', () => {
+  it('must name text fields', async () => {
     @Record({ search: ['nam', 'size', 'list'] })
     class Odd {
       @Field('id') id!: number
@@ -240,14 +205,14 @@ describe('a search', () => {
       @Field('integer') size!: number
       @Field('string', { list: true }) list!: string[]
     }
-    expect(problemsOf(Odd)).toEqual([
+    expect(await problemsOf(Odd)).toEqual([
       'RECORD_SEARCH @Record of Odd: search: there is no field "nam".',
       'RECORD_SEARCH @Record of Odd: search: "size" is not a text field.',
       'RECORD_SEARCH @Record of Odd: search: "list" is not a text field.',
     ])
   })
 
-  it('must name visible fields, and reserves the name "search"', () => {
+  it('must name visible fields, and reserves the name "search"', async () => {
     @Record({ search: [] })
     class Empty {
       @Field('id') id!: number
@@ -262,11 +227,13 @@ describe('a search', () => {
       @Field('id') id!: number
       @Field('string') search!: string
     }
-    expect(problemsOf(Empty)).toEqual(['RECORD_SEARCH @Record of Empty: search has no fields.'])
-    expect(problemsOf(Hidden)).toEqual([
+    expect(await problemsOf(Empty)).toEqual([
+      'RECORD_SEARCH @Record of Empty: search has no fields.',
+    ])
+    expect(await problemsOf(Hidden)).toEqual([
       'RECORD_SEARCH @Record of Hidden: search names hidden fields only, which are never searched.',
     ])
-    expect(problemsOf(Taken)[0]).toMatch(/^RECORD_SEARCH Taken\.search: /)
+    expect((await problemsOf(Taken))[0]).toMatch(/^RECORD_SEARCH Taken\.search: /)
   })
 
   it('does not affect a field called search in records without a search', async () => {

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createMemoryRevocations } from '../../src/auth/revocations.js'
-import { Clock } from '../../src/index.js'
-import { connect, type Database } from '../../src/records/database.js'
-import {
-  createDatabaseRevocations,
-  createDatabaseSessionStore,
-} from '../../src/records/auth-stores.js'
+import { Clock, connect, type Database } from '../../src/index.js'
 import { describeRevocations } from '../contracts/revocations.contract.js'
 import { describeSessionStore } from '../contracts/session-store.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import {
+  createDatabaseRevocations,
+  createDatabaseSessionStore,
+  createMemoryRevocations,
+} from '../contracts/login-stores.js'
 
 let server: PostgresServer
 let shared: Database

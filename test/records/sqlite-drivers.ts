@@ -1,11 +1,16 @@
-/** @returns the SQLite drivers that this runtime has, in order of preference */
-import { chooseDriver, driverNames, type DriverName } from '../../src/engines/sqlite/drivers.js'
+/** The SQLite drivers of this runtime. */
+import { connect } from '../../src/index.js'
 
-export async function findDrivers(): Promise<DriverName[]> {
-  const found: DriverName[] = []
-  for (const name of driverNames) {
-    const driver = await chooseDriver(name).catch(() => undefined)
-    if (driver !== undefined) found.push(driver.name)
+/** In order of preference. */
+const names = ['bun:sqlite', 'node:sqlite', 'better-sqlite3'] as const
+
+export async function findDrivers(): Promise<(typeof names)[number][]> {
+  const found: (typeof names)[number][] = []
+  for (const name of names) {
+    const database = await connect(`sqlite::memory:?driver=${name}`).catch(() => undefined)
+    if (database === undefined) continue
+    found.push(name)
+    await database.close()
   }
   return found
 }

@@ -15,13 +15,11 @@ import {
   connect,
   Database,
 } from '../../src/index.js'
-import { toCheckName } from '../../src/records/model/generated-names.js'
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'
-import { frameworkScript } from '../../src/engines/contract/statement.js'
 import { runSql } from './run-sql.js'
-import { engineOf, internalsOf } from './open-database.js'
-import { makeMigration, migrateDown, migrateUp } from './migration-helpers.js'
+import { engineOf, internalsOf, frameworkScript } from './open-database.js'
+import { makeMigration, migrateDown, migrateUp, toCheckName } from './migration-helpers.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())

@@ -24,9 +24,9 @@ import {
 } from 'filigree'
 import { sql } from 'kysely'
 import { type EngineSource, pglite } from '../../src/index.js'
-import { openEngine } from '../../src/engines/engine-for-url.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
+import { withStatementTimeout } from './open-database.js'
 
 @Record({ table: 'late_desk' })
 class Desk {
@@ -156,9 +156,7 @@ afterAll(async () => {
 })
 
 /** A database whose statements may run longer than handlers, so that no statement timeout ends them first. */
-const withLongStatementTimeout = (url: string): EngineSource => ({
-  open: (options) => openEngine(url, { ...options, statementTimeout: 30_000 }),
-})
+const withLongStatementTimeout = (url: string): EngineSource => withStatementTimeout(url, 30_000)
 
 const engines: readonly (readonly [string, () => Promise<EngineSource>])[] = [
   [

@@ -3,8 +3,6 @@
  * `reads.ts` and `writes.ts` list the operations and what each caller gets. A client runs them through one interface.
  */
 import { describe, expect, it, afterAll, beforeAll, beforeEach } from '@jest/globals'
-import { anonymous } from '../../../src/records/rights/caller.js'
-import { ClientRecords } from '../../../src/records/clients/client-records.js'
 import { Post, Staff, Fixture, callers, guards } from './fixture.js'
 import type { Result, RecordClient, OpenClient } from './record-client.js'
 import { list, valueOrOutcome, expectedFor, ignoringRows } from './cases.js'
@@ -17,14 +15,12 @@ import { reads } from './reads.js'
 import { describeSubscriptions } from './subscriptions.js'
 import { describeLinks } from './links.js'
 import { writes } from './writes.js'
-import { internalsOf } from '../../records/open-database.js'
+import { anonymousRecords } from '../../records/open-database.js'
 
 /** A client's view refuses hidden fields itself, so an interface that does not check them shows nothing either. */
 function describeView(fixture: Fixture): void {
-  const staff = (): ClientRecords<Staff> =>
-    new ClientRecords(internalsOf(fixture.database), fixture.database.records(Staff), anonymous)
-  const posts = (): ClientRecords<Post> =>
-    new ClientRecords(internalsOf(fixture.database), fixture.database.records(Post), anonymous)
+  const staff = () => anonymousRecords(fixture.database, Staff)
+  const posts = () => anonymousRecords(fixture.database, Post)
 
   describe('through a client view without further checks, a hidden field in', () => {
     it.each<[string, () => Promise<unknown>]>([

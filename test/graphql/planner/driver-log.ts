@@ -1,6 +1,6 @@
 /** Records the statements that the drivers of both databases receive, from any caller. */
 import { createRequire } from 'node:module'
-import { chooseDriver } from '../../../src/engines/sqlite/drivers.js'
+import { findDrivers } from '../../records/sqlite-drivers.js'
 
 export interface Sent {
   readonly sql: string
@@ -28,7 +28,7 @@ interface PgQuery {
 
 // Neither driver has type declarations. The framework loads the same packages.
 const load = createRequire(import.meta.url)
-const sqlite = (await chooseDriver()).name === 'node:sqlite' ? nodeDriver() : packageDriver()
+const sqlite = (await findDrivers())[0] === 'node:sqlite' ? nodeDriver() : packageDriver()
 const { Client } = load('pg') as { Client: { prototype: object } }
 
 /** @returns the result of the work, and every statement that a driver ran during it, in order */

@@ -11,11 +11,11 @@ import {
   connect,
   type Database,
 } from '../../../src/index.js'
-import { EngineError, type EngineErrorKind } from '../../../src/engines/contract/engine-error.js'
+import { type EngineErrorKind } from '../../../src/engines/contract/engine-error.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'
-import { internalsOf } from '../../records/open-database.js'
+import { internalsOf, EngineError } from '../../records/open-database.js'
 
 @RecordOf
 class Shelf {

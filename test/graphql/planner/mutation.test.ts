@@ -10,10 +10,9 @@ import {
   type Database,
 } from '../../../src/index.js'
 import type { Engine } from '../../../src/engines/contract/engine.js'
-import { EngineError } from '../../../src/engines/contract/engine-error.js'
 import { reusing, startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
-import { engineOf } from '../../records/open-database.js'
+import { engineOf, EngineError } from '../../records/open-database.js'
 
 @Record({ timestamps: true, softDelete: true })
 class Lamp {

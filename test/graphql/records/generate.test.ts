@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { DeclarationError, Field, GraphQL, Record, Resolve } from '../../../src/index.js'
-import { printSchema } from 'graphql'
+import { printSchema, specifiedScalarTypes } from 'graphql'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
 import { plainSdl } from '../plain-sdl.js'
 import { openShop, shopGraphql } from './shop.js'
 import type { Class } from '../../public-types.js'
+import { readTypeNotation, toGraphqlType } from '../../../src/graphql/type-notation.js'
 
 const database = await openShop()
 const graphql = shopGraphql(database)
@@ -189,5 +190,36 @@ describe('generateRecords', () => {
     const result = await instance.execute('mutation { createVisit { id } }')
     expect(result).toEqual({ data: { createVisit: { id: '1' } } })
     await visits.close()
+  })
+})
+
+describe('readTypeNotation', () => {
+  it.each([
+    ['ID', 'ID', []],
+    ['[Item]', 'Item', ['list']],
+    ['Float!', 'Float', ['required']],
+    ['[Int!]!', 'Int', ['required', 'list', 'required']],
+    [' [ [Int] ! ] ', 'Int', ['list', 'required', 'list']],
+  ])('parses %s', (text, name, wrappers) => {
+    expect(readTypeNotation(text)).toEqual({ name, wrappers })
+  })
+
+  it.each(['', '!', '[Int', 'Int]', 'Int!!', '2d', 'a b', '[]', '[Int][Int]', '[[[[[[[Int]]]]]]]'])(
+    'refuses "%s"',
+    (text) => {
+      expect(readTypeNotation(text)).toBeUndefined()
+    },
+  )
+})
+
+describe('toGraphqlType', () => {
+  const lookup = (name: string) => specifiedScalarTypes.find((type) => type.name === name)
+
+  it.each(['ID', '[Int]', 'Float!', '[Int!]!', '[[String!]]!'])('makes the type %s', (text) => {
+    expect(String(toGraphqlType(text, lookup))).toBe(text)
+  })
+
+  it('knows only the types of the lookup', () => {
+    expect(toGraphqlType('[Item]', lookup)).toBeUndefined()
   })
 })

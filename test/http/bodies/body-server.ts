@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
+import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as eventLoopTick } from 'node:timers/promises'
 import { HttpError } from '../../../src/index.js'
 import type { BodyPlan } from '../../../src/http/bodies/body-types.js'
@@ -163,4 +164,22 @@ export function multipartOf(boundary: string, ...parts: { head: string; body: st
 export function headOf(name: string, fileName?: string): string {
   const disposition = `Content-Disposition: form-data; name="${name}"`
   return fileName === undefined ? disposition : `${disposition}; filename="${fileName}"`
+}
+
+/** A request without a socket, whose bytes the test pushes. */
+export function fakeRequest(type: string): ServerRequest {
+  const incoming = Object.assign(new Readable({ read: () => undefined }), {
+    headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
+    rawHeaders: [],
+    httpVersion: '1.1',
+    socket: {},
+  })
+  const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
+  return new ServerRequest(incoming, outgoing, { trustProxy: false })
+}
+
+/** Reads its body with a limit of 10 bytes. */
+export async function read(request: ServerRequest): Promise<void> {
+  const limits = { ...defaultLimits, body: 10, multipart: 10 }
+  await readBody(request, { limits, declared: false })
 }

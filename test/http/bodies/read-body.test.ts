@@ -2,12 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { PassThrough, Readable } from 'node:stream'
+
 import { setImmediate as eventLoopTick } from 'node:timers/promises'
-import { readBody } from '../../../src/http/bodies/read-body.js'
-import { defaultLimits } from '../../../src/http/limits.js'
-import { ServerRequest } from '../../../src/http/server-request.js'
-import { BodyServer, textOf, type BodyServerOptions } from './body-server.js'
+import { BodyServer, textOf, type BodyServerOptions, fakeRequest, read } from './body-server.js'
 import { seed } from '../../random.js'
 
 const json = 'application/json'
@@ -307,20 +304,3 @@ describe('readBody and the connection', () => {
     await expect(reading).rejects.toMatchObject({ code: 'CLIENT_GONE', cause })
   })
 })
-
-/** A request without a socket, whose bytes the test pushes. */
-function fakeRequest(type: string): ServerRequest {
-  const incoming = Object.assign(new Readable({ read: () => undefined }), {
-    headers: { 'content-type': type, 'transfer-encoding': 'chunked' },
-    rawHeaders: [],
-    httpVersion: '1.1',
-    socket: {},
-  })
-  const outgoing = Object.assign(new PassThrough(), { headersSent: false, writeHead: () => 0 })
-  return new ServerRequest(incoming, outgoing, { trustProxy: false })
-}
-
-async function read(request: ServerRequest): Promise<void> {
-  const limits = { ...defaultLimits, body: 10, multipart: 10 }
-  await readBody(request, { limits, declared: false })
-}
