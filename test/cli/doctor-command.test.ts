@@ -11,6 +11,7 @@ import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
 import { runIn, type Outcome } from './run-in.js'
+import { waitUntil } from '../wait-until.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
 const server = await startPostgres()
@@ -54,8 +55,7 @@ describe.each([
       await app.inject({ url: '/lamps/7' })
       await new Promise((resolve) => setImmediate(resolve))
     }
-    while (!channel('filigree:statement').hasSubscribers)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitUntil(() => channel('filigree:statement').hasSubscribers)
     const paths = [
       '/lamps?color=c3&orderBy=-height&count=none',
       '/lamps?name=n7&count=none',
@@ -63,10 +63,10 @@ describe.each([
       '/lamps/7',
     ]
     // A busy database may not store the advice: then the statement is examined when it runs again.
-    do {
+    await waitUntil(async () => {
       for (const path of paths) expect((await app.inject({ url: path })).status).toBe(200)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    } while (!(await hasAdvice(app.get(Database))))
+      return hasAdvice(app.get(Database))
+    })
     await app.close()
 
     warnings.length = 0

@@ -24,6 +24,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { root } from '../openapi/command.js'
+import { waitUntil } from '../wait-until.js'
 
 const cli = join(root, 'dist/server/cli.js')
 let folder: string
@@ -161,11 +162,12 @@ describe('filigree mcp with a running filigree dev', () => {
     const env = { ...process.env, PORT: '0', NODE_OPTIONS: '' }
     dev = spawn(process.execPath, [cli, 'dev'], { cwd: project, env, stdio: 'ignore' })
     const start = async (state: string): Promise<{ report: string; state: string }> => {
-      for (;;) {
-        const { structuredContent } = await call('faults')
-        if (structuredContent?.start.state === state) return structuredContent.start
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
+      let current: { report: string; state: string } | undefined
+      await waitUntil(async () => {
+        current = (await call('faults')).structuredContent?.start
+        return current?.state === state
+      })
+      return current!
     }
     await start('ready')
     const { url } = JSON.parse(await readFile(join(project, '.filigree/dev.json'), 'utf8'))
@@ -173,7 +175,7 @@ describe('filigree mcp with a running filigree dev', () => {
     const requests = async (): Promise<unknown[]> =>
       (await call('requests')).structuredContent.requests
     // Requests are recorded after their response.
-    while ((await requests()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    await waitUntil(async () => (await requests()).length > 0)
     expect(await requests()).toMatchObject([
       // The limit of requests is counted in the database.
       { url: '/tickets?token=(hidden)', status: 401, statements: expect.any(Number) },

@@ -13,6 +13,7 @@ import type { DevEvent } from '../../src/cli/dev/child-process.js'
 import { expectAccessible, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { NewProjects, run } from './new-projects.js'
+import { waitUntil } from '../wait-until.js'
 
 const projects = new NewProjects()
 beforeAll(() => projects.open())
@@ -429,14 +430,14 @@ describe('filigree dev', () => {
       const { url } = await next('ready')
       await next('types')
       const asked = fetch(`${String(url)}/tickets/loop`).catch(() => undefined)
-      // It answers nobody any more.
+      // It does not respond any more.
       const signal = (): AbortSignal => AbortSignal.timeout(1000)
       while (await fetch(`${String(url)}/health/live`, { signal: signal() }).then(isTrue, isFalse))
         continue
       const started = await childrenOf(child.pid)
       expect(started.length).toBeGreaterThanOrEqual(2)
       child.kill('SIGKILL')
-      while (started.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 50))
+      await waitUntil(() => !started.some(isAlive))
       await asked
     })
   })

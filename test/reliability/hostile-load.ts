@@ -201,6 +201,7 @@ async function suffer(
     answers.push(
       await Promise.race([sent, setTimeout(30_000, { status: 0, ms: 30_000 }, { ref: false })]),
     )
+    // One client sends a request every few milliseconds, not as many as it can.
     await setTimeout(5)
   }
   agent.destroy()
