@@ -174,7 +174,7 @@ function readCondition<T extends object>(
   const requestedCondition = allOf(searched, found)
   const bound =
     view === undefined ? requestedCondition : view.bind(table, requestedCondition, reader)
-  return boundToShard(table, context, reader, bound)
+  return table.shard === undefined ? bound : boundToShard(table, context, reader, bound)
 }
 
 function toSelected(
