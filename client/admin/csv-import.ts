@@ -49,7 +49,10 @@ class ImportView {
     const id = this.#id
     this.#view = openView(record, `Import ${lower(record.label)}`)
     this.#file = el('input', {
-      ...{ type: 'file', id, accept: '.csv,text/csv', 'aria-describedby': `${id}h` },
+      type: 'file',
+      id,
+      accept: '.csv,text/csv',
+      'aria-describedby': `${id}h`,
     })
     this.#form = el(
       'form',

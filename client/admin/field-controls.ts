@@ -122,7 +122,11 @@ function makeBoxControl(field: FieldInfo, options: ControlOptions): Control {
   }
   if (options.isNew && field.default !== undefined) show(field.default)
   return {
-    ...{ name: field.name, label, node, read, write },
+    name: field.name,
+    label,
+    node,
+    read,
+    write,
     focus: () => {
       input.focus()
     },
@@ -210,7 +214,10 @@ function makeGroup(field: FieldInfo, options: ControlOptions): Control {
     return Object.fromEntries(values)
   }
   return {
-    ...{ name: field.name, label, node, read },
+    name: field.name,
+    label,
+    node,
+    read,
     write: (value) => {
       const values = (value ?? {}) as Record<string, unknown>
       for (const one of controls) one.write(values[one.name])
@@ -275,7 +282,9 @@ function makeFileControl(field: FieldInfo, options: ControlOptions): Control {
     await reading
   })
   return {
-    ...{ name: field.name, label, node },
+    name: field.name,
+    label,
+    node,
     read: () => value,
     write: (newValue) => {
       value = newValue

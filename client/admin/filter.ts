@@ -45,7 +45,9 @@ export function makeFilter(
   return el(
     'form',
     {
-      ...{ class: 'card filter', 'aria-label': 'Filter', id: newId() },
+      class: 'card filter',
+      'aria-label': 'Filter',
+      id: newId(),
       onsubmit: async (event) => {
         event.preventDefault()
         await apply(parts.flatMap(({ read }) => read()).filter(([, value]) => value !== ''))
@@ -214,7 +216,8 @@ function makeRelationPart(
   const label = name.endsWith('.ne') ? `${labelOf(relation)} is not` : labelOf(relation)
   let value = query.get(name) ?? ''
   const picker = makePicker({
-    ...{ label, record: target },
+    label,
+    record: target,
     onPick: (choice) => {
       value = choice === null ? '' : String(choice.key)
     },

@@ -49,7 +49,9 @@ export function historyButton(record: RecordInfo, key: string, anchor: Element):
     tabindex: '-1',
   })
   const button = el('button', {
-    ...{ type: 'button', 'aria-expanded': 'false', 'aria-controls': id },
+    type: 'button',
+    'aria-expanded': 'false',
+    'aria-controls': id,
     onclick: async () => {
       const isOpen = button.getAttribute('aria-expanded') === 'true'
       button.setAttribute('aria-expanded', String(!isOpen))

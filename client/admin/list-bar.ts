@@ -62,7 +62,9 @@ export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
   }
   for (const { name, icon: iconName, make } of panels) {
     const button = el('button', {
-      ...{ type: 'button', 'aria-expanded': 'false', 'aria-controls': newId() },
+      type: 'button',
+      'aria-expanded': 'false',
+      'aria-controls': newId(),
       onclick: () => {
         toggle(button, make)
       },

@@ -80,24 +80,26 @@ class ListView {
     const chartPath = pathTo(record.path, 'figures')
     this.#chartLink = link(chartPath, { class: 'button quiet' }, icon('chart'), 'Figures')
     this.#searchBox = el('input', {
-      ...{ type: 'search', 'aria-label': `Search ${lower(record.label)}`, placeholder: 'Search' },
-      ...{
-        value: query.get('search') ?? '',
-        autocomplete: 'off',
-        enterkeyhint: 'search',
-        dir: 'auto',
-      },
+      type: 'search',
+      'aria-label': `Search ${lower(record.label)}`,
+      placeholder: 'Search',
+      value: query.get('search') ?? '',
+      autocomplete: 'off',
+      enterkeyhint: 'search',
+      dir: 'auto',
     })
     this.#bar = makeBar({
       searchBox: this.#searchBox,
       search: () => this.#search(),
       panels: [
         {
-          ...{ name: 'Filter', icon: 'filter' },
+          name: 'Filter',
+          icon: 'filter',
           make: () => makeFilter(record, query, (filter) => this.#applyFilter(filter)),
         },
         {
-          ...{ name: 'Columns', icon: 'columns' },
+          name: 'Columns',
+          icon: 'columns',
           make: () =>
             columnChoice(record, async () => {
               this.#table.readColumns()
@@ -504,7 +506,9 @@ function exportLink(address: () => string, record: RecordInfo): HTMLElement {
   const anchor = el(
     'a',
     {
-      ...{ class: 'button quiet', href: address(), download: `${record.path}.csv` },
+      class: 'button quiet',
+      href: address(),
+      download: `${record.path}.csv`,
       onclick: async (event) => {
         anchor.href = address()
         // A link sends the cookie, but not a token from the local storage.

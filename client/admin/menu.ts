@@ -85,8 +85,11 @@ function makeFinder(
   sections: readonly Section[],
 ): HTMLElement {
   const box = el('input', {
-    ...{ type: 'search', 'aria-label': 'Find a record', placeholder: 'Find a record' },
-    ...{ autocomplete: 'off', class: 'find' },
+    type: 'search',
+    'aria-label': 'Find a record',
+    placeholder: 'Find a record',
+    autocomplete: 'off',
+    class: 'find',
   })
   const matches = ({ label, group = '' }: RecordInfo): boolean =>
     `${label} ${group}`.toLowerCase().includes(box.value.trim().toLowerCase())

@@ -44,7 +44,11 @@ export function makePager({ previous, next, jump, resize }: PagerOptions): Pager
   const back = el('button', { type: 'button', onclick: previous }, icon('left'), 'Previous page')
   const forward = el('button', { type: 'button', onclick: next }, 'Next page', icon('right'))
   const box = el('input', {
-    ...{ type: 'text', inputmode: 'numeric', size: 4, class: 'page', autocomplete: 'off' },
+    type: 'text',
+    inputmode: 'numeric',
+    size: 4,
+    class: 'page',
+    autocomplete: 'off',
     'aria-label': 'Page',
   })
   const count = el('span', {})

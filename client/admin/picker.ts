@@ -39,9 +39,16 @@ export function makePicker(options: PickerOptions): Picker {
   } = options
   const list = el('ul', { role: 'listbox', id: newId(), 'aria-label': label, hidden: true })
   const input = el('input', {
-    ...{ type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false', dir: 'auto' },
-    ...{ 'aria-label': label, 'aria-expanded': 'false', 'aria-controls': list.id },
-    ...{ 'aria-autocomplete': 'list', 'aria-describedby': describedBy },
+    type: 'text',
+    role: 'combobox',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    dir: 'auto',
+    'aria-label': label,
+    'aria-expanded': 'false',
+    'aria-controls': list.id,
+    'aria-autocomplete': 'list',
+    'aria-describedby': describedBy,
     'aria-required': required === true ? 'true' : undefined,
     placeholder: `Find ${lower(record.one)}…`,
   })
@@ -95,7 +102,9 @@ export function makePicker(options: PickerOptions): Picker {
       el(
         'li',
         {
-          ...{ role: 'option', id: newId(), 'aria-selected': 'false' },
+          role: 'option',
+          id: newId(),
+          'aria-selected': 'false',
           onmousedown: (event) => {
             event.preventDefault()
             pick(choice)

@@ -69,7 +69,11 @@ function makeRelationControl(
     showError: say,
   } = labelledField({ label, help: field.help, required }, ({ id, describedBy }) => {
     const picker = makePicker({
-      ...{ label, record: target, describedBy, required, create: options.create },
+      label,
+      record: target,
+      describedBy,
+      required,
+      create: options.create,
       onPick: (choice) => {
         value = choice === null ? (field.nullable === true ? null : undefined) : choice.key
         say()
@@ -99,7 +103,9 @@ function makeRelationControl(
       .catch(() => undefined)
   }
   return {
-    ...{ name: field.name, label, node },
+    name: field.name,
+    label,
+    node,
     read: () => value,
     write: (newValue) => {
       value = newValue ?? (field.nullable === true ? null : undefined)
@@ -169,7 +175,11 @@ export function makeLinksControl(
     showError: say,
   } = labelledField({ label, isWide: true }, ({ id, describedBy }) => {
     const picker = makePicker({
-      ...{ label, record: target, describedBy, isMany: true, create: options.create },
+      label,
+      record: target,
+      describedBy,
+      isMany: true,
+      create: options.create,
       isExcluded: isChosen,
       onPick: (choice) => {
         if (choice === null || isChosen(choice)) return
@@ -184,7 +194,8 @@ export function makeLinksControl(
   draw()
   return {
     name: relation.ids ?? `${relation.name}Ids`,
-    ...{ label, node },
+    label,
+    node,
     read: () => (isLoaded ? chosen.map(({ key }) => key).sort(byText) : undefined),
     write: (newKeys) => {
       const keys = Array.isArray(newKeys) ? (newKeys as (string | number)[]) : undefined
@@ -243,7 +254,9 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
           ? el(
               'button',
               {
-                ...{ type: 'button', class: 'quiet', 'aria-label': `Remove ${lower(name)}` },
+                type: 'button',
+                class: 'quiet',
+                'aria-label': `Remove ${lower(name)}`,
                 onclick: () => {
                   parts.delete(part)
                   part.node.remove()
@@ -291,7 +304,9 @@ export function makeNestedControl(relation: RelationInfo, target: RecordInfo): C
   const changedParts = (): Part[] =>
     [...parts].filter((part) => part.key !== undefined && Object.keys(changesOf(part)).length > 0)
   return {
-    ...{ name: relation.name, label, node },
+    name: relation.name,
+    label,
+    node,
     read: () => {
       const change = {
         ...(createdParts().length > 0 && { create: createdParts().map(changesOf) }),

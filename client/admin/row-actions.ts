@@ -41,7 +41,9 @@ export function makeBulkBar(
     count.textContent = selected === 0 ? '' : `${withCount(selected, record)} selected`
   }
   const all = el('button', {
-    ...{ type: 'button', class: 'quiet', hidden: true },
+    type: 'button',
+    class: 'quiet',
+    hidden: true,
     onclick: async () => {
       const release = markBusy(node)
       try {

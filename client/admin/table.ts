@@ -169,7 +169,8 @@ export class RowTable {
       return el(
         'th',
         {
-          ...{ scope: 'col', class: isNumber(column) ? 'number' : undefined },
+          scope: 'col',
+          class: isNumber(column) ? 'number' : undefined,
           'aria-sort': order === undefined ? undefined : sort,
         },
         order === undefined
@@ -198,7 +199,9 @@ export class RowTable {
     const cached = this.#rowNodes.get(key)
     if (cached?.text === text) return cached.node
     const box = el('input', {
-      ...{ type: 'checkbox', 'aria-label': `Select ${titleOf(record, row)}`, 'data-key': key },
+      type: 'checkbox',
+      'aria-label': `Select ${titleOf(record, row)}`,
+      'data-key': key,
       onchange: () => {
         this.#select(key, box.checked)
         this.#showSelected()
@@ -262,7 +265,10 @@ function allColumns(record: RecordInfo): Column[] {
       const target = relation && recordNamed(relation.to)
       if (relation === undefined || target === undefined)
         return {
-          ...{ name: field.name, label: labelOf(field), field, target: undefined },
+          name: field.name,
+          label: labelOf(field),
+          field,
+          target: undefined,
           order: field.order === true ? field.name : undefined,
         }
       const title = target.fields.find(({ name }) => name === target.title)
@@ -294,7 +300,9 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
   const all = allColumns(record)
   const boxes = all.map(({ name, label }) => {
     const box = el('input', {
-      ...{ type: 'checkbox', checked: visibleNames.has(name), disabled: name === record.title },
+      type: 'checkbox',
+      checked: visibleNames.has(name),
+      disabled: name === record.title,
       onchange: async () => {
         const currentNames = chosenColumns(record).map((column) => column.name)
         const names = box.checked

@@ -34,7 +34,9 @@ export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promi
     const batch = missing.slice(from, from + 100).map(String)
     const params = {
       [`${record.key}.in`]: batch.join(','),
-      ...{ fields: fields(record), limit: batch.length, count: 'none' },
+      fields: fields(record),
+      limit: batch.length,
+      count: 'none',
     }
     const { data } = await request<Row[]>('GET', rowsOf(record), { params })
     for (const row of data) cacheTitle(record, row)

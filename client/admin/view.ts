@@ -117,7 +117,10 @@ function shell(): HTMLElement {
   const main = el('main', { id: 'main', tabindex: '-1' })
   const nav = makeMenu()
   const button = el('button', {
-    ...{ type: 'button', class: 'menu', 'aria-expanded': 'false', 'aria-controls': nav.id },
+    type: 'button',
+    class: 'menu',
+    'aria-expanded': 'false',
+    'aria-controls': nav.id,
     onclick: () => {
       const isOpen = button.getAttribute('aria-expanded') === 'true'
       button.setAttribute('aria-expanded', String(!isOpen))

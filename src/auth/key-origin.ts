@@ -338,7 +338,9 @@ export function readPublicKeys(source: string, name?: string): PublicKey[] {
     const key = parse(() => createPublicKey(pem), 'is not a public key in PEM form')
     checkStrength(key)
     return {
-      ...{ key, kid: name ?? thumbprint(key), unnamed: name === undefined },
+      key,
+      kid: name ?? thumbprint(key),
+      unnamed: name === undefined,
       algorithms: defaultAlgorithms,
     }
   })

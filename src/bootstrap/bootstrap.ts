@@ -130,7 +130,12 @@ async function start(
   const host = developmentHostOf(plan.environment)
   const attached = host?.attach({ plan, state })
   const { dispatcher, servedRoutes } = createDispatcher(plan, context, {
-    ...{ auth, state, observers, cors, ending, requests },
+    auth,
+    state,
+    observers,
+    cors,
+    ending,
+    requests,
     pages: createErrorPages(plan, attached),
   })
   serverState.serving = { dispatcher, served: servedRoutes }
@@ -150,8 +155,12 @@ async function start(
   })
   if (listener !== undefined) serverState.port = Number(new URL(listener.url).port)
   const running = {
-    ...{ state, dispatcher, ending, listener },
-    ...{ live: context.live, hasPortKeeper: keeper !== undefined },
+    state,
+    dispatcher,
+    ending,
+    listener,
+    live: context.live,
+    hasPortKeeper: keeper !== undefined,
   }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())

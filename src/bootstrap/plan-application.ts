@@ -140,7 +140,10 @@ export async function planApplication(
   )
   const container: Container = createContainer(
     {
-      ...{ moduleName: parts.name, providers, controllers, interceptors },
+      moduleName: parts.name,
+      providers,
+      controllers,
+      interceptors,
       override: settings.override,
       builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl, Routes],
     },
@@ -159,8 +162,16 @@ export async function planApplication(
   if (problems.length > 0) throw new DeclarationError(problems)
   if (starts) logWarnings(log, [...findUnknownVariables(variables, providers), ...missing])
   return {
-    ...{ environment, settings, authOptions, log, clock, routes, files, container },
-    ...{ graphql, graphqlInterceptors },
+    environment,
+    settings,
+    authOptions,
+    log,
+    clock,
+    routes,
+    files,
+    container,
+    graphql,
+    graphqlInterceptors,
     frameworkInterceptors: around.framework,
     folders: [...pages, ...scripts],
     document: documentReader(routes, settings, authOptions, documentedEndpoints(graphql), () =>

@@ -130,8 +130,11 @@ function readArguments<O extends OptionDefinitions>(
   }
   // Not strict, because the errors of `parseArgs` do not suggest names.
   const { tokens, positionals } = parseArgs({
-    ...{ args: [...args], options: types },
-    ...{ allowPositionals: true, strict: false, tokens: true },
+    args: [...args],
+    options: types,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
   })
   for (const token of tokens) {
     if (token.kind !== 'option') continue

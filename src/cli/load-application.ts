@@ -239,7 +239,8 @@ export async function openForReading(
   const file = typeof choice === 'string' ? fileOf(choice, terminal.cwd) : undefined
   if (typeof choice !== 'string' || file === undefined)
     return {
-      ...{ database: await openDatabase(plan, choice, terminal), isReadOnly: false },
+      database: await openDatabase(plan, choice, terminal),
+      isReadOnly: false,
       isMissing: false,
     }
   const exists = existsSync(file)

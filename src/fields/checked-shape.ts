@@ -111,7 +111,10 @@ function check(field: ShapeField, value: unknown): unknown {
   const only: ShapeField = { ...field, readOnly: false, hidden: false, constraints: [] }
   const type = class {}
   const shape: Shape = {
-    ...{ type, name: type.name, fields: [only], key: undefined },
+    type,
+    name: type.name,
+    fields: [only],
+    key: undefined,
     byName: new Map([[only.name, only]]),
   }
   try {

@@ -153,7 +153,9 @@ export function compileChecks(
   problems: Problem[],
 ): RouteChecks {
   const options: InputOptions = {
-    ...{ unknownKeys, problems, now },
+    unknownKeys,
+    problems,
+    now,
     ...(groups === undefined ? {} : { groups }),
   }
   return {

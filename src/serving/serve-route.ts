@@ -229,7 +229,11 @@ function bodyPlan(planned: PlannedRoute): BodyPlan {
   const mediaTypes = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
   const fields = classes.body === undefined ? undefined : fieldsOf(classes.body.type)
   return {
-    ...{ limits, declared, keepsBytes, media: mediaTypes, files: fileRule(planned) },
+    limits,
+    declared,
+    keepsBytes,
+    media: mediaTypes,
+    files: fileRule(planned),
     ...(fields === undefined ? {} : { fields }),
   }
 }

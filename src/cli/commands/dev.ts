@@ -187,7 +187,12 @@ The development page, /__filigree, shows requests with their SQL, routes, record
     const statusFile = new StatusFile(cwd, redactor, secret)
     const report = createReport(terminal, values.json ? redactor : undefined)
     const supervisor = new Supervisor({
-      ...{ cwd, file, named, reportsEvents: values.json, redactor, secret },
+      cwd,
+      file,
+      named,
+      reportsEvents: values.json,
+      redactor,
+      secret,
       loader: isSource(file) ? loaderOf(file, named) : undefined,
       show: (event) => {
         report(event)

@@ -151,7 +151,9 @@ function readResolvedConfig(
   try {
     const file = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
     const { stdout } = spawnSync(process.execPath, [file, '--showConfig'], {
-      ...{ cwd, encoding: 'utf8', timeout: 20_000 },
+      cwd,
+      encoding: 'utf8',
+      timeout: 20_000,
     })
     const { compilerOptions } = JSON.parse(stdout) as { compilerOptions?: object }
     return compilerOptions as Readonly<Record<string, unknown>> | undefined
@@ -255,7 +257,8 @@ function examineKeys({ authOptions }: ApplicationPlan): Finding {
   switch (keys.from) {
     case 'given':
       return {
-        ...{ about, state: 'ok' },
+        about,
+        state: 'ok',
         what: keys.private === undefined ? 'tokens are verified' : 'tokens are signed and verified',
       }
     case 'jwks':

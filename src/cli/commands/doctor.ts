@@ -165,7 +165,10 @@ function requirementsOf(
   const hasModule = (name: string): boolean =>
     plan.modules.some((module) => withoutNumber(module.name) === name)
   const imported = (name: string, from: string, missing: string): Requirement => ({
-    ...{ about: name, isMet: hasModule(name), met: 'imported', missing },
+    about: name,
+    isMet: hasModule(name),
+    met: 'imported',
+    missing,
     fix: `Import ${name}() from 'filigree/${from}'.`,
   })
   const hasDatabaseOption = options.database !== undefined
@@ -183,24 +186,31 @@ function requirementsOf(
   ])
   return [
     {
-      ...{ about: 'NODE_ENV', isMet: variables.NODE_ENV === 'production', met: 'production' },
+      about: 'NODE_ENV',
+      isMet: variables.NODE_ENV === 'production',
+      met: 'production',
       missing: `is ${variables.NODE_ENV ?? 'not set'}: clients see internal errors, and the start changes the schema`,
       fix: 'Set NODE_ENV=production.',
     },
     {
-      ...{ about: 'DATABASE_URL', isMet: hasDatabase && !sharesFile, met: 'set' },
+      about: 'DATABASE_URL',
+      isMet: hasDatabase && !sharesFile,
+      met: 'set',
       missing: hasDatabase
         ? `is a file, and ${workers} workers share it`
         : 'is not set: the database would be a file in the working directory',
       fix: 'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a permanent disk.',
     },
     {
-      ...{ about: 'PUBLIC_URL', isMet: publicUrl !== undefined, met: publicUrl ?? '' },
+      about: 'PUBLIC_URL',
+      isMet: publicUrl !== undefined,
+      met: publicUrl ?? '',
       missing: 'is not set: links would lead to this machine, and production does not start',
       fix: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the public address.',
     },
     {
-      ...{ about: 'trustProxy', met: String(trustProxy) },
+      about: 'trustProxy',
+      met: String(trustProxy),
       isMet: trustProxy !== undefined && trustProxy !== true,
       missing:
         trustProxy === true
@@ -209,7 +219,9 @@ function requirementsOf(
       fix: 'Write the number of proxies in front of the application, or 0 if clients connect directly.',
     },
     {
-      ...{ about: 'APP_API_KEY', isMet: apiKey.length >= minKeyLength, met: 'long enough' },
+      about: 'APP_API_KEY',
+      isMet: apiKey.length >= minKeyLength,
+      met: 'long enough',
       missing: `has ${apiKey.length} characters, so it can be guessed, and it allows everything`,
       fix: `Use ${minKeyLength} characters or more: openssl rand -hex 32.`,
     },
@@ -243,12 +255,16 @@ function requirementsOf(
       fix: 'Write docs: { secured: true }, docs: false, or docs: { secured: false } if it is public on purpose.',
     },
     ...signInsOf(open).map(({ name, isLimited }) => ({
-      ...{ about: 'sign-in', isMet: isLimited, met: `${name} is limited` },
+      about: 'sign-in',
+      isMet: isLimited,
+      met: `${name} is limited`,
       missing: `${name} accepts a secret and has no limit for guesses`,
       fix: "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
     })),
     ...readableFiles(databaseUrl).map((file) => ({
-      ...{ about: 'database file', isMet: false, met: '' },
+      about: 'database file',
+      isMet: false,
+      met: '',
       missing: `${file} can be read by other users of this machine`,
       fix: `Run chmod 600 ${file}.`,
     })),

@@ -62,7 +62,11 @@ export async function explainOperation(
   if (found instanceof Refusal) {
     const errors = found.errors.map(({ message }) => message)
     return {
-      ...{ operation: 'none', cost: 0, limit: graphql.limits.cost, gate: [], statements: [] },
+      operation: 'none',
+      cost: 0,
+      limit: graphql.limits.cost,
+      gate: [],
+      statements: [],
       errors,
     }
   }

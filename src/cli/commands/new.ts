@@ -233,8 +233,12 @@ export async function readChoices(part: 'records' | 'tests'): Promise<readonly C
       const text = await readFile(join(folder, choiceFile), 'utf8')
       const file = JSON.parse(text) as Partial<Choice> & { title: string; default?: boolean }
       return {
-        ...{ name, folder, title: file.title, isDefault: file.default === true },
-        ...{ dependencies: file.dependencies ?? [], devDependencies: file.devDependencies ?? [] },
+        name,
+        folder,
+        title: file.title,
+        isDefault: file.default === true,
+        dependencies: file.dependencies ?? [],
+        devDependencies: file.devDependencies ?? [],
         package: file.package ?? {},
       }
     }),
@@ -295,7 +299,10 @@ function toPackageFile(
     Object.fromEntries([...names].sort().map((one) => [one, versionOf(one)]))
   const { scripts, ...packageFields } = merge(added.map((choice) => choice.package))
   return {
-    ...{ name, version: '0.0.0', private: true, type: 'module' },
+    name,
+    version: '0.0.0',
+    private: true,
+    type: 'module',
     engines: { node: '>=20.19' },
     scripts: {
       dev: 'filigree dev',

@@ -51,7 +51,8 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
   }
   process.on('uncaughtExceptionMonitor', fail)
   const monitor = new DevelopmentMonitor({
-    ...{ keeper: port, secret },
+    keeper: port,
+    secret,
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)
       const served = Object.values(plan.settings.static).map(({ folder }) => resolve(folder))

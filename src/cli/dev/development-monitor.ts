@@ -43,7 +43,10 @@ export class DevelopmentMonitor implements DevelopmentHost {
       }
     }
     return {
-      ...{ error: logAt('error'), warn: logAt('warn'), info: logAt('info'), debug: logAt('debug') },
+      error: logAt('error'),
+      warn: logAt('warn'),
+      info: logAt('info'),
+      debug: logAt('debug'),
       isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
     }
   }

@@ -201,8 +201,11 @@ function send(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   outgoing.writeHead(status, {
-    ...{ 'Content-Type': type, 'X-Content-Type-Options': 'nosniff' },
-    ...{ 'Cache-Control': 'no-store', Connection: 'close', ...headers },
+    'Content-Type': type,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+    ...headers,
   })
   outgoing.end(text)
 }

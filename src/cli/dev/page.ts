@@ -129,7 +129,16 @@ function toSummary(request: RecordedRequest): RequestSummary {
   const { number, time, method, url, route, status, ms, caller, kind, fault } = request
   const statements = countStatements(request.steps)
   return {
-    ...{ number, time, method, url, route, status, ms, caller, kind, statements },
+    number,
+    time,
+    method,
+    url,
+    route,
+    status,
+    ms,
+    caller,
+    kind,
+    statements,
     failed: fault !== null,
   }
 }
@@ -305,8 +314,16 @@ function sampleOf(type: Class, depth = 0): Record<string, unknown> {
 }
 
 const sampleValues: Readonly<Record<string, unknown>> = {
-  ...{ string: '', integer: 1, numeric: 1, boolean: true, id: 1, decimal: '1.00', bigint: '1' },
-  ...{ date: '2026-01-31', time: '12:00:00', datetime: '2026-01-31T12:00:00Z' },
+  string: '',
+  integer: 1,
+  numeric: 1,
+  boolean: true,
+  id: 1,
+  decimal: '1.00',
+  bigint: '1',
+  date: '2026-01-31',
+  time: '12:00:00',
+  datetime: '2026-01-31T12:00:00Z',
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 

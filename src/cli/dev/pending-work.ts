@@ -105,7 +105,13 @@ export class JobsAndMail {
     const share = entry.progress === null ? [] : [`${Math.round(entry.progress * 100)} %`]
     const progress = [...share, ...(entry.progressText === null ? [] : [show(entry.progressText)])]
     return {
-      ...{ id, name, state, attempt, retries, runAt, schedule },
+      id,
+      name,
+      state,
+      attempt,
+      retries,
+      runAt,
+      schedule,
       progress: progress.length === 0 ? null : progress.join(' '),
       error: entry.error === null ? null : show(entry.error),
     }

@@ -164,7 +164,10 @@ export class Recorder {
     const secrets = this.currentSecrets()
     const message = redactor.text(text, secrets)
     const line: RecordedLine = {
-      ...{ time: Date.now(), level, message, details: redactor.value(details, secrets) },
+      time: Date.now(),
+      level,
+      message,
+      details: redactor.value(details, secrets),
       request: request?.number ?? null,
     }
     push(this.lines, line, limits.lines)
@@ -224,25 +227,32 @@ export class Recorder {
     const secrets: Secrets = new Set()
     const headers = redactor.headers(request.headers, secrets)
     const recorded: RecordedRequest = {
-      ...{ number: ++this.#number, time: Date.now(), method: request.method },
-      ...{
-        url: redactor.url(request.url, undefined, secrets),
-        route: null,
-        handler: null,
-        status: 0,
-      },
-      ...{ ms: null, bytes: 0, headers, body: undefined, caller: null },
-      ...{ kind: kindOf(request), steps: [], lines: [], fault: null },
+      number: ++this.#number,
+      time: Date.now(),
+      method: request.method,
+      url: redactor.url(request.url, undefined, secrets),
+      route: null,
+      handler: null,
+      status: 0,
+      ms: null,
+      bytes: 0,
+      headers,
+      body: undefined,
+      caller: null,
+      kind: kindOf(request),
+      steps: [],
+      lines: [],
+      fault: null,
     }
     push(this.requests, recorded, limits.requests)
     const context: RequestContext = {
-      ...{
-        request: recorded,
-        httpRequest: request,
-        secrets,
-        scanned: { body: undefined },
-      },
-      ...{ steps: recorded.steps, startedAt: performance.now(), count: [0] },
+      request: recorded,
+      httpRequest: request,
+      secrets,
+      scanned: { body: undefined },
+      steps: recorded.steps,
+      startedAt: performance.now(),
+      count: [0],
     }
     this.#contexts.set(event, context)
     this.#contextsByRequest.set(request, context)
@@ -296,7 +306,11 @@ export class Recorder {
     if (!this.watched.has(application)) return
     const text = error instanceof Error ? (error.stack ?? error.message) : error
     this.#listeners.job?.({
-      ...{ id, name: job, attempt, outcome, ms: round(ms) },
+      id,
+      name: job,
+      attempt,
+      outcome,
+      ms: round(ms),
       error: text === undefined ? null : this.redactor.text(text as string, this.redactor.recent),
     })
   }
@@ -326,16 +340,14 @@ export class Recorder {
     const at = round(performance.now() - context.startedAt)
     const { cost, readsApplicationTables = false } = more
     const step: RecordedStep = {
-      ...{
-        kind,
-        name,
-        readsApplicationTables,
-        at,
-        ms: null,
-        failed: false,
-        cost,
-        steps: [],
-      },
+      kind,
+      name,
+      readsApplicationTables,
+      at,
+      ms: null,
+      failed: false,
+      cost,
+      steps: [],
     }
     context.steps.push(step)
     this.#steps.set(work, step)

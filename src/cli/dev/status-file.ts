@@ -33,8 +33,12 @@ export class StatusFile {
     this.#folder = join(cwd, folderName)
     this.#redactor = redactor
     this.#status = {
-      ...{ pid: process.pid, state: 'starting', url: null, secret },
-      ...{ report: null, types: [] },
+      pid: process.pid,
+      state: 'starting',
+      url: null,
+      secret,
+      report: null,
+      types: [],
     }
   }
 
@@ -58,7 +62,8 @@ export class StatusFile {
         return { state: 'failed', report: `Port ${event.port} is used by ${event.by}.` }
       case 'ended':
         return {
-          ...{ state: 'ended', url: null },
+          state: 'ended',
+          url: null,
           report: `The program ended (${event.code ?? 'killed'}).`,
         }
       case 'types':

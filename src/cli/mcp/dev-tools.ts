@@ -12,7 +12,8 @@ class RequestsInput {
   @Field('boolean', { default: false, description: 'Only requests with a status of 500 or more.' })
   failed!: boolean
   @Field('string', {
-    ...{ maxLength: 200, optional: true },
+    maxLength: 200,
+    optional: true,
     description: 'Only requests whose path, route or method contains this text.',
   })
   contains?: string
@@ -21,7 +22,8 @@ class RequestsInput {
 
 class RequestInput {
   @Field('integer', {
-    ...{ min: 1, optional: true },
+    min: 1,
+    optional: true,
     description: 'The number in the list of `requests`. Default: the last request.',
   })
   number?: number
@@ -33,7 +35,9 @@ class ErrorsInput {
 
 class StatementsInput {
   @Field('integer', {
-    ...{ min: 1, max: 50, default: 10 },
+    min: 1,
+    max: 50,
+    default: 10,
     description: 'The number of requests, counted from the last one.',
   })
   requests!: number
@@ -46,7 +50,8 @@ class StatementsInput {
 
 class LogInput {
   @Field('string', {
-    ...{ optional: true, oneOf: ['debug', 'info', 'warn', 'error'] },
+    optional: true,
+    oneOf: ['debug', 'info', 'warn', 'error'],
     description: 'The lowest level. Default: all.',
   })
   level?: string

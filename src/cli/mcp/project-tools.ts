@@ -37,7 +37,8 @@ import { Field } from '../../fields/field.js'
 
 class RoutesInput {
   @Field('string', {
-    ...{ maxLength: 200, optional: true },
+    maxLength: 200,
+    optional: true,
     description: 'Only routes whose method, path or handler contains this text.',
   })
   contains?: string
@@ -54,7 +55,8 @@ const claims =
 
 class RouteInput {
   @Field('string', {
-    ...{ default: 'GET', maxLength: 10 },
+    default: 'GET',
+    maxLength: 10,
     description: 'The HTTP method.',
   })
   method!: string
@@ -65,7 +67,8 @@ class RouteInput {
 
 class OperationInput {
   @Field('string', {
-    ...{ maxLength: 20_000, minLength: 1 },
+    maxLength: 20_000,
+    minLength: 1,
     description: 'The document: { tickets { title } }.',
   })
   query!: string

@@ -119,7 +119,8 @@ class LineServer {
     const { id } = message
     try {
       const exchange = openExchange(message, {
-        ...{ context: undefined, signal },
+        context: undefined,
+        signal,
         notify: (method, params) => {
           this.#send(notification(method, params))
         },

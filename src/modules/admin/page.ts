@@ -314,7 +314,10 @@ function describeLogin(
       'Give the route the class of its body: @Post({ body: Credentials }).',
     )
   return {
-    ...{ path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? signOutPath) },
+    path: prefix + path,
+    method: 'POST',
+    fields,
+    signOut: prefix + (signOut ?? signOutPath),
     ...(buttons ? describeOtherSignIns(prefix, routes) : {}),
   }
 }

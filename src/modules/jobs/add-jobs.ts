@@ -207,7 +207,15 @@ export async function addRow(
     },
   )
   const [row] = await statement.rows({
-    ...{ name, body, priority, retries, backoff, keep, unique, group, trace },
+    name,
+    body,
+    priority,
+    retries,
+    backoff,
+    keep,
+    unique,
+    group,
+    trace,
     ...timeValues(table, when),
   })
   return row && Number(row[0])
@@ -274,7 +282,13 @@ async function addBatch(table: JobTable, jobs: readonly NewJob[], when: When): P
 select ${cells.join(', ')} from (${items('jobs')}) as items returning id`
   })
   const rows = await statement.rows({
-    ...{ name, priority, retries, backoff, keep, trace, jobs: toList(jobs) },
+    name,
+    priority,
+    retries,
+    backoff,
+    keep,
+    trace,
+    jobs: toList(jobs),
     ...timeValues(table, when),
   })
   return toIds(rows)

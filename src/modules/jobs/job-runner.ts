@@ -101,8 +101,14 @@ export class JobRunner {
   #createEvent({ id, name, attempt, trace }: ClaimedJob): JobEvent {
     const application = this.#parts.context.state
     return {
-      ...{ application, job: name, id, attempt, trace: trace ?? undefined },
-      ...{ ms: 0, error: undefined, outcome: undefined },
+      application,
+      job: name,
+      id,
+      attempt,
+      trace: trace ?? undefined,
+      ms: 0,
+      error: undefined,
+      outcome: undefined,
     }
   }
 

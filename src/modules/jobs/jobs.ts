@@ -63,7 +63,10 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     overrides: WorkOverrides,
   ): JobsRuntime =>
     new JobsRuntime({
-      ...{ state, table, registry, clock },
+      state,
+      table,
+      registry,
+      clock,
       work: overrides.work ?? work,
       settings: { ...settings, ...overrides },
     })

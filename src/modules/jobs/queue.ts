@@ -163,7 +163,11 @@ export class Jobs {
       this.list({ state: 'running', limit: 100 }),
     ])
     return [...running, ...waiting].map(({ id, name, state, runAt, attempt, schedule }) => ({
-      ...{ id, name, state, runAt, attempt },
+      id,
+      name,
+      state,
+      runAt,
+      attempt,
       ...(schedule === null ? {} : { schedule }),
     }))
   }

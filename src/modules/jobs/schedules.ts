@@ -78,7 +78,11 @@ on conflict do nothing`,
     const { shift } = this.#table
     const { name, retries, backoff, keep } = job
     await statement.change({
-      ...{ name, retries, backoff, keep, shift },
+      name,
+      retries,
+      backoff,
+      keep,
+      shift,
       at: new Date(at).toISOString(),
       unique: uniqueKeyOf(job),
       schedule: job.schedule?.text ?? '',

@@ -136,7 +136,11 @@ export async function finishAndClaim(
   )
   const { shift } = table
   const values: Record<string, string | number> = {
-    ...{ maxJobs, worker, shift, lease: shift + leaseMs, grace: shift + stopGraceMs + 1000 },
+    maxJobs,
+    worker,
+    shift,
+    lease: shift + leaseMs,
+    grace: shift + stopGraceMs + 1000,
     finished: `[${finished.map(({ id, claims }) => `[${id},${claims}]`).join(',')}]`,
   }
   for (const [index, { name, maxJobs: maxOfName, timeout }] of limits.entries()) {

@@ -68,7 +68,9 @@ export class Worker implements LocalWorker {
     const runner = this.#runner
     this.#leaseRenewer = new LeaseRenewer({ ...shared, runner })
     this.#claimCycle = new ClaimCycle({
-      ...{ ...shared, runner, limitedClaims: this.#limitedClaims },
+      ...shared,
+      runner,
+      limitedClaims: this.#limitedClaims,
       runOutsideRequest: (work) => parts.notifier.runOutsideRequest(work),
       onClaimed: () => {
         if (this.#isStarted) this.#leaseRenewer.start()

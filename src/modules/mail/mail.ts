@@ -45,12 +45,12 @@ const [connectionTimeoutMs, socketTimeoutMs] = [10_000, 30_000]
 async function openTransport(address: string): Promise<MailTransport> {
   const { createTransport } = await load()
   return createTransport({
-    ...{ url: address, pool: true, maxConnections: 5 },
-    ...{
-      connectionTimeout: connectionTimeoutMs,
-      greetingTimeout: connectionTimeoutMs,
-      socketTimeout: socketTimeoutMs,
-    },
+    url: address,
+    pool: true,
+    maxConnections: 5,
+    connectionTimeout: connectionTimeoutMs,
+    greetingTimeout: connectionTimeoutMs,
+    socketTimeout: socketTimeoutMs,
   })
 }
 
@@ -164,11 +164,15 @@ export class MailJobs implements Lifecycle {
     const content: object = mail
     await transporter.sendMail({
       ...content,
-      ...{ from: readAddress(mail.from), replyTo: readAddress(mail.replyTo) },
-      ...{ to: readAll(mail.to), cc: readAll(mail.cc), bcc: readAll(mail.bcc) },
+      from: readAddress(mail.from),
+      replyTo: readAddress(mail.replyTo),
+      to: readAll(mail.to),
+      cc: readAll(mail.cc),
+      bcc: readAll(mail.bcc),
       // The same for each attempt, so that receivers can detect duplicates.
       messageId: messageIdOf(mail, job.id),
-      ...{ disableFileAccess: true, disableUrlAccess: true },
+      disableFileAccess: true,
+      disableUrlAccess: true,
     })
   }
 

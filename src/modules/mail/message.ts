@@ -105,8 +105,11 @@ export function toStoredMail(mail: Mail, from: string | undefined): StoredMailCo
   if (typeof subject !== 'string' || subject.length > maxLineLength || /\p{Cc}/u.test(subject))
     throw invalidMail(`subject must be one line of at most ${maxLineLength} characters`)
   const stored = {
-    ...{ subject, from: addressOf('from', sender) },
-    ...{ to: listOf('to', to), cc: listOf('cc', cc), bcc: listOf('bcc', bcc) },
+    subject,
+    from: addressOf('from', sender),
+    to: listOf('to', to),
+    cc: listOf('cc', cc),
+    bcc: listOf('bcc', bcc),
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
     ...(replyTo === undefined ? {} : { replyTo: addressOf('replyTo', replyTo) }),

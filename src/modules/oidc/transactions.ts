@@ -99,7 +99,9 @@ export class Transactions implements Lifecycle {
     const now = this.#now()
     const state = now.toString(36).padStart(9, '0') + randomBytes(16).toString('base64url')
     const transaction = {
-      ...{ provider, to, ends: now + lifetime },
+      provider,
+      to,
+      ends: now + lifetime,
       verifier: randomBytes(32).toString('base64url'),
       nonce: randomBytes(16).toString('base64url'),
     }

@@ -179,8 +179,13 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   if (isConnected && isFirst && needsMigration(actual) && !isEmpty) {
     refuseImpossible(actual)
     return {
-      ...{ dialect, schemas, differences: actual, base: undefined },
-      ...{ forgotten: [], isAdopted: true, isFirst },
+      dialect,
+      schemas,
+      differences: actual,
+      base: undefined,
+      forgotten: [],
+      isAdopted: true,
+      isFirst,
     }
   }
   const snapshot = await readBase(folder, dialect)

@@ -240,7 +240,10 @@ function createContext(table: Table, database: () => Database, maxCost: number):
   // The version is compared with a header of the request.
   const versionArguments = version === undefined ? [] : ['request']
   return {
-    ...{ table, database, maxCost, usesCaller },
+    table,
+    database,
+    maxCost,
+    usesCaller,
     bodies: crudBodies(table),
     rowPath: `/<id:${key.isUuid ? 'uuid' : 'int'}>`,
     readArguments: ['request', ...(isPersonal ? ['user'] : [])],

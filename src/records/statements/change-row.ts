@@ -174,7 +174,11 @@ export async function changeLockedRow(
   if (rowFilter !== undefined && !staysVisible(rowFilter, columns)) return null
   if (columns.length === 0) return before
   const stored = await updateRow(table, source, {
-    ...{ columns, values, key, rowFilter: undefined, record },
+    columns,
+    values,
+    key,
+    rowFilter: undefined,
+    record,
     before,
   })
   if (stored !== null) {
