@@ -1,4 +1,9 @@
-/** Source: public API, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement that they check. */
+/**
+ * Source: public API, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement that they
+ * check. `requestContext` is enabled for a whole process, so the suite has modules of its own.
+ *
+ * @jest-environment node
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
