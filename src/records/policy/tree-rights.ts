@@ -16,7 +16,7 @@ import { countNested, type ToMany, type ToOne, type WriteTree } from '../stateme
 const maxNested = 1000
 
 /**
- * Checks the fields of the row itself, and its links, for a record whose policy `restrictsFields`.
+ * Checks the fields of the row itself, and its links. Nothing is checked unless the record's policy `restrictsFields`.
  *
  * @returns a promise if a guard returns one
  * @throws {HttpError} 401 or 403
@@ -136,7 +136,7 @@ export class TreeRights {
   }
 
   async #demandTree(tree: WriteTree, isNew: boolean): Promise<void> {
-    if (policyOf(tree.table).restrictsFields) await demandFields(tree, this.#caller)
+    await demandFields(tree, this.#caller)
     await this.demand(tree, isNew)
   }
 
