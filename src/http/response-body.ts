@@ -57,7 +57,10 @@ export function currentJsonRequest(): ServerRequest | undefined {
   return current
 }
 
-/** Call this if the JSON of a class depends on the caller. Only then does `answeredRequest` return the request. */
+/**
+ * Call this if the JSON of a class depends on the caller. Only then does `currentJsonRequest` return a request, in the
+ * whole process, because any handler may return an instance of the class.
+ */
 export function trackJsonRequest(): void {
   dependsOnCaller = true
 }

@@ -1,4 +1,9 @@
-/** Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
+/**
+ * Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. A record with secured fields
+ * anywhere in the process makes such handlers run for each caller, so the suite has modules of its own.
+ *
+ * @jest-environment node
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
