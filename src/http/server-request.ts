@@ -158,7 +158,7 @@ export class ServerRequest implements HttpRequest {
   isWatched = false
   /** Whether the token came in the cookie, so that the next one is set there too. */
   byCookie = false
-  /** The request headers that the response depends on: bits of `cache-privacy.ts`. */
+  /** The request headers that the response depends on: bits of `response-head.ts`. */
   dependsOn = 0
   /** The request within which a module created this one. */
   parentRequest: HttpRequest | undefined = undefined
