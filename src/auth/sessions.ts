@@ -99,7 +99,7 @@ function createSession(stored: StoredSession | undefined): Session {
   return session
 }
 
-export interface SessionKeeper {
+export interface SessionManager {
   /**
    * Sets `request.session`. Asynchronous only if the request has a cookie and the store returns a promise.
    *
@@ -119,7 +119,7 @@ export interface SessionKeeper {
   save(request: ServerRequest): void | Promise<void>
 }
 
-interface SessionKeeperOptions {
+interface SessionManagerOptions {
   readonly store: SessionStore
   /** Seconds after the last change until a session expires. Default: 7,200. */
   readonly idle?: number
@@ -138,7 +138,7 @@ const idForm = /^[\w-]{43}$/
 /** Milliseconds between two sweeps of the store. */
 const sweepEvery = 300_000
 
-export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
+export function createSessionManager(options: SessionManagerOptions): SessionManager {
   const { store, idle = 7200, log, now = Date.now, maxByAddress = Infinity } = options
   const sessionRates = new AddressRates(maxByAddress, now)
   /** Hashes of sessions whose data could not be read. Writes to them must not replace the stored data. */

@@ -38,13 +38,13 @@ interface Running {
   readonly listener: Listener | undefined
   readonly live: LiveQueries
   /** True if the port stays open for the next process, which accepts new connections meanwhile. */
-  readonly hasPortKeeper: boolean
+  readonly handsPortOver: boolean
 }
 
 export function createApplication(
   { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  { state, dispatcher, ending, listener, live, hasPortKeeper }: Running,
+  { state, dispatcher, ending, listener, live, handsPortOver }: Running,
 ): Application {
   let removeSignalHandlers: () => void = () => undefined
   const application = new Application({
@@ -57,13 +57,13 @@ export function createApplication(
     close: async () => {
       state.closing = true
       dispatcher.draining = true
-      // With a port keeper the next process waits, and no load balancer has to notice.
+      // With a port handover the next process waits, and no load balancer has to notice.
       if (container.hasClosing)
-        await notifyClosing(container, hasPortKeeper ? 0 : settings.times.drain, log)
+        await notifyClosing(container, handsPortOver ? 0 : settings.times.drain, log)
       // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       live.close()
-      ending.begin(listener === undefined || hasPortKeeper ? 0 : settings.times.linger)
+      ending.begin(listener === undefined || handsPortOver ? 0 : settings.times.linger)
       await listener?.close()
       await container.stop(logFailure(log))
       await storage.close()

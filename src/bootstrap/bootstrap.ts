@@ -139,7 +139,7 @@ async function start(
     pages: createErrorPages(plan, attached),
   })
   serverState.serving = { dispatcher, served: servedRoutes }
-  const keeper = host?.keeper
+  const portHandover = host?.portHandover
   const listener = await listen({
     settings,
     dispatcher,
@@ -147,7 +147,7 @@ async function start(
     log: plan.log,
     upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
     take: attached?.take,
-    keeper,
+    portHandover,
   })
   // Not awaited: it concerns processes that were killed.
   void removeLeftFolders().catch((error: unknown) => {
@@ -160,7 +160,7 @@ async function start(
     ending,
     listener,
     live: context.live,
-    hasPortKeeper: keeper !== undefined,
+    handsPortOver: portHandover !== undefined,
   }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())

@@ -8,7 +8,7 @@ import type { BootstrapOptions } from './options.js'
 import type { Log } from '../core/log.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { PageContent } from '../http/error-page.js'
-import type { PortKeeper } from '../http/server.js'
+import type { PortHandover } from '../http/server.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { ApplicationState } from '../serving/application-state.js'
 import type { ApplicationPlan } from './plan-application.js'
@@ -30,7 +30,7 @@ export interface AttachedHost {
 }
 
 export interface DevelopmentHost {
-  readonly keeper?: PortKeeper | undefined
+  readonly portHandover?: PortHandover | undefined
   /** The log that the application writes to. */
   watchLog(log: Log): Log
   /** Called before the port is opened. */

@@ -13,7 +13,7 @@ import { againInRequest } from '../serving/current-request.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 import { Routes, type RoutesParts } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
-import { createSessionKeeper } from '../auth/sessions.js'
+import { createSessionManager } from '../auth/sessions.js'
 import type { BootstrapOptions } from './options.js'
 import type { ApplicationPlan } from './plan-application.js'
 import { Database } from '../records/database.js'
@@ -43,7 +43,7 @@ export function createContext(
   return {
     gate: createGate({ apiKey, auth, formToken, cookie, source, log }),
     formToken,
-    sessions: createSessionKeeper({
+    sessions: createSessionManager({
       store,
       ...(idle === undefined ? {} : { idle }),
       log,

@@ -7,7 +7,7 @@ import type { Log } from '../core/log.js'
 import type { OtherProcesses } from '../engines/contract/engine.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Bounds } from '../http/limits.js'
-import { type PortKeeper, createNodeServer, type Times } from '../http/server.js'
+import { type PortHandover, createNodeServer, type Times } from '../http/server.js'
 import type { UpgradeHandler } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './cli-hooks.js'
@@ -29,7 +29,7 @@ interface ListenOptions {
   /** Handles requests that are not for the application. */
   readonly take?: TakeRequest | undefined
   /** Holds the port while the next process starts. */
-  readonly keeper?: PortKeeper | undefined
+  readonly portHandover?: PortHandover | undefined
 }
 
 /**
@@ -37,17 +37,17 @@ interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, errorHeaders, log, upgrade, take, keeper } = options
+  const { settings, dispatcher, errorHeaders, log, upgrade, take, portHandover } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
-    times: keeper === undefined ? settings.times : withShortLinger(settings.times),
+    times: portHandover === undefined ? settings.times : withShortLinger(settings.times),
     bounds: countable(settings),
     errorHeaders,
     log,
     upgrade,
     // If other processes accept connections on the port, a closing process does not need to.
-    takesNew: !cluster.isWorker && keeper === undefined,
+    takesNew: !cluster.isWorker && portHandover === undefined,
     serve:
       take === undefined
         ? (incoming, outgoing) => {
@@ -61,7 +61,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     },
   })
   try {
-    const url = await server.listen(settings.port, settings.host, keeper)
+    const url = await server.listen(settings.port, settings.host, portHandover)
     return { url, close: () => server.close() }
   } catch (cause) {
     const problem = toProblem((cause as NodeJS.ErrnoException).code, settings)

@@ -15,8 +15,8 @@ import { noSniff } from './response-head.js'
 import { overloadRefusal } from './refusals.js'
 import { parseWithoutUpgrade, type UpgradeHandler } from './upgrade.js'
 
-/** Keeps the listening socket of a process while the next one starts: `filigree dev`. */
-export interface PortKeeper {
+/** Hands the listening socket of a process over to the next one: `filigree dev`. */
+export interface PortHandover {
   /** @returns the socket that is listening already, for `server.listen`. The server owns it from then on */
   take(port: number, host: string): object | undefined
   /** Called after a server has opened a new socket. */
@@ -116,7 +116,7 @@ export interface NodeServerOptions {
 
 export interface NodeServer {
   /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects if the port is in use */
-  listen(port: number, host: string, keeper?: PortKeeper): Promise<string>
+  listen(port: number, host: string, portHandover?: PortHandover): Promise<string>
   /**
    * Serves connected clients and new connections with `Connection: close` for `times.linger`, then stops accepting,
    * lets requests in flight end, and aborts them after `times.drain`.
@@ -219,9 +219,9 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     takeHead(incoming, head)
   })
   return {
-    listen: (port, host, keeper) => {
+    listen: (port, host, portHandover) => {
       pressure.start()
-      return listen(server, port, host, keeper)
+      return listen(server, port, host, portHandover)
     },
     close: () => {
       pressure.stop()
@@ -247,14 +247,14 @@ export function listen(
   server: Server,
   port: number,
   host: string,
-  keeper?: PortKeeper,
+  portHandover?: PortHandover,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    const inheritedSocket = keeper?.take(port, host)
+    const inheritedSocket = portHandover?.take(port, host)
     const listening = (): void => {
       server.removeListener('error', reject)
-      if (inheritedSocket === undefined) keeper?.opened(port, host, server)
+      if (inheritedSocket === undefined) portHandover?.opened(port, host, server)
       resolve(toUrl(server.address() as AddressInfo))
     }
     if (inheritedSocket !== undefined) server.listen(inheritedSocket, listening)

@@ -17,7 +17,7 @@ import type { Times } from '../http/server.js'
 import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
-import type { SessionKeeper } from '../auth/sessions.js'
+import type { SessionManager } from '../auth/sessions.js'
 import type { Session } from '../http/request.js'
 import {
   type PlannedRoute,
@@ -35,7 +35,7 @@ export interface ServeContext {
   readonly gate: Gate
   /** True if a write without Authorization may send its token in the body, as `formToken`. */
   readonly formToken: boolean
-  readonly sessions: SessionKeeper
+  readonly sessions: SessionManager
   readonly times: Times
   /** The live queries of the application. */
   readonly live: LiveQueries
@@ -298,7 +298,7 @@ export function readWithin(plan: BodyPlan, times: Times): Step {
 }
 
 /** Opens the session. Without a cookie it is empty, and is created when it is first used. */
-export function openSession(sessions: SessionKeeper): Step {
+export function openSession(sessions: SessionManager): Step {
   const create = (): Session => sessions.create()
   return (request) => {
     if (request.incoming.headers.cookie !== undefined) return promiseOf(sessions.open(request))
@@ -308,7 +308,7 @@ export function openSession(sessions: SessionKeeper): Step {
 }
 
 /** Saves the session if the handler has changed it. */
-export function saveSession(sessions: SessionKeeper): Step {
+export function saveSession(sessions: SessionManager): Step {
   return (request) =>
     request.openedSession === undefined ? undefined : promiseOf(sessions.save(request))
 }

@@ -1,7 +1,7 @@
 /** Source: decisions, Sessions. */
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
-import { createMemoryStore, errorLog, makeKeeper, setUser, visit } from './visits.js'
+import { createMemoryStore, errorLog, makeManager, setUser, visit } from './visits.js'
 import type { ServerRequest } from '../http/fake-request.js'
 
 describe('a failing session store', () => {
@@ -18,17 +18,17 @@ describe('a failing session store', () => {
     { when: 'asynchronously', read: failAsync },
   ])('that fails to read $when causes a 503, not an empty session', async ({ read }) => {
     const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-    const visitor = visit(makeKeeper({ ...inner, read }), { cookie })
+    const { cookie } = await visit(makeManager(inner), {}, setUser)
+    const visitor = visit(makeManager({ ...inner, read }), { cookie })
     await expect(visitor).rejects.toMatchObject(unavailable)
-    expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
+    expect((await visit(makeManager(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
   })
 
   it('may choose the response with an HttpError', async () => {
     const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const { cookie } = await visit(makeManager(inner), {}, setUser)
     const read = () => Promise.reject(new HttpError(507, 'Full'))
-    await expect(visit(makeKeeper({ ...inner, read }), { cookie })).rejects.toMatchObject({
+    await expect(visit(makeManager({ ...inner, read }), { cookie })).rejects.toMatchObject({
       status: 507,
     })
   })
@@ -37,33 +37,33 @@ describe('a failing session store', () => {
 
   it('with invalid JSON starts an empty session, and keeps the stored one', async () => {
     const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const { cookie } = await visit(makeManager(inner), {}, setUser)
     const log = errorLog()
-    const keeper = makeKeeper({ ...inner, ...broken }, { log })
-    const visitor = await visit(keeper, { cookie }, ({ session }) => {
+    const manager = makeManager({ ...inner, ...broken }, { log })
+    const visitor = await visit(manager, { cookie }, ({ session }) => {
       session.views = 1
     })
     expect(visitor).toMatchObject({ before: {}, setCookie: undefined })
     expect(log.errors).toEqual([
       'a stored session is not JSON, so the request has an empty session',
     ])
-    expect((await visit(makeKeeper(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
+    expect((await visit(makeManager(inner), { cookie })).before).toMatchObject({ user: { id: 7 } })
   })
 
   it('with invalid JSON still allows login and logout', async () => {
     const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
-    const flaky = makeKeeper({ ...inner, ...broken })
+    const { cookie } = await visit(makeManager(inner), {}, setUser)
+    const flaky = makeManager({ ...inner, ...broken })
     const login = await visit(flaky, { cookie }, (request) => {
       setUser(request)
       request.session.regenerate()
     })
-    expect((await visit(makeKeeper(inner), { cookie: login.cookie })).before).not.toEqual({})
+    expect((await visit(makeManager(inner), { cookie: login.cookie })).before).not.toEqual({})
     const logout = await visit(flaky, { cookie: login.cookie }, ({ session }) => {
       session.destroy()
     })
     expect(logout.setCookie).toContain('Max-Age=0')
-    expect((await visit(makeKeeper(inner), { cookie: login.cookie })).before).toEqual({})
+    expect((await visit(makeManager(inner), { cookie: login.cookie })).before).toEqual({})
   })
 
   it.each([
@@ -71,7 +71,7 @@ describe('a failing session store', () => {
     { when: 'asynchronously', write: failAsync },
   ])('that fails to write $when causes a 503 and sets no cookie', async ({ write }) => {
     const requests: ServerRequest[] = []
-    const visitor = visit(makeKeeper({ ...working, write }), {}, (request) => {
+    const visitor = visit(makeManager({ ...working, write }), {}, (request) => {
       requests.push(request)
       setUser(request)
     })
@@ -84,9 +84,9 @@ describe('a failing session store', () => {
     { when: 'asynchronously', remove: failAsync },
   ])('that fails to remove $when causes a 503 and still clears the cookie', async ({ remove }) => {
     const inner = createMemoryStore()
-    const { cookie } = await visit(makeKeeper(inner), {}, setUser)
+    const { cookie } = await visit(makeManager(inner), {}, setUser)
     const requests: ServerRequest[] = []
-    const visitor = visit(makeKeeper({ ...inner, remove }), { cookie }, (request) => {
+    const visitor = visit(makeManager({ ...inner, remove }), { cookie }, (request) => {
       requests.push(request)
       request.session.destroy()
     })

@@ -1,14 +1,14 @@
 /** Source: decisions, Sessions. */
 import { hash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { countingStore, createMemoryStore, makeKeeper, setUser, visit } from './visits.js'
+import { countingStore, createMemoryStore, makeManager, setUser, visit } from './visits.js'
 
 describe('the session cookie', () => {
   it('is Secure over https, also when it is cleared', async () => {
-    const keeper = makeKeeper()
-    const { setCookie, cookie } = await visit(keeper, { https: true }, setUser)
+    const manager = makeManager()
+    const { setCookie, cookie } = await visit(manager, { https: true }, setUser)
     expect(setCookie).toMatch(/; Secure/)
-    const cleared = await visit(keeper, { cookie, https: true }, ({ session }) => {
+    const cleared = await visit(manager, { cookie, https: true }, ({ session }) => {
       session.destroy()
     })
     expect(cleared.setCookie).toMatch(/^app_session=; .*Secure/)
@@ -17,7 +17,7 @@ describe('the session cookie', () => {
   it('contains 256 random bits, and the store contains only their hash', async () => {
     const names: string[] = []
     const inner = createMemoryStore()
-    const keeper = makeKeeper({
+    const manager = makeManager({
       ...inner,
       write: (name, ...rest) => {
         names.push(name)
@@ -26,7 +26,7 @@ describe('the session cookie', () => {
     })
     const ids = new Set<string>()
     for (let visitor = 0; visitor < 50; visitor++) {
-      const { cookie } = await visit(keeper, {}, setUser)
+      const { cookie } = await visit(manager, {}, setUser)
       ids.add(cookie?.split('=')[1] ?? '')
     }
     expect(ids.size).toBe(50)
@@ -51,39 +51,39 @@ describe('the session cookie', () => {
     'with an $id value starts a new empty session, and is never adopted',
     async ({ cookie, isRead }) => {
       const store = countingStore()
-      const keeper = makeKeeper(store)
-      const visitor = await visit(keeper, { cookie })
+      const manager = makeManager(store)
+      const visitor = await visit(manager, { cookie })
       expect(visitor).toEqual({ before: {}, setCookie: undefined, cookie: undefined })
       expect(store.calls).toEqual(isRead ? ['read'] : [])
-      const written = await visit(keeper, { cookie }, setUser)
+      const written = await visit(manager, { cookie }, setUser)
       expect(written.cookie).toMatch(/^app_session=[\w-]{43}$/)
       expect(cookie).not.toContain(written.cookie)
-      expect((await visit(keeper, { cookie })).before).toEqual({})
+      expect((await visit(manager, { cookie })).before).toEqual({})
     },
   )
 
   it('that occurs twice, once planted, identifies no session', async () => {
-    const keeper = makeKeeper()
-    const { cookie: genuine = '' } = await visit(keeper, {}, setUser)
-    const { cookie: planted = '' } = await visit(keeper, {}, setUser)
+    const manager = makeManager()
+    const { cookie: genuine = '' } = await visit(manager, {}, setUser)
+    const { cookie: planted = '' } = await visit(manager, {}, setUser)
     for (const cookie of [`${planted}; ${genuine}`, `${genuine}; theme=dark; ${planted}`])
-      expect((await visit(keeper, { cookie })).before).toEqual({})
-    expect((await visit(keeper, { cookie: `${genuine}; ${genuine}` })).before).toMatchObject({
+      expect((await visit(manager, { cookie })).before).toEqual({})
+    expect((await visit(manager, { cookie: `${genuine}; ${genuine}` })).before).toMatchObject({
       user: { id: 7 },
     })
   })
 
   it('that was altered starts a new session', async () => {
-    const keeper = makeKeeper()
-    const { cookie = '' } = await visit(keeper, {}, setUser)
+    const manager = makeManager()
+    const { cookie = '' } = await visit(manager, {}, setUser)
     const altered = cookie.slice(0, -2) + (cookie.at(-2) === 'A' ? 'B' : 'A') + cookie.slice(-1)
-    expect((await visit(keeper, { cookie: altered })).before).toEqual({})
+    expect((await visit(manager, { cookie: altered })).before).toEqual({})
   })
 
   it('with the stored hash does not grant access', async () => {
-    const keeper = makeKeeper()
-    const { cookie = '' } = await visit(keeper, {}, setUser)
+    const manager = makeManager()
+    const { cookie = '' } = await visit(manager, {}, setUser)
     const stolen = `app_session=${hash('sha256', cookie.split('=')[1] ?? '', 'base64url')}`
-    expect((await visit(keeper, { cookie: stolen })).before).toEqual({})
+    expect((await visit(manager, { cookie: stolen })).before).toEqual({})
   })
 })

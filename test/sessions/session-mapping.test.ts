@@ -1,12 +1,12 @@
 /** Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
-import { countingStore, makeKeeper, visit } from './visits.js'
+import { countingStore, makeManager, visit } from './visits.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 describe('the session object', () => {
   const opened = async (): Promise<ServerRequest> => {
     const request = fakeRequest()
-    await makeKeeper().open(request)
+    await makeManager().open(request)
     return request
   }
 
@@ -28,13 +28,13 @@ describe('the session object', () => {
   })
 
   it('stores any key as data', async () => {
-    const keeper = makeKeeper()
-    const { cookie } = await visit(keeper, {}, ({ session }) => {
+    const manager = makeManager()
+    const { cookie } = await visit(manager, {}, ({ session }) => {
       session.__proto__ = { admin: true }
       session['constructor' as string] = 'c'
       session['1'] = 'one'
     })
-    await visit(keeper, { cookie }, ({ session }) => {
+    await visit(manager, { cookie }, ({ session }) => {
       expect(Object.keys(session)).toEqual(['1', '__proto__', 'constructor'])
       expect(session.admin).toBeUndefined()
       expect(({} as { admin?: unknown }).admin).toBeUndefined()
@@ -50,7 +50,7 @@ describe('the session object', () => {
 
   it('throws when its data cannot be serialized', async () => {
     await expect(
-      visit(makeKeeper(), {}, ({ session }) => {
+      visit(makeManager(), {}, ({ session }) => {
         session.total = 10n
       }),
     ).rejects.toThrow('BigInt')
@@ -58,7 +58,7 @@ describe('the session object', () => {
 
   it('can be replaced with a custom object, which is not saved', async () => {
     const store = countingStore()
-    const { setCookie } = await visit(makeKeeper(store), {}, (request) => {
+    const { setCookie } = await visit(makeManager(store), {}, (request) => {
       request.openSession({ user: 1, regenerate: () => undefined, destroy: () => undefined }, false)
     })
     expect(setCookie).toBeUndefined()

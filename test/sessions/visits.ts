@@ -3,8 +3,8 @@ import { expect } from '@jest/globals'
 import type { Log, SessionStore } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import {
-  createSessionKeeper,
-  type SessionKeeper,
+  createSessionManager,
+  type SessionManager,
   createMemoryStore,
 } from '../../src/auth/sessions.js'
 import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
@@ -17,17 +17,17 @@ interface Visit {
 
 /** Simulates one request: opens the session, runs `use`, saves the session. */
 export async function visit(
-  keeper: SessionKeeper,
+  manager: SessionManager,
   { cookie, https = false }: Visit,
   use: (request: ServerRequest) => void | Promise<void> = () => undefined,
 ) {
   const headers: [string, string][] = cookie === undefined ? [] : [['Cookie', cookie]]
   if (https) headers.push(['X-Forwarded-Proto', 'https'])
   const request = fakeRequest({ headers }, { trustProxy: true })
-  await keeper.open(request)
+  await manager.open(request)
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)
-  await keeper.save(request)
+  await manager.save(request)
   const added = request.responseHeaders ?? []
   const setCookie = added[0] === 'Set-Cookie' ? added[1] : undefined
   expect(added.length).toBe(setCookie === undefined ? 0 : 2)
@@ -67,11 +67,11 @@ export function asyncStore(inner = createMemoryStore()): SessionStore {
   }
 }
 
-export function makeKeeper(
+export function makeManager(
   store: SessionStore = createMemoryStore(),
   settings: { log?: Log; idle?: number; now?: () => number } = {},
 ) {
-  return createSessionKeeper({ store, log: silentLog, ...settings })
+  return createSessionManager({ store, log: silentLog, ...settings })
 }
 
 /** A log that records its error messages. */

@@ -51,7 +51,7 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
   }
   process.on('uncaughtExceptionMonitor', fail)
   const monitor = new DevelopmentMonitor({
-    keeper: port,
+    portHandover: port,
     secret,
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)

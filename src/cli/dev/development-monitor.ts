@@ -1,14 +1,14 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
 import type { AttachedHost, DevelopmentHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
-import type { PortKeeper } from '../../http/server.js'
+import type { PortHandover } from '../../http/server.js'
 import { isJobRecord } from '../load-application.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
 import { Redactor } from './redactor.js'
 
 interface MonitorOptions {
-  readonly keeper?: PortKeeper | undefined
+  readonly portHandover?: PortHandover | undefined
   /** The secret that clients of the development page must send. */
   readonly secret: string
   readonly started: (application: HostedApplication, url: string | undefined) => void
@@ -19,12 +19,12 @@ interface MonitorOptions {
 
 export class DevelopmentMonitor implements DevelopmentHost {
   readonly #options: MonitorOptions
-  readonly keeper: PortKeeper | undefined
+  readonly portHandover: PortHandover | undefined
   readonly recorder: Recorder
 
   constructor(options: MonitorOptions) {
     this.#options = options
-    this.keeper = options.keeper
+    this.portHandover = options.portHandover
     this.recorder = new Recorder(new Redactor(process.env), options)
   }
 

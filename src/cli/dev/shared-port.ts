@@ -13,7 +13,7 @@ import type {
   ListenAddress,
   ListeningSocket,
 } from './child-process.js'
-import type { PortKeeper } from '../../http/server.js'
+import type { PortHandover } from '../../http/server.js'
 import { UnavailableServer } from './failure-pages.js'
 
 /**
@@ -140,7 +140,7 @@ export class SharedPort {
 }
 
 /** The child's side: gives the received socket to the application's server, or sends the socket that the server opened. */
-export class ChildPort implements PortKeeper {
+export class ChildPort implements PortHandover {
   /** True if the application listens on the socket that the supervisor has. */
   usesSharedSocket = false
   #received: { readonly address: ListenAddress; readonly socket: ListeningSocket } | undefined
