@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 /** The contract of databases, and the suites of the drivers. */
 export const contractSuites = [
   'test/records/sqlite.test.ts',
-  'test/records/drivers.test.ts',
+  'test/records/sqlite-drivers.test.ts',
   'test/records/reader-threads.test.ts',
 ]
 

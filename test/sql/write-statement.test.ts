@@ -1,7 +1,5 @@
-/** The example of src/sql/tree.ts, and properties of statements. The suites of records and GraphQL run the statements. */
-import { readFileSync } from 'node:fs'
+/** Statements from query trees: their SQL and their properties. The suites of records and GraphQL run the statements. */
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
 import { boundOf } from '../../src/engines/contract/statement.js'
 import type { JsonField } from '../../src/engines/contract/json-sql.js'
 import type { Dialect } from '../../src/engines/contract/dialect.js'
@@ -21,9 +19,6 @@ import { byKey } from '../../src/sql/order.js'
 import type { Change, Query } from '../../src/sql/tree.js'
 import { arrangeValues, writeStatement } from '../../src/sql/write-statement.js'
 import { internalsOf } from '../records/open-database.js'
-import { splitStatements } from '../../src/records/migrations/migrations.js'
-import { type ColumnComparison } from '../../src/engines/contract/table.js'
-import { operatorOf, operators, type Operator } from '../../src/sql/operators.js'
 
 @RecordOf
 class Category {
@@ -191,94 +186,5 @@ describe.each(engines)('%s: properties of a statement', (_name, dialect) => {
     expect(inserted).toMatchObject({ kind: 'insert', mayWait: false })
     const locking: Query = { query: 'rows', rows: { table: product, where }, locks: true }
     expect(facts(locking).mayWait).toBe(dialect.lock !== '')
-  })
-})
-
-it('quotes names, and does not treat a value as part of a slot', () => {
-  const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`
-  expect(toText(text, (place) => `$${place}`)).toEqual({
-    sql: '"t"."a""b" = $1 and "c" = $2',
-    order: [1, 0],
-  })
-  expect(() => raw('a\0b')).toThrow(TypeError)
-})
-
-@RecordOf({ table: 't0' })
-class Box {
-  @Field('id') id!: number
-  @HasMany(() => Thing) things!: Rel<Thing[]>
-}
-
-@RecordOf
-class Thing {
-  @Field('id') id!: number
-  @Field('string') name!: string
-  @Field('integer', { nullable: true }) boxId!: number | null
-  @BelongsTo(() => Box, { onDelete: 'setNull' }) box!: Rel<Box>
-}
-
-it('deletes only related rows from a table whose name looks like an alias', async () => {
-  const boxes = await connect('sqlite::memory:', { records: [Box, Thing] })
-  await boxes.sync()
-  const [one, other] = [await boxes.records(Box).create({}), await boxes.records(Box).create({})]
-  await boxes.records(Thing).create({ name: 'lamp', boxId: one.id })
-  expect(await boxes.records(Box).deleteWhere({ things: { name: 'lamp' } })).toBe(1)
-  expect(await boxes.records(Box).list()).toMatchObject([{ id: other.id }])
-  await boxes.close()
-})
-
-describe('splitStatements', () => {
-  it.each<[string, string[]]>([
-    ['', []],
-    [' ; -- only; this\n/* and; /* this; */ */ ;', []],
-    ['select 1; select 2', ['select 1', 'select 2']],
-    [`select ';', 'it''s; '; select 2;`, [`select ';', 'it''s; '`, 'select 2']],
-    [
-      String.raw`select e'\';'; select 'a\'; select 3`,
-      [String.raw`select e'\';'`, String.raw`select 'a\'`, 'select 3'],
-    ],
-    [`select "a;""b"; b`, [`select "a;""b"`, 'b']],
-    ['do $$ begin; end $$; b', ['do $$ begin; end $$', 'b']],
-    ['do $x$ a; $$ ; $x$; b', ['do $x$ a; $$ ; $x$', 'b']],
-    [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
-    ['-- why;\nselect 1;', ['-- why;\nselect 1']],
-    [`select 'open; end`, [`select 'open`, 'end']],
-  ])('splits %j', (script, statements) => {
-    expect(splitStatements(script)).toStrictEqual(statements)
-  })
-})
-
-const root = new URL('../../', import.meta.url)
-const page = readFileSync(new URL('docs/records/queries.md', root), 'utf8')
-const names = Object.keys(operators) as Operator[]
-
-const columnNames: Readonly<Record<ColumnComparison, string>> = {
-  nothing: 'all',
-  equality: 'truth values, bytes',
-  order: 'numbers, dates',
-  text: 'text',
-  list: 'lists',
-  json: 'JSON',
-}
-
-/** The columns of an operator, in the words of the page. */
-function columnsOf(name: Operator): string {
-  const { fits } = operatorOf(name)
-  if (fits.length === Object.keys(columnNames).length) return 'all'
-  if (fits.includes('equality')) return 'all but lists'
-  return fits.map((one) => columnNames[one]).join(', ')
-}
-
-describe('operators', () => {
-  it.each(names)('docs/records/queries.md describes %s as the table does', (name) => {
-    const cells = [`\`${name}\``, columnsOf(name), operatorOf(name).meaning]
-    const rows = page.split('\n').map((row) => row.split('|').map((cell) => cell.trim()))
-    expect(rows.find((row) => row[1] === cells[0])?.slice(1, 4)).toEqual(cells)
-  })
-
-  it.each(names)('%s has its own SQL exactly if it compares with one value', (name) => {
-    const { operand, sql, cost } = operatorOf(name)
-    expect(sql === undefined).toBe(['list', 'values', 'flag'].includes(operand))
-    expect(cost).toBeGreaterThanOrEqual(1)
   })
 })

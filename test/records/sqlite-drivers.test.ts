@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { bootstrap, connect, Module } from 'filigree'
 import { silentLog } from '../silent-log.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
-import { sqliteDialect, sqliteScans } from '../../src/engines/sqlite/dialect.js'
+import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
 import { Author, Category, Product, Review, shop } from './shop.js'
 import { findDrivers } from './sqlite-drivers.js'
 import { frameworkQuery } from '../../src/engines/contract/statement.js'
@@ -124,19 +124,4 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     await expect(running()).rejects.toMatchObject({ name: 'EngineError', kind: 'value' })
     await engine.close()
   })
-})
-
-it.each([
-  ['a table', ['SCAN t0'], ['t0']],
-  ['two tables', ['SCAN t0', 'SCAN t1'], ['t0', 't1']],
-  ['a table in the order of an index', ['SCAN t0 USING INDEX a_index'], []],
-  [
-    'rows that a subquery found with an index',
-    ['CO-ROUTINE t0', 'SEARCH t0 USING INDEX a_index (a=?)', 'SCAN t0', 'SEARCH t1 USING INDEX b'],
-    [],
-  ],
-  ['a table inside a subquery of the same name', ['CO-ROUTINE t0', 'SCAN t0', 'SCAN t0'], ['t0']],
-  ['a materialized subquery', ['MATERIALIZE t2', 'SEARCH t2 USING INDEX c', 'SCAN t2'], []],
-])('reports fully scanned tables: %s', (_title, lines, tables) => {
-  expect(sqliteScans.read(lines.map((line) => [0, 0, 0, line]))).toEqual(tables)
 })

@@ -1,0 +1,24 @@
+/** Scripts of migrations are split into statements at their semicolons. */
+import { describe, expect, it } from '@jest/globals'
+import { splitStatements } from '../../src/records/migrations/migrations.js'
+
+describe('splitStatements', () => {
+  it.each<[string, string[]]>([
+    ['', []],
+    [' ; -- only; this\n/* and; /* this; */ */ ;', []],
+    ['select 1; select 2', ['select 1', 'select 2']],
+    [`select ';', 'it''s; '; select 2;`, [`select ';', 'it''s; '`, 'select 2']],
+    [
+      String.raw`select e'\';'; select 'a\'; select 3`,
+      [String.raw`select e'\';'`, String.raw`select 'a\'`, 'select 3'],
+    ],
+    [`select "a;""b"; b`, [`select "a;""b"`, 'b']],
+    ['do $$ begin; end $$; b', ['do $$ begin; end $$', 'b']],
+    ['do $x$ a; $$ ; $x$; b', ['do $x$ a; $$ ; $x$', 'b']],
+    [`select date'2020;'; a$b$; c$b$`, [`select date'2020;'`, 'a$b$', 'c$b$']],
+    ['-- why;\nselect 1;', ['-- why;\nselect 1']],
+    [`select 'open; end`, [`select 'open`, 'end']],
+  ])('splits %j', (script, statements) => {
+    expect(splitStatements(script)).toStrictEqual(statements)
+  })
+})
