@@ -1,15 +1,22 @@
-/** Source: decisions, Requests. */
+/** Tokens in the field `formToken` of a body. Source: decisions, Requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from 'filigree'
-import { expectUnauthorized } from './error-responses.js'
+import { expectError, expectUnauthorized } from './error-responses.js'
+import { apiKey as bodiesKey, startBodies } from './body-application.js'
 import { apiKey, startGated, token } from './gated-application.js'
 
 let app: Application
+/** An application that returns each body that it gets. */
+let bodies: Application
 
 beforeAll(async () => {
   app = await startGated()
+  bodies = await startBodies()
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await bodies.close()
+})
 
 describe('formToken', () => {
   const write = (value: string): InjectRequest => ({
@@ -33,5 +40,42 @@ describe('formToken', () => {
     const form = await taking.inject({ url: '/items', form: { name: 'Lamp', formToken: apiKey } })
     expect(form.status).toBe(200)
     await taking.close()
+  })
+})
+
+describe('Requests, formToken', () => {
+  it.each<[string, Partial<InjectRequest>, object]>([
+    ['JSON object', { json: { a: 1, formToken: 't' } }, { formToken: 't', body: { a: 1 } }],
+    ['form', { form: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
+    ['multipart', { multipart: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
+    [
+      'object, where it is not a string',
+      { json: { formToken: { x: 1 } } },
+      { formToken: null, body: {} },
+    ],
+  ])('Requests, formToken: it is removed from: %s', async (_, request, expected) => {
+    const answer = await bodies.inject({ url: '/token', method: 'POST', ...request })
+    expect(answer.json()).toEqual(expected)
+  })
+
+  it.each<[string, Partial<InjectRequest>]>([
+    ['list', { json: ['formToken', { formToken: 't' }] }],
+    ['text', { text: 'formToken=t' }],
+    ['nested object', { json: { a: { formToken: 't' } } }],
+  ])('Requests, formToken: it stays in: %s', async (_, request) => {
+    const answer = await bodies.inject({ url: '/token', method: 'POST', ...request })
+    expect(answer.json()).toEqual({ formToken: null, body: request.json ?? request.text })
+  })
+
+  it('Requests, formToken: it is removed before validation', async () => {
+    const answer = await bodies.inject({ url: '/item', json: { name: 'Lamp', formToken: 't' } })
+    expect(answer.json()).toEqual({ isItem: true, body: { name: 'Lamp' } })
+  })
+
+  it('Requests, formToken: it is a credential only if the application allows it', async () => {
+    const request = { url: '/secret', json: { formToken: bodiesKey } }
+    expectError(await bodies.inject(request), 401, /^Unauthorized$/)
+    await using open = await startBodies({ listen: false, auth: { formToken: true } })
+    expect((await open.inject(request)).json()).toEqual({ body: {} })
   })
 })

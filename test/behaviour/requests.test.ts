@@ -1,9 +1,9 @@
 /** Source: decisions, Requests. Titles begin with the statement that they check. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { Application, InjectRequest } from '../../src/index.js'
+import type { Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'
 import { expectError } from './error-responses.js'
-import { apiKey, json, startBodies } from './body-application.js'
+import { json, startBodies } from './body-application.js'
 
 let app: Application
 
@@ -96,43 +96,6 @@ describe('Requests, GET and DELETE bodies', () => {
     expect(answer.json()).toEqual({ body: { a: 1 } })
     const malformed = { method: 'DELETE', url: '/any', headers: { 'content-type': json } }
     expectError(await app.inject({ ...malformed, body: '{' }), 400, /not valid JSON/)
-  })
-})
-
-describe('Requests, formToken', () => {
-  it.each<[string, Partial<InjectRequest>, object]>([
-    ['JSON object', { json: { a: 1, formToken: 't' } }, { formToken: 't', body: { a: 1 } }],
-    ['form', { form: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
-    ['multipart', { multipart: { a: '1', formToken: 't' } }, { formToken: 't', body: { a: '1' } }],
-    [
-      'object, where it is not a string',
-      { json: { formToken: { x: 1 } } },
-      { formToken: null, body: {} },
-    ],
-  ])('Requests, formToken: it is removed from: %s', async (_, request, expected) => {
-    const answer = await app.inject({ url: '/token', method: 'POST', ...request })
-    expect(answer.json()).toEqual(expected)
-  })
-
-  it.each<[string, Partial<InjectRequest>]>([
-    ['list', { json: ['formToken', { formToken: 't' }] }],
-    ['text', { text: 'formToken=t' }],
-    ['nested object', { json: { a: { formToken: 't' } } }],
-  ])('Requests, formToken: it stays in: %s', async (_, request) => {
-    const answer = await app.inject({ url: '/token', method: 'POST', ...request })
-    expect(answer.json()).toEqual({ formToken: null, body: request.json ?? request.text })
-  })
-
-  it('Requests, formToken: it is removed before validation', async () => {
-    const answer = await app.inject({ url: '/item', json: { name: 'Lamp', formToken: 't' } })
-    expect(answer.json()).toEqual({ isItem: true, body: { name: 'Lamp' } })
-  })
-
-  it('Requests, formToken: it is a credential only if the application allows it', async () => {
-    const request = { url: '/secret', json: { formToken: apiKey } }
-    expectError(await app.inject(request), 401, /^Unauthorized$/)
-    await using open = await startBodies({ listen: false, auth: { formToken: true } })
-    expect((await open.inject(request)).json()).toEqual({ body: {} })
   })
 })
 

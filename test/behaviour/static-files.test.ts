@@ -1,14 +1,12 @@
-/** Source: public API, 1 and 2; decisions, Validation and fields. Titles begin with the statement that they check. */
+/** Source: public API, 1 and 2. Titles begin with the statement that they check. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
-  Auth,
   bootstrap,
   Controller,
   Get,
-  Injectable,
   Module,
   type Application,
   type BootstrapOptions,
@@ -18,219 +16,17 @@ import {
 } from '../../src/index.js'
 
 const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
-const events: string[] = []
-
-class Clock {
-  now(): number {
-    return 7
-  }
-  onStart(): void {
-    events.push('clock starts')
-  }
-  onStop(): void {
-    events.push('clock stops')
-  }
-}
-
-class Mailer {
-  send(text: string): string {
-    return `sent ${text}`
-  }
-}
-
-@Injectable
-class Store {
-  readonly clock: Clock
-  constructor(clock: Clock) {
-    this.clock = clock
-  }
-  async onStart(): Promise<void> {
-    await Promise.resolve()
-    events.push('store starts')
-  }
-  async onStop(): Promise<void> {
-    await Promise.resolve()
-    events.push('store stops')
-  }
-}
-
-class Report {
-  static inject = [Store, 'currency', () => Mailer]
-  readonly text: string
-  constructor(store: Store, currency: string, mailer: Mailer) {
-    this.text = mailer.send(`${store.clock.now()} ${currency}`)
-  }
-}
 
 @Controller('/shop')
 class ShopController {
-  readonly store: Store
-  constructor(store: Store) {
-    this.store = store
-  }
-
   @Get('/now')
   now() {
-    return { now: this.store.clock.now() }
+    return { now: 7 }
   }
 }
 
-@Controller('/report')
-class ReportController {
-  static inject = [Report, 'rate']
-  readonly report: Report
-  readonly rate: number
-  constructor(report: Report, rate: number) {
-    this.report = report
-    this.rate = rate
-  }
-
-  @Get('/')
-  show() {
-    return { text: this.report.text, rate: this.rate }
-  }
-}
-
-@Module({ providers: [Clock, Store], controllers: [ShopController] })
+@Module({ controllers: [ShopController] })
 class ShopModule {}
-
-@Module({
-  imports: [ShopModule, () => MailModule],
-  controllers: [ReportController],
-  providers: [
-    Report,
-    { provide: 'currency', use: 'EUR' },
-    {
-      provide: 'rate',
-      make: async (clock: Clock) => Promise.resolve(clock.now() / 2),
-      inject: [Clock],
-    },
-  ],
-})
-class AppModule {}
-
-@Module({ imports: [ShopModule], providers: [Mailer] })
-class MailModule {}
-
-describe('Providers', () => {
-  it('Providers: constructors get classes, values, factories and imported providers, each created once', async () => {
-    await using app = await bootstrap(AppModule, quiet)
-    expect((await app.inject('/shop/now')).json()).toEqual({ now: 7 })
-    expect((await app.inject('/report')).json()).toEqual({ text: 'sent 7 EUR', rate: 3.5 })
-    expect(app.get(ShopController).store).toBe(app.get(Store))
-    expect(app.get<number>('rate')).toBe(3.5)
-    expect(app.get(Auth)).toBeInstanceOf(Auth)
-    expect(() => app.get('curency')).toThrow('No module provides curency. Did you mean currency?')
-  })
-
-  it('override: a class or a value replaces a provider everywhere', async () => {
-    class Stopped extends Clock {
-      override now() {
-        return 0
-      }
-    }
-    const override = [
-      [Clock, Stopped],
-      [Mailer, { send: (text: string) => `kept ${text}` }],
-      ['currency', 'USD'],
-    ] as const
-    await using app = await bootstrap(AppModule, { ...quiet, override })
-    expect((await app.inject('/shop/now')).json()).toEqual({ now: 0 })
-    expect((await app.inject('/report')).json()).toEqual({ text: 'kept 0 USD', rate: 0 })
-  })
-
-  it('onStart, onStop: dependencies start first and stop last', async () => {
-    events.length = 0
-    const app = await bootstrap(AppModule, quiet)
-    expect(events).toEqual(['clock starts', 'store starts'])
-    await Promise.all([app.close(), app.close()])
-    expect(events).toEqual(['clock starts', 'store starts', 'store stops', 'clock stops'])
-  })
-
-  it('onStart: a failing provider stops bootstrap, and started providers are stopped', async () => {
-    class Broken {
-      static inject = [Clock]
-      readonly clock: Clock
-      constructor(clock: Clock) {
-        this.clock = clock
-      }
-      onStart(): void {
-        throw new Error('no disk')
-      }
-    }
-    @Module({ imports: [ShopModule], providers: [Broken] })
-    class BrokenModule {}
-    events.length = 0
-    await expect(bootstrap(BrokenModule, quiet)).rejects.toThrow('no disk')
-    expect(events.slice(-2)).toEqual(['store stops', 'clock stops'])
-  })
-
-  it('onStop: a failing provider is logged, and the other providers stop', async () => {
-    class Stubborn {
-      onStop(): void {
-        throw new Error('stuck')
-      }
-    }
-    @Module({ imports: [ShopModule], providers: [Stubborn] })
-    class StubbornModule {}
-    const logged: unknown[] = []
-    const none = (): void => undefined
-    const error = (details: object, message: string): void => {
-      logged.push([message, details])
-    }
-    const logger = { error, warn: none, info: none, debug: none }
-    const app = await bootstrap(StubbornModule, { ...quiet, logger })
-    events.length = 0
-    await app.close()
-    expect(events).toEqual(['store stops', 'clock stops'])
-    expect(logged).toEqual([['onStop failed', { err: new Error('stuck') }]])
-  })
-})
-
-describe('Environment and log', () => {
-  it.each<[string, Record<string, string>, RegExp]>([
-    ['PORT', { PORT: 'eighty' }, /PORT: "eighty" is not a port\. +Set a number from 0 to 65535/],
-    ['LOG_LEVEL', { LOG_LEVEL: 'wran' }, /LOG_LEVEL: "wran" is not a level\. +Set warn\./],
-  ])('Environment: an invalid %s is refused and named', async (_, env, message) => {
-    await expect(bootstrap(ShopModule, { ...quiet, env })).rejects.toThrow(message)
-  })
-
-  it('Environment: PORT and HOST set the address, options win, a blank value is ignored', async () => {
-    const env = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: ' ' }
-    await using app = await bootstrap(ShopModule, { logger: false, env })
-    expect(app.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/)
-    expect(await (await fetch(`${app.url}/shop/now`)).json()).toEqual({ now: 7 })
-    const usedAddress = { PORT: new URL(app.url).port, HOST: '127.0.0.1' }
-    await using other = await bootstrap(ShopModule, { logger: false, env: usedAddress, port: 0 })
-    expect(other.url).not.toBe(app.url)
-  })
-
-  it('Environment: without HOST the application listens on every address of the machine', async () => {
-    await using app = await bootstrap(ShopModule, { logger: false, env: { PORT: '0' } })
-    expect(app.url).toMatch(/^http:\/\/localhost:\d+$/)
-    const { port } = new URL(app.url)
-    expect((await fetch(`http://127.0.0.1:${port}/shop/now`)).status).toBe(200)
-  })
-
-  it('Environment: all problems are in one report', async () => {
-    const options = { ...quiet, env: { PORT: 'x' }, workers: 0, times: { handler: -1 } }
-    await expect(bootstrap(ShopModule, options)).rejects.toThrow(
-      /^Filigree cannot start: 3 problems\n 1 [^]*\n 2 [^]*\n 3 /,
-    )
-  })
-
-  it('logger: a custom logger gets the line that the application is ready', async () => {
-    const infoLines: [object, string][] = []
-    const none = (): void => undefined
-    const info = (details: object, message: string): void => {
-      infoLines.push([details, message])
-    }
-    const logger = { error: none, warn: none, info, debug: none }
-    await using app = await bootstrap(ShopModule, { ...quiet, logger })
-    expect(app.routes.map(({ name }) => name)).toEqual(['ShopController.now'])
-    expect(infoLines).toEqual([[expect.objectContaining({ routes: 1 }), 'ready']])
-  })
-})
 
 describe('static', () => {
   let app: Application

@@ -1,16 +1,14 @@
-/** `filigree routes`, `explain`, `token`, `keys`, and the output that all commands share. */
-import { generateKeyPairSync } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Auth, bootstrap, connect } from 'filigree'
+import { connect } from 'filigree'
 import type { ExplainedOperation } from '../../src/cli/commands/explain-graphql.js'
 import type { ExplainedRoute } from '../../src/cli/commands/explain-route.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
-import { AppModule, Note } from './desk.js'
+import { Note } from './desk.js'
 import { runIn, type Outcome } from './run-in.js'
 
 const desk = join(root, 'test/cli/desk.ts')
@@ -22,41 +20,6 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
-
-describe('filigree routes', () => {
-  it('lists the routes, and who can call them', async () => {
-    const { code, out, err } = await run('routes', desk)
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    const lines = out.split('\n').map((line) => line.split(/ {2,}/))
-    expect(lines).toContainEqual([
-      'GET',
-      '/items/report',
-      'ItemController.report',
-      'role admin or auditor',
-    ])
-    expect(lines).toContainEqual(['POST', '/items', 'ItemController.add', 'any token'])
-    expect(lines).toContainEqual(['POST', '/items/hook', 'ItemController.hook', 'everybody'])
-    expect(lines).toContainEqual(['DELETE', '/notes/<id:int>', expect.anything(), 'role editor'])
-    expect(lines).toContainEqual(['POST', '/graphql', 'GraphQL: mutations', 'any token'])
-  })
-
-  it('omits internal routes', async () => {
-    expect((await run('routes', desk)).out).not.toContain('/items/inside')
-  })
-
-  it('writes one JSON value alone with --json', async () => {
-    const { out } = await run('routes', desk, '--json')
-    expect(JSON.parse(out)).toContainEqual({
-      method: 'GET',
-      path: '/items/report',
-      name: 'ItemController.report',
-      access: 'roles',
-      roles: ['admin', 'auditor'],
-      words: 'role admin or auditor',
-      of: 'application',
-    })
-  })
-})
 
 async function makeTables(url: string): Promise<void> {
   await using database = await connect({ url, records: [Note] })
@@ -233,138 +196,5 @@ describe('filigree explain', () => {
     const { out } = await run('explain', 'GET', '/items/7', '--module', desk)
     expect(out).toContain('GET /items/7 → ItemController.show')
     expect(out).toContain('Not these:')
-  })
-})
-
-describe('filigree token', () => {
-  it('creates a token that the application accepts', async () => {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
-    const before = process.env.APP_PRIVATE_KEY
-    process.env.APP_PRIVATE_KEY = key
-    try {
-      const claims = '{"sub":"7","roles":["admin"]}'
-      const { code, out, err } = await run(
-        'token',
-        '--claims',
-        claims,
-        '--for',
-        '5m',
-        '--module',
-        desk,
-      )
-      expect({ code, err }).toEqual({ code: 0, err: '' })
-      const options = { listen: false, logger: false, database: 'sqlite::memory:' }
-      await using app = await bootstrap(AppModule, options)
-      expect(await app.get(Auth).verify(out.trim())).toMatchObject({ sub: '7', roles: ['admin'] })
-      const output = await run(
-        'token',
-        '--claims',
-        claims,
-        '--for',
-        '5m',
-        '--module',
-        desk,
-        '--json',
-      )
-      const { claims: tokenClaims } = JSON.parse(output.out) as {
-        claims: { iat: number; exp: number }
-      }
-      expect(tokenClaims.exp - tokenClaims.iat).toBe(300)
-    } finally {
-      if (before === undefined) delete process.env.APP_PRIVATE_KEY
-      else process.env.APP_PRIVATE_KEY = before
-    }
-  })
-
-  it.each([
-    [[], 'the claims are missing'],
-    [['--claims', '[1]'], '--claims is not a JSON object'],
-    [['--claims', '{}', '--for', 'soon'], '--for soon is not a time'],
-  ])('refuses %j', async (args, message) => {
-    const { code, out, err } = await run('token', ...args, '--module', desk)
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toContain(message)
-  })
-})
-
-describe('filigree keys', () => {
-  it('prints lines for an environment file', async () => {
-    const { code, out } = await run('keys')
-    expect(code).toBe(0)
-    const lines = out.trim().split('\n')
-    expect(lines.map((line) => line.split('=')[0])).toEqual([
-      'APP_PRIVATE_KEY',
-      'APP_PUBLIC_KEY',
-      'APP_API_KEY',
-    ])
-    const env = Object.fromEntries(
-      lines.map((line) => [line.split('=')[0], JSON.parse(line.slice(line.indexOf('=') + 1))]),
-    ) as Record<string, string>
-    const options = { listen: false, logger: false, database: 'sqlite::memory:', env }
-    await using app = await bootstrap(AppModule, options)
-    const auth = app.get(Auth)
-    expect(await auth.verify(await auth.getToken({ sub: '7' }))).toMatchObject({ sub: '7' })
-    expect(
-      (await app.inject({ url: '/items/report', token: env['APP_API_KEY'] ?? '' })).status,
-    ).toBe(200)
-  })
-
-  it('writes files that only the owner can read, and replaces none', async () => {
-    expect((await run('keys', '--out', 'keys')).code).toBe(0)
-    const file = join(folder, 'keys/private-key.pem')
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
-    const before = await readFile(file, 'utf8')
-    const again = await run('keys', '--out', 'keys')
-    expect(again).toMatchObject({ code: 2, out: '' })
-    expect(again.err).toContain('private-key.pem exists')
-    expect(await readFile(file, 'utf8')).toBe(before)
-  })
-})
-
-describe('every command', () => {
-  const all = [
-    'new',
-    'dev',
-    'routes',
-    'explain',
-    'token',
-    'keys',
-    'migrate',
-    'doctor',
-    'openapi',
-    'types',
-  ]
-
-  it.each(all)(
-    '%s names an option that is near, in few lines, on standard error alone',
-    async (name) => {
-      const { code, out, err } = await run(name, '--helpp')
-      expect({ code, out }).toEqual({ code: 2, out: '' })
-      expect(err).toContain('unknown option --helpp')
-      expect(err.split('\n').length).toBeLessThanOrEqual(14)
-      expect(err).not.toMatch(/\n\s+at /)
-    },
-  )
-
-  it.each(all)('%s has a help text', async (name) => {
-    const { code, out, err } = await run(name, '--help')
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toContain(`filigree ${name}`)
-  })
-
-  it('is in the list, with its purpose', async () => {
-    const { out } = await run('--help')
-    for (const name of all) expect(out).toContain(`filigree ${name}`)
-    const none = await run()
-    expect(none).toMatchObject({ code: 2, out: '' })
-    expect(none.err.split('\n').length).toBeLessThanOrEqual(14)
-  })
-
-  it('explains what to do if the module is missing', async () => {
-    await writeFile(join(folder, 'package.json'), '{}')
-    const { code, err } = await run('routes')
-    expect(code).toBe(2)
-    expect(err).toContain('"filigree": { "module": "dist/app-module.js" }')
   })
 })

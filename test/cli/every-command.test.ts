@@ -1,0 +1,62 @@
+/** Help texts and errors, which are alike in all commands. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { runIn, type Outcome } from './run-in.js'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
+
+describe('every command', () => {
+  const all = [
+    'new',
+    'dev',
+    'routes',
+    'explain',
+    'token',
+    'keys',
+    'migrate',
+    'doctor',
+    'openapi',
+    'types',
+  ]
+
+  it.each(all)(
+    '%s names an option that is near, in few lines, on standard error alone',
+    async (name) => {
+      const { code, out, err } = await run(name, '--helpp')
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toContain('unknown option --helpp')
+      expect(err.split('\n').length).toBeLessThanOrEqual(14)
+      expect(err).not.toMatch(/\n\s+at /)
+    },
+  )
+
+  it.each(all)('%s has a help text', async (name) => {
+    const { code, out, err } = await run(name, '--help')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain(`filigree ${name}`)
+  })
+
+  it('is in the list, with its purpose', async () => {
+    const { out } = await run('--help')
+    for (const name of all) expect(out).toContain(`filigree ${name}`)
+    const none = await run()
+    expect(none).toMatchObject({ code: 2, out: '' })
+    expect(none.err.split('\n').length).toBeLessThanOrEqual(14)
+  })
+
+  it('explains what to do if the module is missing', async () => {
+    await writeFile(join(folder, 'package.json'), '{}')
+    const { code, err } = await run('routes')
+    expect(code).toBe(2)
+    expect(err).toContain('"filigree": { "module": "dist/app-module.js" }')
+  })
+})
