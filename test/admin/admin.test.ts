@@ -1,6 +1,6 @@
 /** The server's side of the admin page. Source: specification, Admin page. */
 import { describe, expect, it } from '@jest/globals'
-import { deskOn, engines } from './desk-on.js'
+import { deskOn, engines } from './desk-fixture.js'
 
 describe.each(engines)('the admin page on %s', (engine) => {
   const desk = deskOn(engine)

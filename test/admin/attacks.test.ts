@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { gunzipSync } from 'node:zlib'
 import { AdminEntry } from 'filigree/admin'
 import { Org, Ticket } from './desk.js'
-import { deskOn } from './desk-on.js'
+import { deskOn } from './desk-fixture.js'
 
 describe('attacks on the admin page', () => {
   const desk = deskOn('SQLite')

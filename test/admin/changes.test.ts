@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { AdminEntry } from 'filigree/admin'
 import { Comment, Device, Label, Plan, Ticket } from './desk.js'
-import { deskOn, engines } from './desk-on.js'
+import { deskOn, engines } from './desk-fixture.js'
 
 describe.each(engines)('changes by the admin page on %s', (engine) => {
   const desk = deskOn(engine)

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { Label, Ticket } from './desk.js'
 import { readSql } from '../records/run-sql.js'
-import { deskOn, engines } from './desk-on.js'
+import { deskOn, engines } from './desk-fixture.js'
 
 describe.each(engines)('CSV of the admin page on %s', (engine) => {
   const desk = deskOn(engine)

@@ -17,7 +17,7 @@ import type { Page } from 'playwright-core'
 import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { silentLog } from '../silent-log.js'
-import { startMonitoring, stopMonitoring } from './development-host.js'
+import { startMonitoring, stopMonitoring } from './development-monitor.js'
 
 @Record({ indexes: [{ fields: ['name'] }] })
 class Shelf {

@@ -29,7 +29,7 @@ import { mail, Mailer } from 'filigree/mail'
 import { findProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
-import { startMonitoring, stopMonitoring, withoutMonitoring } from './development-host.js'
+import { startMonitoring, stopMonitoring, withoutMonitoring } from './development-monitor.js'
 
 @Record
 class Shelf {

@@ -21,7 +21,7 @@ import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { Redactor } from '../../src/cli/dev/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
-import { startMonitoring, stopMonitoring } from './development-host.js'
+import { startMonitoring, stopMonitoring } from './development-monitor.js'
 import { passwords, tokens } from './random-secrets.js'
 
 @Record

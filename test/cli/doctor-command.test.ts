@@ -176,7 +176,7 @@ describe('filigree doctor', () => {
   })
 
   it('finds no error if all requirements are met', async () => {
-    const met = join(root, 'test/cli/doctor/met.ts')
+    const ready = join(root, 'test/cli/doctor/ready.ts')
     const variables = {
       NODE_ENV: 'production',
       DATABASE_URL: 'postgres://user@127.0.0.1:1/none',
@@ -186,7 +186,7 @@ describe('filigree doctor', () => {
     const before = names.map((name) => process.env[name])
     Object.assign(process.env, variables)
     try {
-      const { out, code } = await doctor('--production', '--json', '--module', met)
+      const { out, code } = await doctor('--production', '--json', '--module', ready)
       const found = JSON.parse(out) as Finding[]
       const listed = [
         'NODE_ENV',

@@ -22,7 +22,7 @@ import { createServerDefinition } from '../../src/cli/commands/mcp.js'
 import { serveLines } from '../../src/cli/mcp/stdio-server.js'
 import type { QueryApplication } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'
-import { startMonitoring, stopMonitoring } from './development-host.js'
+import { startMonitoring, stopMonitoring } from './development-monitor.js'
 
 let folder: string
 const desk = join(root, 'test/cli/desk.ts')

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const name = ['--module', join(root, 'test/cli/migrate/moving.ts')]
+const name = ['--module', join(root, 'test/cli/migrate/shop-from-environment.ts')]
 const migrate = (...args: string[]): Promise<Outcome> =>
   runIn(folder, ['migrate', ...args, ...name])
 const setEngines = (engines?: string[]): Promise<void> =>

@@ -1,4 +1,4 @@
-/** Short reads that run at the same time share one statement. Run on each engine: `describeJoinedReads('PostgreSQL', open)`. */
+/** Short reads that run at the same time share one statement. Run on each engine: `describeSharedReads('PostgreSQL', open)`. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,

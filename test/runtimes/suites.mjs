@@ -13,8 +13,8 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 /** The contract of databases, and the suites of the drivers. */
 export const contractSuites = [
   'test/records/sqlite.test.ts',
-  'test/records/sqlite-drivers.test.ts',
-  'test/records/reader-threads.test.ts',
+  'test/engines/sqlite-drivers.test.ts',
+  'test/engines/reader-threads.test.ts',
 ]
 
 /**

@@ -16,7 +16,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './databases.js'
+import { closeJobDatabases, jobDatabases } from './databases.js'
 
 class Welcome {
   @Field('integer') userId!: number
@@ -76,7 +76,7 @@ class Orders {
   }
 }
 
-describe.each(grounds)('on %s', (_name, open) => {
+describe.each(jobDatabases)('on %s', (_name, open) => {
   let desk: TestApplication
   let queue: Jobs
   let database: Database
@@ -441,4 +441,4 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 })
 
-afterAll(closeGrounds)
+afterAll(closeJobDatabases)

@@ -4,7 +4,7 @@ import { startPostgres, type PostgresServer } from '../../records/postgres-serve
 let server: PostgresServer | undefined
 
 /** Each function returns the address of an empty database, or opens one in memory. */
-export const grounds: readonly (readonly [name: string, open: () => Promise<string>])[] = [
+export const jobDatabases: readonly (readonly [name: string, open: () => Promise<string>])[] = [
   ['SQLite', () => Promise.resolve('sqlite::memory:')],
   [
     'PostgreSQL',
@@ -15,7 +15,7 @@ export const grounds: readonly (readonly [name: string, open: () => Promise<stri
   ],
 ]
 
-export async function closeGrounds(): Promise<void> {
+export async function closeJobDatabases(): Promise<void> {
   await server?.close()
   server = undefined
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Database, Field, Module } from 'filigree'
 import { GiveUp, Job, JobEntry, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './databases.js'
+import { closeJobDatabases, jobDatabases } from './databases.js'
 
 class Parcel {
   @Field('string') name!: string
@@ -116,7 +116,7 @@ class Work {
   }
 }
 
-describe.each(grounds)('on %s', (_name, open) => {
+describe.each(jobDatabases)('on %s', (_name, open) => {
   let desk: TestApplication
   let queue: Jobs
   let database: Database
@@ -437,7 +437,7 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 })
 
-afterAll(closeGrounds)
+afterAll(closeJobDatabases)
 
 describe('in tests', () => {
   it('desk.jobs runs due jobs, lists added jobs, and runs a job immediately', async () => {

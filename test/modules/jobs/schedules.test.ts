@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from '@jest/globals'
 import { Database, bootstrap, Module } from 'filigree'
 import { Cron, Every, Job, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from './databases.js'
+import { closeJobDatabases, jobDatabases } from './databases.js'
 
 const quiet = { listen: false, logger: false, database: 'sqlite::memory:', env: {} } as const
 
@@ -187,7 +187,7 @@ it.each<[string, object, string]>([
   await expect(bootstrap(App, quiet)).rejects.toThrow(message)
 })
 
-describe.each(grounds)('on %s', (_name, open) => {
+describe.each(jobDatabases)('on %s', (_name, open) => {
   const ran: string[] = []
   class Timed {
     @Cron('0 3 * * *', { zone: 'Europe/Berlin' }) nightly(job: RunningJob): void {
@@ -303,4 +303,4 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 })
 
-afterAll(closeGrounds)
+afterAll(closeJobDatabases)

@@ -23,7 +23,7 @@ import { Job, JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { metrics } from 'filigree/metrics'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
-import { closeGrounds, grounds } from './databases.js'
+import { closeJobDatabases, jobDatabases } from './databases.js'
 import { waitUntil } from '../../wait-until.js'
 
 const ranLinks: string[] = []
@@ -65,7 +65,7 @@ class ParcelList {}
 
 const exporter = new InMemorySpanExporter()
 
-describe.each(grounds)('on %s', (_name, open) => {
+describe.each(jobDatabases)('on %s', (_name, open) => {
   let desk: TestApplication
   let closed: TestApplication
   let queue: Jobs
@@ -319,4 +319,4 @@ describe.each(grounds)('on %s', (_name, open) => {
   })
 })
 
-afterAll(closeGrounds)
+afterAll(closeJobDatabases)

@@ -7,7 +7,7 @@ import { bootstrap, connect, Database, Module, type Application } from 'filigree
 import { JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer, MailJobs, type MailOptions } from 'filigree/mail'
 import { testApplication, type TestApplication } from 'filigree/testing'
-import { closeGrounds, grounds } from '../jobs/databases.js'
+import { closeJobDatabases, jobDatabases } from '../jobs/databases.js'
 
 function applicationOf(options: MailOptions) {
   @Module({ imports: [jobs(), mail(options)] })
@@ -15,7 +15,7 @@ function applicationOf(options: MailOptions) {
   return App
 }
 
-describe.each(grounds)('on %s', (_name, open) => {
+describe.each(jobDatabases)('on %s', (_name, open) => {
   let desk: TestApplication
   let mailer: Mailer
 
@@ -236,4 +236,4 @@ it('is sent by SMTP, again after a refusal, with a stable id', async () => {
   server.close()
 })
 
-afterAll(closeGrounds)
+afterAll(closeJobDatabases)

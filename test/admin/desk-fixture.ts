@@ -8,7 +8,7 @@ import { Desk, fill } from './desk.js'
 type As = ReturnType<TestApplication['as']>
 
 /** What the tests ask: `desk.admin().get('/admin/api/schema')`. */
-export interface DeskGround {
+export interface DeskFixture {
   readonly app: TestApplication
   readonly database: Database
   readonly admin: () => As
@@ -19,7 +19,7 @@ export interface DeskGround {
 export const engines = ['SQLite', 'PostgreSQL'] as const
 
 /** Called in `describe`. */
-export function deskOn(engine: (typeof engines)[number]): DeskGround {
+export function deskOn(engine: (typeof engines)[number]): DeskFixture {
   let server: PostgresServer | undefined
   let app: TestApplication
   beforeAll(async () => {

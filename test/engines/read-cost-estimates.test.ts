@@ -18,8 +18,8 @@ import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { arrangeValues } from '../../src/sql/write-statement.js'
 import { planList, selectRows } from '../../src/records/statements/select-rows.js'
-import { runSql } from './run-sql.js'
-import { internalsOf, engineOf } from './open-database.js'
+import { runSql } from '../records/run-sql.js'
+import { internalsOf, engineOf } from '../records/open-database.js'
 
 @Record()
 class Shelf {

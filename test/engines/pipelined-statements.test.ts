@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import type { Runner } from '../../src/engines/contract/engine.js'
-import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 import { createRandom, seed } from '../random.js'
 import { waitUntil } from '../wait-until.js'
-import { engineOf, EngineError, frameworkChange, frameworkQuery } from './open-database.js'
+import { engineOf, EngineError, frameworkChange, frameworkQuery } from '../records/open-database.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { isThenable } from '../../src/core/maybe-promise.js'
 import type { ClientReading, Engine, Runner } from '../../src/engines/contract/engine.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
-import { findDrivers } from './sqlite-drivers.js'
+import { findDrivers } from '../records/sqlite-drivers.js'
 import {
   frameworkChange,
   frameworkQuery,

@@ -5,8 +5,8 @@ import { bootstrap, connect, Module } from 'filigree'
 import { silentLog } from '../silent-log.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
 import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
-import { Author, Category, Product, Review, shop } from './shop.js'
-import { findDrivers } from './sqlite-drivers.js'
+import { Author, Category, Product, Review, shop } from '../records/shop.js'
+import { findDrivers } from '../records/sqlite-drivers.js'
 import { frameworkQuery } from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()

@@ -1,8 +1,8 @@
 /** A PostgreSQL connection limits its prepared statements, and keeps the recently used ones. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { connect, Field, Record as Table, type Database } from '../../src/index.js'
-import { startPostgres, type PostgresServer } from './postgres-server.js'
-import { readSql } from './run-sql.js'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { readSql } from '../records/run-sql.js'
 
 const names = Array.from({ length: 11 }, (_, index) => `f${index}`)
 

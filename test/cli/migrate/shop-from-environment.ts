@@ -1,4 +1,4 @@
-/** The same shop, in the database that DATABASE_URL names. */
+/** The shop of `shop.ts`, in the database that DATABASE_URL names. */
 import { Module } from '../../../src/index.js'
 import { Lamp } from './lamp.js'
 

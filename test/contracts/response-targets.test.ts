@@ -105,7 +105,7 @@ const implementations: [string, Implementation][] = [
 ]
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-const thisFile = 'outgoing.test.ts'
+const thisFile = 'response-targets.test.ts'
 
 function* letters(): Generator<string> {
   yield 'a'
