@@ -34,7 +34,7 @@ const buildInfo = join(dist, '.tsbuildinfo')
 let { reached, missing } = findDeclarations()
 if (missing.size > 0 && existsSync(buildInfo)) {
   rmSync(buildInfo)
-  execFileSync(process.execPath, ['node_modules/typescript/bin/tsc'], {
+  execFileSync(process.execPath, ['node_modules/typescript7/bin/tsc'], {
     cwd: root,
     stdio: 'inherit',
   })
