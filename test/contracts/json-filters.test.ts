@@ -13,6 +13,17 @@ import {
 } from '../../src/index.js'
 import { startBothEngines } from '../records/both-engines.js'
 
+class Supplier {
+  @Field('string') name!: string
+  @Field('string', { hidden: true, optional: true }) contact?: string
+  @Field('json', { optional: true }) terms?: unknown
+}
+
+class Delivery {
+  @Field(() => Supplier) supplier!: Supplier
+  @Field(() => [Supplier], { optional: true }) others?: Supplier[]
+}
+
 @Record
 class Part {
   @Field('id') id!: number
@@ -21,6 +32,7 @@ class Part {
   @Field('string', { list: true, optional: true }) tags?: string[]
   @Field('boolean', { list: true, optional: true }) flags?: boolean[]
   @Field('decimal', { list: true, optional: true, scale: 2 }) prices?: string[]
+  @Field(() => Delivery, { optional: true }) delivery?: Delivery
 }
 
 @Controller('/parts', { crud: Part })
@@ -37,6 +49,13 @@ const rows = [
   { name: 'null', meta: { a: { b: null } }, prices: ['9.5'] },
   { name: 'none', meta: ['x'] },
   { name: 'nothing' },
+  {
+    name: 'delivered',
+    delivery: {
+      supplier: { name: 'North', contact: 'ann', terms: { days: 30 } },
+      others: [{ name: 'South', contact: 'bob' }],
+    },
+  },
 ]
 
 const path = ['a', 'b']
@@ -45,18 +64,41 @@ const cases: [object, string, string[]][] = [
   [{ meta: { path, gte: 1 } }, 'meta.path.a.b.gte=1', ['one', 'half']],
   [{ meta: { path, eq: '1' } }, 'meta.path.a.b=%221%22', ['text']],
   [{ meta: { path, in: [1, '1'] } }, 'meta.path.a.b.in=1,%221%22', ['one', 'text']],
-  [{ meta: { path, isNull: true } }, 'meta.path.a.b.isNull=true', ['null', 'none', 'nothing']],
+  [
+    { meta: { path, isNull: true } },
+    'meta.path.a.b.isNull=true',
+    ['null', 'none', 'nothing', 'delivered'],
+  ],
   [
     { meta: { path, ne: 1 } },
     'meta.path=a,b&meta.ne=1',
-    ['half', 'text', 'null', 'none', 'nothing'],
+    ['half', 'text', 'null', 'none', 'nothing', 'delivered'],
   ],
   [{ meta: { path, gt: 1, lt: 2 } }, 'meta.path=a,b&meta.gt=1&meta.lt=2', ['half']],
   [{ meta: { path: ['on'], eq: true } }, 'meta.path.on=true', ['half']],
   [{ meta: { path: ['list', '1'], startsWith: 'y' } }, 'meta.path.list.1.startsWith=y', ['one']],
   [{ meta: { path: ['0'], eq: 'x' } }, 'meta={"path":["0"],"eq":"x"}', ['none']],
-  [{ not: { meta: { path, eq: 1 } } }, '', ['half', 'text', 'null', 'none', 'nothing']],
-  [{ meta: { isNull: true } }, 'meta.isNull=true', ['nothing']],
+  [
+    { not: { meta: { path, eq: 1 } } },
+    '',
+    ['half', 'text', 'null', 'none', 'nothing', 'delivered'],
+  ],
+  [{ meta: { isNull: true } }, 'meta.isNull=true', ['nothing', 'delivered']],
+  [
+    { delivery: { path: ['supplier', 'name'], eq: 'North' } },
+    'delivery.path.supplier.name=North',
+    ['delivered'],
+  ],
+  [
+    { delivery: { path: ['supplier', 'terms', 'days'], eq: 30 } },
+    'delivery.path.supplier.terms.days=30',
+    ['delivered'],
+  ],
+  [
+    { delivery: { path: ['others', '0', 'name'], eq: 'South' } },
+    'delivery.path.others.0.name=South',
+    ['delivered'],
+  ],
   [{ tags: { has: "o'clock" } }, "tags.has=o'clock", ['one']],
   [{ tags: { has: 're' } }, 'tags.has=re', []],
   [{ flags: { has: false } }, 'flags.has=false', ['text']],
@@ -111,6 +153,33 @@ describe.each(engines)('%s: filters on lists and inside JSON', (_name, open) => 
       expect(listed.status).toBe(200)
     },
   )
+
+  it.each([
+    [['supplier', 'contact'], 'ann'],
+    [['others', '0', 'contact'], 'bob'],
+    [['others', '-1', 'contact'], 'bob'],
+    [['supplier', 'phone'], '1'],
+    [['others', 'contact'], 'bob'],
+  ])('compares nothing with %j, which responses do not contain', async (path, value) => {
+    const query = `delivery.path=${path.join(',')}&delivery.startsWith=${value}`
+    const response = await app.inject({ url: `/parts?${query}` })
+    expect({ status: response.status, ...(response.json() as object) }).toMatchObject({
+      status: 400,
+      errors: [{ path: 'delivery.path' }],
+    })
+    expect(response.body).not.toContain('Did you mean "contact"')
+    const where = { delivery: { path, isNull: false } }
+    for (const root of ['parts(where: $where) { name }', 'partCount(where: $where)']) {
+      const document = `query ($where: PartWhere) { ${root} }`
+      const { errors } = await app.graphql.execute(document, { where })
+      expect(errors).toMatchObject([{ extensions: { errors: [{ path: 'where.delivery.path' }] } }])
+    }
+  })
+
+  it('lets the program compare with hidden fields of nested classes', async () => {
+    const where = { delivery: { path: ['supplier', 'contact'], eq: 'ann' } }
+    expect(await database.records(Part).count(where)).toBe(1)
+  })
 
   it('compares numbers written in a GraphQL document', async () => {
     const document = '{ parts(where: { meta: { path: ["a", "b"], eq: 1.5 } }) { name } }'

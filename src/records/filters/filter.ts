@@ -8,6 +8,7 @@ import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isOfKind } from '../../fields/kinds/table.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
 import { type ColumnCodec, type TableCodec, toJson } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { JsonPath, JsonType } from '../../sql/table.js'
@@ -262,6 +263,7 @@ export class FilterReader {
     if (Array.isArray(value.path))
       this.#rejectUndefinedIn(value.path, (index) => `${path}.path.${index}`)
     const names = readPath(value.path, `${path}.path`)
+    if (this.#isClient) demandVisiblePath(codec.column.field, names, `${path}.path`)
     const first = this.values.length
     const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
     const tests = Object.keys(value).filter((name) => name !== 'path')
@@ -462,6 +464,36 @@ function readPath(value: unknown, path: string): readonly string[] {
       throw invalid(path, 'type', 'must be names without quotes and backslashes')
     return text
   })
+}
+
+/**
+ * Refuses paths of clients to values that responses leave out: hidden fields of nested classes, and values that the class
+ * does not declare.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+function demandVisiblePath(column: ShapeField, names: readonly string[], path: string): void {
+  let field = column
+  let isItem = false
+  for (const name of names) {
+    // Everything inside a value of any JSON is visible.
+    if (field.nested === undefined) return
+    if (field.list && !isItem) {
+      if (!/^-?\d+$/.test(name)) throw invalid(path, 'type', 'needs the position in a list')
+      isItem = true
+      continue
+    }
+    const { name: className, fields } = readShape(field.nested())
+    const visibleFields = fields.filter(({ hidden }) => !hidden)
+    const found = visibleFields.find((one) => one.name === name)
+    if (found === undefined) {
+      const names = visibleFields.map((one) => one.name)
+      const text = `names "${clip(name)}", which is not a field of ${className}. ${didYouMean(clip(name), names)}`
+      throw invalid(path, 'unknown', text.trim())
+    }
+    field = found
+    isItem = false
+  }
 }
 
 /** @returns `undefined` for lists and objects */
