@@ -16,6 +16,7 @@ import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
 import { packageFor } from '../engines/engine-for-url.js'
 import { readTables } from '../records/model/read-table.js'
+import { reportPolicy } from '../records/rights/record-policy.js'
 import { readController } from '../routing/decorators.js'
 import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
 import { forOwnRoutes, planApplicationUse, interceptorClasses } from './plan-interceptors.js'
@@ -101,7 +102,7 @@ export async function planApplication(
   const clock = clockOf(settings)
 
   const parts = collectParts(module, problems)
-  readTables(parts.records, problems)
+  for (const table of readTables(parts.records, problems)) reportPolicy(table, problems)
   const { cost } = settings.limits
   // The routes of records are declared before the container exists, so they get the database at their first request.
   let found: Database | undefined

@@ -221,6 +221,9 @@ class Target {
 class Letters {
   @Field('id', { key: 'uuid' }) id!: string
 }
+class Delivery {
+  @Field('string', { writes: 'admin' }) status!: string
+}
 const integer = Field('integer')
 const text = Field('string')
 
@@ -440,6 +443,13 @@ const cases: readonly (readonly [
     /@Field\('string'\)/,
     () => record({ id, a: IsString() as never }),
     () => record({ id, a: [text, IsString() as never] }),
+  ],
+  [
+    'RECORD_NESTED_ACCESS',
+    /set the rule on \w+\.delivery/,
+    () => record({ id, delivery: Field(() => Delivery) }),
+    () =>
+      record({ id, delivery: Field(() => Letters), status: Field('string', { writes: 'admin' }) }),
   ],
   [
     'RECORD_FIELD_NAME',

@@ -10,6 +10,7 @@ import {
   Controller,
   type Database,
   Field,
+  type FieldRules,
   Get,
   HasMany,
   ManyToMany,
@@ -20,6 +21,7 @@ import {
   type RowsCaller,
   Secured,
 } from '../../src/index.js'
+import type { Class } from '../public-types.js'
 
 let rows: (user: Claims | null, caller: RowsCaller) => unknown
 
@@ -264,6 +266,55 @@ describe('access rules of records', () => {
     expect((await app.inject({ url: '/shut', token: await tokenOf({ sub: 'x' }) })).status).toBe(
       403,
     )
+  })
+})
+
+class Card {
+  @Field('string') owner!: string
+  @Secured('admin')
+  @Field('string', { optional: true })
+  pin?: string
+}
+
+class Wallet {
+  @Field(() => [Card]) cards!: Card[]
+}
+
+class Delivery {
+  @Field('string', { optional: true, writes: 'admin' }) status?: string
+}
+
+/** Starts an application whose record has a field of this class. */
+function startWith(nested: () => Class, rules: FieldRules): Promise<string> {
+  @Record
+  class Purchase {
+    @Field('id') id!: number
+    @Field(nested, { optional: true, ...rules }) value?: object
+  }
+  @Module({ records: [Purchase] })
+  class Shop {}
+  return bootstrap(Shop, { listen: false, logger: false }).then(
+    async (started) => {
+      await started.close()
+      return 'started'
+    },
+    (error: unknown) => String(error),
+  )
+}
+
+describe('an access rule in a nested class of a record', () => {
+  it.each([
+    [() => Card, '@Secured of Card.pin'],
+    [() => Wallet, '@Secured of Card.pin'],
+    [() => Delivery, 'writes of Delivery.status'],
+  ])('stops the start, because it has no effect: %s', async (nested, rule) => {
+    const text = await startWith(nested, {})
+    expect(text).toContain(`Purchase.value: ${rule} has no effect in a record`)
+    expect(text).toContain('1 problem')
+  })
+
+  it('is accepted in a hidden field, which no client reads or writes', async () => {
+    expect(await startWith(() => Card, { hidden: true })).toBe('started')
   })
 })
 

@@ -6,6 +6,7 @@ import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { WriteRule } from '../../fields/rules.js'
+import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -57,13 +58,35 @@ export function policyOf(table: Table): RecordPolicy {
   return policy
 }
 
-/** Reports problems with the access decorators of a record, each once. */
+/** Reports problems with the access rules of a record, each once. */
 export function reportPolicy({ type, columns, relations }: Table, problems: Problem[]): void {
   const members = [...columns.map(({ property }) => property), ...relations.keys()]
   const ofMembers = members.flatMap((member) => memberProblems(type, member))
-  for (const problem of [...classAccess(type).problems, ...ofMembers]) {
+  const ofNested = columns.flatMap((column) => nestedProblems(type, column))
+  for (const problem of [...classAccess(type).problems, ...ofMembers, ...ofNested]) {
     if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
   }
+}
+
+/** A nested class is stored as one value, which a caller can read and write completely or not at all. */
+function nestedProblems({ name: record }: Class, { property, field }: Column): Problem[] {
+  // No client reads or writes a hidden field.
+  const types = new Set(field.nested === undefined || field.hidden ? [] : [field.nested()])
+  const problems: Problem[] = []
+  for (const type of types) {
+    for (const { name, rules, nested } of readShape(type, []).fields) {
+      if (nested !== undefined) types.add(nested())
+      const isSecured = memberAccess(type, name) !== undefined
+      // `writes: false` is `readOnly`, which nested classes have.
+      if (!isSecured && (rules.writes === undefined || rules.writes === false)) continue
+      problems.push({
+        code: 'RECORD_NESTED_ACCESS',
+        message: `${record}.${property}: ${isSecured ? '@Secured' : 'writes'} of ${type.name}.${name} has no effect in a record, because a nested class is stored as one value.`,
+        remedy: `Move ${name} to ${record}, or set the rule on ${record}.${property}.`,
+      })
+    }
+  }
+  return problems
 }
 
 /** The rule of `@Secured` on a field or method of a record. `@NoAuth` has no effect there. */
