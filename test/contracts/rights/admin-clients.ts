@@ -1,16 +1,8 @@
 /** Clients that use the admin API: single rows, CSV files and bulk changes. */
 import type { Application } from '../../../src/index.js'
-import { outcomesByStatus } from './crud-clients.js'
-import {
-  pluralOf,
-  pickFields,
-  type Result,
-  type RecordClient,
-  type ListOptions,
-} from './record-client.js'
+import { httpSender, queryOf, type HttpResult } from './http-sender.js'
+import { pluralOf, pickFields, type RecordClient, type ListOptions } from './record-client.js'
 import type { RecordName } from './fixture.js'
-
-type AdminResult = Result & { readonly body: string; readonly total: string | undefined }
 
 /** Single rows: lists with selected fields, and writes that compare the previous values. */
 export function openAdminRows(app: Application, token: string | undefined): RecordClient {
@@ -47,12 +39,12 @@ export function openAdminMany(app: Application, token: string | undefined): Reco
   const file = async (
     record: RecordName,
     options: ListOptions | undefined,
-  ): Promise<{ result: AdminResult; rows: object[] }> => {
+  ): Promise<{ result: HttpResult; rows: object[] }> => {
     const url = `csv/${pluralOf(record)}?${queryOf(options).toString()}`
     const result = await send('GET', url)
     return { result, rows: result.outcome === 'done' ? parseCsv(result.body) : [] }
   }
-  const bulk = (record: RecordName, body: object): Promise<AdminResult> =>
+  const bulk = (record: RecordName, body: object): Promise<HttpResult> =>
     send('POST', `bulk/${pluralOf(record)}`, body)
   return {
     ...openAdminRows(app, token),
@@ -77,29 +69,8 @@ export function openAdminMany(app: Application, token: string | undefined): Reco
 }
 
 function sender(app: Application, token: string | undefined) {
-  const headers: Record<string, string> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return async (method: string, path: string, json?: object): Promise<AdminResult> => {
-    const url = `/admin/api/${path}`
-    const {
-      status,
-      headers: responseHeaders,
-      body,
-    } = await app.inject({ method, url, headers, json })
-    const outcome = outcomesByStatus[status]
-    if (outcome === undefined) throw new Error(`${method} ${url}: ${status} ${body}`)
-    const isJson = responseHeaders['content-type']?.includes('json') === true
-    const value: unknown = outcome === 'done' && isJson ? JSON.parse(body) : undefined
-    const total = responseHeaders['x-total-count']
-    return { outcome, value, text: `${status} ${body}`, body, total }
-  }
-}
-
-function queryOf({ filter, orderBy }: ListOptions = {}): URLSearchParams {
-  const query = new URLSearchParams()
-  if (filter !== undefined) query.set(`${filter.path}.${filter.operator}`, String(filter.value))
-  if (orderBy !== undefined) query.set('orderBy', orderBy)
-  return query
+  const send = httpSender(app, token)
+  return (method: string, path: string, json?: object) => send(method, `/admin/api/${path}`, json)
 }
 
 /** Parses CSV without quoting: no text of the suite has a comma or a quote. */

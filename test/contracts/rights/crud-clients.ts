@@ -1,6 +1,7 @@
 /** Clients that use the REST routes of `crud`. */
 import type { Application } from '../../../src/index.js'
-import { pickFields, type Result, type RecordClient, type ListOptions } from './record-client.js'
+import { httpSender, queryOf } from './http-sender.js'
+import { pickFields, type RecordClient, type ListOptions } from './record-client.js'
 import type { DecoratedAt, RecordName } from './fixture.js'
 
 /** @param prefix the path prefix, which selects the decorator of the controllers */
@@ -9,32 +10,11 @@ export function openCrud(
   token: string | undefined,
   prefix: DecoratedAt = '',
 ): RecordClient {
-  const headers: Record<string, string> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const send = async (method: string, url: string, json?: object) => {
-    const {
-      status,
-      headers: responseHeaders,
-      body,
-    } = await app.inject({ method, url, headers, json })
-    const outcome = outcomesByStatus[status]
-    if (outcome === undefined) throw new Error(`${method} ${url}: ${status} ${body}`)
-    const value: unknown = outcome === 'done' && body !== '' ? JSON.parse(body) : undefined
-    return {
-      outcome,
-      value,
-      text: `${status} ${body}`,
-      total: responseHeaders['x-total-count'],
-    }
-  }
+  const send = httpSender(app, token)
   const folder = (record: RecordName): string => `${prefix}/${record.toLowerCase()}`
   const at = (record: RecordName, id: number): string => `${folder(record)}/${id}`
-  const listUrl = (record: RecordName, { filter, orderBy }: ListOptions = {}): string => {
-    const query = new URLSearchParams()
-    if (filter !== undefined) query.set(`${filter.path}.${filter.operator}`, String(filter.value))
-    if (orderBy !== undefined) query.set('orderBy', orderBy)
-    return `${folder(record)}?${query.toString()}`
-  }
+  const listUrl = (record: RecordName, options?: ListOptions): string =>
+    `${folder(record)}?${queryOf(options).toString()}`
   return {
     list: async (record, fields, options) => {
       const result = await send('GET', listUrl(record, options))
@@ -60,31 +40,15 @@ export function openCrud(
 /** Counts by the aggregate route. */
 export function openCrudAggregates(app: Application, token: string | undefined): RecordClient {
   const plain = openCrud(app, token)
-  const headers: Record<string, string> =
-    token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const send = httpSender(app, token)
   return {
     ...plain,
     count: async (record, { filter } = {}) => {
-      const query = new URLSearchParams({ count: 'true' })
-      if (filter !== undefined) query.set(`${filter.path}.${filter.operator}`, String(filter.value))
-      const url = `/${record.toLowerCase()}/aggregate?${query.toString()}`
-      const { status, body } = await app.inject({ url, headers })
-      const outcome = outcomesByStatus[status]
-      if (outcome === undefined) throw new Error(`GET ${url}: ${status} ${body}`)
-      const rows = outcome === 'done' ? (JSON.parse(body) as { readonly count: number }[]) : []
-      return { outcome, value: rows[0]?.count, text: `${status} ${body}` }
+      const query = queryOf({ ...(filter === undefined ? {} : { filter }) })
+      query.set('count', 'true')
+      const result = await send('GET', `/${record.toLowerCase()}/aggregate?${query.toString()}`)
+      const rows = (result.value ?? []) as readonly { readonly count: number }[]
+      return { ...result, value: rows[0]?.count }
     },
   }
-}
-
-export const outcomesByStatus: Readonly<Record<number, Result['outcome']>> = {
-  200: 'done',
-  201: 'done',
-  204: 'done',
-  400: 'invalid',
-  401: 'unauthenticated',
-  403: 'forbidden',
-  404: 'missing',
-  405: 'none',
-  409: 'conflict',
 }

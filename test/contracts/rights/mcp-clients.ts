@@ -1,6 +1,6 @@
 /** Clients that use MCP: the routes of `crud` as tools, and the tool `query`. */
 import type { Application } from '../../../src/index.js'
-import { outcomesByStatus } from './crud-clients.js'
+import { outcomesByStatus } from './http-sender.js'
 import { pickFields, type Result, type RecordClient, type ListOptions } from './record-client.js'
 import { openGraphql, toResult, type GraphqlBody, type Send } from './graphql-clients.js'
 import type { RecordName } from './fixture.js'

@@ -1,46 +1,10 @@
 /** Results of `rows` that are not a filter: no row is visible, and a token's claims never become a filter. */
 import { describe, expect, it } from '@jest/globals'
-import { Auth, type Claims } from '../../../src/index.js'
+import { Auth } from '../../../src/index.js'
 import type { OpenClient } from './record-client.js'
 import { valueOrOutcome } from './cases.js'
 import { Note, noteRows, type Fixture } from './fixture.js'
-
-class Filter {
-  owner = 'ann'
-}
-
-const invalidResults: [string, () => unknown, string][] = [
-  ['a promise', () => Promise.resolve(true), 'returned a promise'],
-  ['a rejection', () => Promise.reject(new Error('lost')), 'returned a promise'],
-  ['a Map', () => new Map([['owner', 'ann']]), 'returned a Map'],
-  ['an empty object', () => ({}), 'without a condition'],
-  ['an object of a class', () => new Filter(), 'returned a Filter'],
-  ['a list', () => [{ owner: 'ann' }], 'returned a Array'],
-  ['nothing', () => undefined, 'returned undefined'],
-  ['a text', () => 'owner', 'returned a string'],
-  ['an unknown field', () => ({ ownr: 'ann' }), 'cannot be used'],
-  ['an empty test', () => ({ owner: {} }), 'without a condition'],
-  ['an empty and', () => ({ and: [] }), 'without a condition'],
-  [
-    'a throw',
-    () => {
-      throw new Error('broken')
-    },
-    'threw',
-  ],
-]
-
-const claimFilters: [string, Claims, (user: Claims) => unknown][] = [
-  ['an object for a value', { sub: 'x', team: { ne: 'x' } }, ({ team }) => ({ owner: team })],
-  ['a list for a value', { sub: 'x', team: ['ann'] }, ({ team }) => ({ owner: team })],
-  ['a list for and', { sub: 'x', team: [{ owner: 'ann' }] }, ({ team }) => ({ and: team })],
-  [
-    'a part of a list',
-    { sub: 'x', team: [{ ne: 'x' }] },
-    ({ team }) => ({ owner: (team as unknown[])[0] }),
-  ],
-  ['the claims themselves', { sub: 'x', owner: 'ann' }, (user) => user],
-]
+import { claimFilters, invalidResults } from './rows-cases.js'
 
 /** Note 1 belongs to ann, and post 1, which is public, refers to it. */
 export function describeRowsResults(fixture: Fixture, open: OpenClient): void {
