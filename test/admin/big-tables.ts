@@ -11,18 +11,16 @@ import {
   Auth,
   BelongsTo,
   bootstrap,
-  Controller,
   Database,
   Field,
   Module,
-  NoAuth,
-  Post,
   Record as Row,
   type Application,
   type Rel,
 } from '../../src/index.js'
 import { Admin, admin } from '../../src/modules/admin/admin.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
+import { OpenLogin } from './open-login.js'
 
 const rows = Number(process.argv[2] ?? 1_000_000)
 
@@ -44,23 +42,10 @@ class Ticket {
   @BelongsTo(() => Org) org!: Rel<Org>
 }
 
-class Credentials {
-  @Field('string') name!: string
-}
-
-@Controller('/login')
-class Login {
-  @Post({ body: Credentials })
-  @NoAuth
-  login(): object {
-    return {}
-  }
-}
-
 function moduleOf(records: (new () => object)[]): new () => object {
   class App {}
   Module({
-    controllers: [Login],
+    controllers: [OpenLogin],
     imports: [admin({ path: '/admin', roles: 'admin', records, login: { path: '/login' } })],
   })(App)
   return App

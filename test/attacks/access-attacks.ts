@@ -1,9 +1,10 @@
 /** Attacks that read hidden names in documents, schemas and messages. */
-import { Controller, Field, Module, NoAuth, Post, Record, Secured, type Generated } from 'filigree'
+import { Controller, Field, Module, Record, Secured, type Generated } from 'filigree'
 import { admin } from 'filigree/admin'
 import { jobs } from 'filigree/jobs'
 import { mcp, Tool } from 'filigree/mcp'
 import { testApplication, type TestApplication } from 'filigree/testing'
+import { OpenLogin } from '../admin/open-login.js'
 import type { Attack } from './attack.js'
 
 @Tool
@@ -24,24 +25,11 @@ class Payment {
   @Field('integer') amountPaid!: number
 }
 
-class Credentials {
-  @Field('string') name!: string
-}
-
-@Controller('/login')
-class Login {
-  @Post({ body: Credentials })
-  @NoAuth
-  login(): object {
-    return {}
-  }
-}
-
 @Controller('/clerks', { crud: Clerk })
 class Clerks {}
 
 @Module({
-  controllers: [Clerks, Login],
+  controllers: [Clerks, OpenLogin],
   records: [Clerk],
   imports: [
     admin({ path: '/admin', roles: 'admin', records: [Payment], login: { path: '/login' } }),

@@ -1,24 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  bootstrap,
-  connect,
-  Controller,
-  Module,
-  NoAuth,
-  type Application,
-  type Database,
-} from 'filigree'
+import { bootstrap, connect, type Application, type Database } from 'filigree'
 import { startBothEngines } from './both-engines.js'
+import { OpenShop } from './open-shop.js'
 import { Category, Product, shop } from './shop.js'
-
-@Controller('/products', { crud: Product })
-@NoAuth
-class Products {}
-@Controller('/categories', { crud: Category })
-@NoAuth
-class Categories {}
-@Module({ controllers: [Products, Categories], records: shop })
-class Shop {}
 
 const engines = await startBothEngines()
 
@@ -27,7 +11,7 @@ describe.each(engines)('pages of crud lists on %s', (_name, open) => {
   let app: Application
   beforeAll(async () => {
     database = await connect(await open(), { records: shop })
-    app = await bootstrap(Shop, { listen: false, logger: false, database })
+    app = await bootstrap(OpenShop, { listen: false, logger: false, database })
     const categories = Array.from({ length: 12_000 }, (_, index) => ({ name: `c${index}` }))
     await database.records(Category).insertMany(categories)
     await database.records(Product).insertMany(

@@ -1,17 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import {
-  BelongsTo,
-  bootstrap,
-  Controller,
-  Field,
-  GraphQL,
-  HasMany,
-  Module,
-  NoAuth,
-  Record,
-  type Rel,
-  connect,
-} from 'filigree'
+import { BelongsTo, bootstrap, Field, GraphQL, HasMany, Record, type Rel, connect } from 'filigree'
 import { CompiledQuery } from 'kysely'
 import {
   costOf,
@@ -23,6 +11,7 @@ import { readTable } from '../../src/records/model/read-table.js'
 import type { Table } from '../../src/records/model/table.js'
 import { startBothEngines } from './both-engines.js'
 import { Project } from './sharded-office.js'
+import { OpenShop } from './open-shop.js'
 import { Category, Product, Review, shop } from './shop.js'
 import { internalsOf } from './open-database.js'
 
@@ -157,19 +146,10 @@ describe('the estimated cost of a query', () => {
   })
 })
 
-@Controller('/products', { crud: Product })
-@NoAuth
-class Products {}
-@Controller('/categories', { crud: Category })
-@NoAuth
-class Categories {}
-@Module({ controllers: [Products, Categories], records: shop })
-class Shop {}
-
 describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
   const start = async (options: Parameters<typeof bootstrap>[1] = {}) => {
     const database = await connect(await open(), { records: shop })
-    const app = await bootstrap(Shop, { listen: false, logger: false, database, ...options })
+    const app = await bootstrap(OpenShop, { listen: false, logger: false, database, ...options })
     return {
       get: async (url: string) => {
         const { status, body } = await app.inject({ url })
@@ -265,7 +245,12 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
 describe.each(engines)('the estimated size of a table on %s', (name, open) => {
   const start = async (cost: number) => {
     const database = await connect(await open(), { records: shop })
-    const app = await bootstrap(Shop, { listen: false, logger: false, database, limits: { cost } })
+    const app = await bootstrap(OpenShop, {
+      listen: false,
+      logger: false,
+      database,
+      limits: { cost },
+    })
     const get = (url: string) => app.inject({ url })
     const run = (sql: string): Promise<void> =>
       database.kysely.transaction().execute(async (connection) => {

@@ -19,6 +19,7 @@ import {
   Secured,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
+import { sendGraphql } from './send-graphql.js'
 
 @Record
 class Shop {
@@ -83,13 +84,6 @@ const records = [Shop, Product, Review, Tag, Offer, Order]
 @Module({ records, controllers: [Products, Shops] })
 class Market {}
 
-interface GraphqlResponse {
-  // The shape depends on the query.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  readonly data: any
-  readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
-}
-
 describe.each(await startBothEngines())('counts of related rows on %s', (_name, open) => {
   let app: Application
   let database: Database
@@ -129,10 +123,7 @@ describe.each(await startBothEngines())('counts of related rows on %s', (_name, 
     return { status, body: JSON.parse(body) as unknown }
   }
 
-  const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
-    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return response.json() as GraphqlResponse
-  }
+  const graphql = (query: string, token?: string) => sendGraphql(app, query, token)
 
   async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
     const statements: string[] = []

@@ -17,6 +17,7 @@ import {
   Secured,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
+import { sendGraphql } from './send-graphql.js'
 
 @Record
 class Country {
@@ -68,13 +69,6 @@ class Staff {}
 
 interface Named {
   readonly name: string
-}
-
-interface GraphqlResponse {
-  // The shape depends on the query.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  readonly data: any
-  readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
 }
 
 const names = (rows: readonly Named[]): string => rows.map(({ name }) => name).join(' ')
@@ -142,10 +136,7 @@ describe.each(await startBothEngines())('orders by related rows on %s', (_name, 
     return body as Named[]
   }
 
-  const graphql = async (query: string, token?: string): Promise<GraphqlResponse> => {
-    const response = await app.inject({ method: 'POST', url: '/graphql', json: { query }, token })
-    return response.json() as GraphqlResponse
-  }
+  const graphql = (query: string, token?: string) => sendGraphql(app, query, token)
 
   it('sort rows of a repository, with rows without a related row last', async () => {
     const people = database.records(Person)

@@ -7,7 +7,6 @@ import {
   HasMany,
   Module,
   NoAuth,
-  Post,
   Record as Row,
   Secured,
   type Generated,
@@ -15,6 +14,7 @@ import {
 } from 'filigree'
 import { admin } from 'filigree/admin'
 import { testApplication, type TestApplication } from 'filigree/testing'
+import { OpenLogin } from '../admin/open-login.js'
 import { startBothEngines } from './both-engines.js'
 
 @Row({ writes: { create: ['patient', 'desk'], update: 'desk', delete: false } })
@@ -53,21 +53,10 @@ class OpenVisits {}
 class Rooms {}
 @Controller('/entries', { crud: Entry })
 class Entries {}
-class Credentials {
-  @Field('string') name!: string
-}
-@Controller('/login')
-class Login {
-  @Post({ body: Credentials })
-  @NoAuth
-  login(): object {
-    return {}
-  }
-}
 
 @Module({
   records: [Visit, Room, Entry],
-  controllers: [Visits, OpenVisits, Rooms, Entries, Login],
+  controllers: [Visits, OpenVisits, Rooms, Entries, OpenLogin],
   imports: [
     admin({
       path: '/admin',
