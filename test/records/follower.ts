@@ -1,8 +1,9 @@
 /** Follows the changes of a record and collects them. */
+import { expect } from '@jest/globals'
 import type { Database } from '../../src/index.js'
 import type { RowChanges } from '../../src/records/changes/changes.js'
 import type { Column } from '../../src/engines/contract/table.js'
-import { Category, type Author } from './shop.js'
+import { Author, Category } from './shop.js'
 import { internalsOf } from './open-database.js'
 
 export interface Follower {
@@ -35,4 +36,25 @@ export async function follow(
       check()
     })
   return { changes, stop, until }
+}
+
+/** Writes rows with both types of key, and expects that another process receives each change once and in order. */
+export async function expectChangesOfBothKeys(writer: Database, reader: Database): Promise<void> {
+  const categories = await follow(reader)
+  const authors = await follow(reader, Author)
+  const a = await writer.records(Category).create({ name: 'a' })
+  await writer.records(Category).update(a.id, { name: 'b' })
+  await writer.records(Category).delete(a.id)
+  const ann = await writer.records(Author).create({ name: 'Ann' })
+  await Promise.all([categories.until(3), authors.until(1)])
+  // A change that was sent twice would arrive before this one.
+  const last = await writer.records(Category).create({ name: 'c' })
+  await categories.until(4)
+  expect(categories.changes).toStrictEqual([
+    ['created', a.id],
+    ['updated', a.id],
+    ['deleted', a.id],
+    ['created', last.id],
+  ])
+  expect(authors.changes).toStrictEqual([['created', ann.id]])
 }

@@ -47,22 +47,29 @@ const settings = [
   ...['checkpoint_timeout=1h', 'max_wal_size=4GB'],
 ]
 
-/** Starts a server for one suite, even if `TEST_POSTGRES_URL` is set. */
-export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnPostgres> {
-  const port = await freePort()
-  const folder = await mkdtemp(join(tmpdir(), 'filigree-postgres-'))
-  await rm(folder, { recursive: true })
-  const options = {
+/** The options of every embedded server. */
+export function serverAt(folder: string, port: number) {
+  return {
     databaseDir: folder,
     port,
     user: 'postgres',
     password: 'test',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    postgresFlags: [...settings, `max_connections=${connections}`].flatMap((one) => ['-c', one]),
     onLog: () => undefined,
     onError: () => undefined,
+  }
+}
+
+/** Starts a server for one suite, even if `TEST_POSTGRES_URL` is set. */
+export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnPostgres> {
+  const port = await freePort()
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-postgres-'))
+  await rm(folder, { recursive: true })
+  const options = {
+    ...serverAt(folder, port),
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: [...settings, `max_connections=${connections}`].flatMap((one) => ['-c', one]),
   }
   let server = new EmbeddedPostgres(options)
   await server.initialise()

