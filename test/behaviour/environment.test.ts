@@ -1,19 +1,9 @@
 /** Source: public API, 1 and 2. Titles begin with the statement that they check. */
 import { describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Get, Module, type BootstrapOptions } from '../../src/index.js'
+import { bootstrap, type BootstrapOptions } from '../../src/index.js'
+import { ShopModule } from './shop-module.js'
 
 const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
-
-@Controller('/shop')
-class ShopController {
-  @Get('/now')
-  now() {
-    return { now: 7 }
-  }
-}
-
-@Module({ controllers: [ShopController] })
-class ShopModule {}
 
 describe('Environment and log', () => {
   it.each<[string, Record<string, string>, RegExp]>([

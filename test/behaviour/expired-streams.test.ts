@@ -9,7 +9,6 @@ import {
   events,
   Field,
   Get,
-  GraphQL,
   Live,
   Module,
   NoAuth,
@@ -21,6 +20,7 @@ import {
 import { TestClock } from 'filigree/testing'
 import { WebSocket } from 'ws'
 import { waitUntil } from '../wait-until.js'
+import { createSilentGraphql } from './silent-subscription.js'
 
 @Record
 @NoAuth
@@ -44,15 +44,7 @@ async function* silence(): AsyncGenerator<string> {
   yield 'more'
 }
 
-const graphql = new GraphQL()
-graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true })
-graphql.schema.addSubscription('silence', {
-  type: 'String',
-  async *subscribe() {
-    for await (const text of silence()) yield { silence: text }
-  },
-})
-graphql.registerRoute('/hand-made')
+const graphql = createSilentGraphql(silence)
 
 @Controller('/')
 class Streams {

@@ -11,7 +11,6 @@ import {
   events,
   Field,
   Get,
-  GraphQL,
   Module,
   Record,
   reply,
@@ -21,6 +20,7 @@ import {
 } from 'filigree'
 import { makePair } from '../auth/key-pair.js'
 import { startPostgres } from '../records/postgres-server.js'
+import { createSilentGraphql } from './silent-subscription.js'
 
 @Record
 class Letter {
@@ -34,15 +34,7 @@ async function* silence(): AsyncGenerator<string> {
   await new Promise(() => undefined)
 }
 
-const graphql = new GraphQL()
-graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true })
-graphql.schema.addSubscription('silence', {
-  type: 'String',
-  async *subscribe() {
-    for await (const text of silence()) yield { silence: text }
-  },
-})
-graphql.registerRoute('/hand-made')
+const graphql = createSilentGraphql(silence)
 
 @Controller('/')
 class Streams {

@@ -14,19 +14,9 @@ import {
   Post,
   Secured,
 } from '../../src/index.js'
+import { ShopModule } from './shop-module.js'
 
 const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
-
-@Controller('/shop')
-class ShopController {
-  @Get('/now')
-  now() {
-    return { now: 7 }
-  }
-}
-
-@Module({ controllers: [ShopController] })
-class ShopModule {}
 
 describe('static', () => {
   let app: Application

@@ -1,18 +1,11 @@
 /** Help texts and errors, which are alike in all commands. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { runIn, type Outcome } from './run-in.js'
+import { describe, expect, it } from '@jest/globals'
+import { useFolder } from './run-in.js'
 
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
+const place = useFolder()
+const { run } = place
 
 describe('every command', () => {
   const all = [
@@ -54,7 +47,7 @@ describe('every command', () => {
   })
 
   it('explains what to do if the module is missing', async () => {
-    await writeFile(join(folder, 'package.json'), '{}')
+    await writeFile(join(place.folder, 'package.json'), '{}')
     const { code, err } = await run('routes')
     expect(code).toBe(2)
     expect(err).toContain('"filigree": { "module": "dist/app-module.js" }')

@@ -1,25 +1,18 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect } from 'filigree'
 import type { ExplainedOperation } from '../../src/cli/commands/explain-graphql.js'
 import type { ExplainedRoute } from '../../src/cli/commands/explain-route.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { Note } from './desk.js'
-import { runIn, type Outcome } from './run-in.js'
+import { useFolder } from './run-in.js'
 
 const desk = join(root, 'test/cli/desk.ts')
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
+const place = useFolder()
+const { run } = place
 
 async function makeTables(url: string): Promise<void> {
   await using database = await connect({ url, records: [Note] })
@@ -177,7 +170,7 @@ describe('filigree explain', () => {
       expect(steps.slice(from, from + 4)).toEqual([
         ...['BEGIN', 'set transaction read only', 'SELECT', 'ROLLBACK'],
       ])
-      const file = join(folder, 'none.db')
+      const file = join(place.folder, 'none.db')
       expect((await explained(`sqlite:${file}`)).statements).toHaveLength(1)
       await expect(stat(file)).rejects.toThrow('ENOENT')
       await makeTables(`sqlite:${file}`)

@@ -1,19 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { root } from '../openapi/command.js'
-import { runIn, type Outcome } from './run-in.js'
+import { useFolder } from './run-in.js'
 
 const desk = join(root, 'test/cli/desk.ts')
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
+const { run } = useFolder()
 
 describe('filigree routes', () => {
   it('lists the routes, and who can call them', async () => {

@@ -1,4 +1,8 @@
 /** Runs `filigree …` in this process. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from '@jest/globals'
 import { runCommand } from '../../src/cli/run-command.js'
 
 export interface Outcome {
@@ -22,4 +26,22 @@ export async function runIn(
     ...(prompt && { prompt }),
   })
   return { code, out, err }
+}
+
+/** Gives each test an empty folder to run commands in. */
+export function useFolder(): {
+  readonly folder: string
+  readonly run: (...args: string[]) => Promise<Outcome>
+} {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+  return {
+    get folder() {
+      return folder
+    },
+    run: (...args) => runIn(folder, args),
+  }
 }

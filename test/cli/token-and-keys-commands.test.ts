@@ -1,22 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap } from 'filigree'
 import { root } from '../openapi/command.js'
 import { AppModule } from './desk.js'
-import { runIn, type Outcome } from './run-in.js'
+import { useFolder } from './run-in.js'
 
 const desk = join(root, 'test/cli/desk.ts')
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-'))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
+const place = useFolder()
+const { run } = place
 
 describe('filigree token', () => {
   it('creates a token that the application accepts', async () => {
@@ -25,30 +18,14 @@ describe('filigree token', () => {
     const before = process.env.APP_PRIVATE_KEY
     process.env.APP_PRIVATE_KEY = key
     try {
-      const claims = '{"sub":"7","roles":["admin"]}'
-      const { code, out, err } = await run(
-        'token',
-        '--claims',
-        claims,
-        '--for',
-        '5m',
-        '--module',
-        desk,
-      )
+      const claims = ['--claims', '{"sub":"7","roles":["admin"]}']
+      const command = ['token', ...claims, '--for', '5m', '--module', desk]
+      const { code, out, err } = await run(...command)
       expect({ code, err }).toEqual({ code: 0, err: '' })
       const options = { listen: false, logger: false, database: 'sqlite::memory:' }
       await using app = await bootstrap(AppModule, options)
       expect(await app.get(Auth).verify(out.trim())).toMatchObject({ sub: '7', roles: ['admin'] })
-      const output = await run(
-        'token',
-        '--claims',
-        claims,
-        '--for',
-        '5m',
-        '--module',
-        desk,
-        '--json',
-      )
+      const output = await run(...command, '--json')
       const { claims: tokenClaims } = JSON.parse(output.out) as {
         claims: { iat: number; exp: number }
       }
@@ -94,7 +71,7 @@ describe('filigree keys', () => {
 
   it('writes files that only the owner can read, and replaces none', async () => {
     expect((await run('keys', '--out', 'keys')).code).toBe(0)
-    const file = join(folder, 'keys/private-key.pem')
+    const file = join(place.folder, 'keys/private-key.pem')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     const before = await readFile(file, 'utf8')
     const again = await run('keys', '--out', 'keys')

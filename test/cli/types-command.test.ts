@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { bootstrap } from 'filigree'
+import { bootstrap, type Application } from 'filigree'
 import { createClient } from 'filigree/client'
 import { root, runNode } from '../openapi/command.js'
 import { AppModule } from './routes/app.js'
@@ -26,6 +26,16 @@ async function write(files: Readonly<Record<string, string>>): Promise<void> {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)
   }
+}
+
+function startApplication(): Promise<Application> {
+  return bootstrap(AppModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: `sqlite:${join(folder, 'app.db')}`,
+    env: {},
+  })
 }
 
 /** A controller as a compiler writes it, with one route that answers nothing. */
@@ -83,13 +93,7 @@ describe('filigree types', () => {
   })
 
   it('writes the types of the actual responses', async () => {
-    await using app = await bootstrap(AppModule, {
-      port: 0,
-      host: '127.0.0.1',
-      logger: false,
-      database: `sqlite:${join(folder, 'app.db')}`,
-      env: {},
-    })
+    await using app = await startApplication()
     const client = createClient<Routes>({ baseUrl: app.url })
     const soldAt = '1970-01-01T00:00:00.000Z'
     expect(await callItems(client)).toEqual({
@@ -122,13 +126,7 @@ describe('filigree types', () => {
     const out = 'test/cli/routes/queries.ts'
     const check = await typesIn(root, shop, '--out', out, '--tanstack', '--check')
     expect(check).toEqual({ code: 0, out: '', err: '' })
-    await using app = await bootstrap(AppModule, {
-      port: 0,
-      host: '127.0.0.1',
-      logger: false,
-      database: `sqlite:${join(folder, 'app.db')}`,
-      env: {},
-    })
+    await using app = await startApplication()
     expect(await callQueries(app.url)).toEqual({
       name: 'Lamp',
       list: 1,

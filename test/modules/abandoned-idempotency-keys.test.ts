@@ -97,6 +97,17 @@ describe.each([
     error: 'The first request with this Idempotency-Key has not been answered yet.',
   }
 
+  /** Starts an application, and sends a request whose handler waits for `release`. */
+  const startWaiting = async () => {
+    let release: () => void = () => undefined
+    blocker = new Promise((resolve) => (release = resolve))
+    const arrival = new Promise<void>((resolve) => (arrived = resolve))
+    const first = await start()
+    const answer = send(first.app)
+    await arrival
+    return { first, answer, release }
+  }
+
   it('of a killed process is served 9 s later, and once', async () => {
     const { PATH } = process.env
     const env = { PATH, APP_API_KEY: key, DATABASE_URL: url }
@@ -122,12 +133,7 @@ describe.each([
   })
 
   it('of a running process stays with it, also after its lease has expired', async () => {
-    let release: () => void = () => undefined
-    blocker = new Promise((resolve) => (release = resolve))
-    const arrival = new Promise<void>((resolve) => (arrived = resolve))
-    const first = await start()
-    const answer = send(first.app)
-    await arrival
+    const { first, answer, release } = await startWaiting()
     const second = await start()
     await second.clock.advance('6s')
     for (let round = 0; round < 3; round++) {
@@ -145,12 +151,7 @@ describe.each([
   })
 
   it('of a process that does not answer a challenge is taken over, and its later writes are rolled back', async () => {
-    let release: () => void = () => undefined
-    blocker = new Promise((resolve) => (release = resolve))
-    const arrival = new Promise<void>((resolve) => (arrived = resolve))
-    const first = await start()
-    const answer = send(first.app)
-    await arrival
+    const { answer, release } = await startWaiting()
     blocker = undefined
     const second = await start()
     // The heartbeats of the first process are earlier than this time.

@@ -27,6 +27,16 @@ import { testApplication, type TestApplication, type TestCaller } from 'filigree
 import { call } from '../modules/mcp/mcp-requests.js'
 import { startPostgres } from './postgres-server.js'
 
+interface Slot {
+  readonly doctorId: number
+  readonly startsAt: string
+  readonly endsAt: string
+}
+
+/** The condition on booked rows of the same doctor at the same time. */
+const overlapping = ({ doctorId, startsAt, endsAt }: Slot) =>
+  ({ doctorId, state: 'booked', startsAt: { lt: endsAt }, endsAt: { gt: startsAt } }) as const
+
 const noTimeError = (): HttpError => new HttpError(409, 'The doctor has no time.')
 
 /** A rule that reads other rows without a lock. */
@@ -44,15 +54,10 @@ class Visit {
   @BeforeWrite()
   async mustBeFree({ records }: WriteContext<Visit>) {
     if (this.state !== 'booked') return
-    const overlapping = await records(Visit).list({
-      where: {
-        doctorId: this.doctorId,
-        state: 'booked',
-        startsAt: { lt: this.endsAt },
-        endsAt: { gt: this.startsAt },
-      },
+    const taken = await records(Visit).list({
+      where: overlapping(this),
     })
-    if (overlapping.some(({ id }) => id !== this.id)) throw noTimeError()
+    if (taken.some(({ id }) => id !== this.id)) throw noTimeError()
   }
 
   @AdminAction({ label: 'Book', bulk: true })
@@ -78,15 +83,10 @@ class Surgery {
   async mustBeFree({ records }: WriteContext<Surgery>) {
     if (this.state !== 'booked') return
     await records(Doctor).find(this.doctorId, { lock: true })
-    const overlapping = await records(Surgery).list({
-      where: {
-        doctorId: this.doctorId,
-        state: 'booked',
-        startsAt: { lt: this.endsAt },
-        endsAt: { gt: this.startsAt },
-      },
+    const taken = await records(Surgery).list({
+      where: overlapping(this),
     })
-    if (overlapping.some(({ id }) => id !== this.id)) throw noTimeError()
+    if (taken.some(({ id }) => id !== this.id)) throw noTimeError()
   }
 
   @AdminAction({ label: 'Book', bulk: true })
