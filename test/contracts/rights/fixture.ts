@@ -387,10 +387,8 @@ export class Fixture {
   /** All rows. One statement on PostgreSQL, because every caller of every refused write compares them. */
   async snapshot(): Promise<unknown> {
     const { kysely, engineName } = this.database
-    if (engineName === 'postgres') {
-      const rows = tables.map((table) => `(select json_agg(t order by t::text) from ${table} t)`)
-      return (await sql.raw(`select json_build_array(${rows.join()}) as rows`).execute(kysely)).rows
-    }
+    if (engineName === 'postgres')
+      return (await sql.raw('select stored_rows()').execute(kysely)).rows
     const types = Object.values<Class>(records)
     return Promise.all(types.map((type) => this.database.records(type).list()))
   }
@@ -420,13 +418,15 @@ export class Fixture {
         .createTable(`copy_${table}`)
         .as(this.database.kysely.selectFrom(table).selectAll())
         .execute()
-    if (this.database.engineName === 'postgres')
-      await sql
-        .raw(
-          `create function restore_rows() returns void language plpgsql
-           as $$ begin ${restoreStatements.join(';')}; end $$`,
-        )
-        .execute(this.database.kysely)
+    if (this.database.engineName === 'postgres') {
+      const rows = tables.map((table) => `(select json_agg(t order by t::text) from ${table} t)`)
+      const functions = [
+        `restore_rows() returns void language plpgsql as $$ begin ${restoreStatements.join(';')}; end $$`,
+        `stored_rows() returns json language plpgsql as $$ begin return json_build_array(${rows.join()}); end $$`,
+      ]
+      for (const one of functions)
+        await sql.raw(`create function ${one}`).execute(this.database.kysely)
+    }
     this.#hasCopies = true
   }
 
