@@ -9,6 +9,7 @@ import transform from '../transform.mjs'
 const root = resolvePath(import.meta.dirname, '../..')
 const tests = pathToFileURL(join(root, 'test/')).href
 const globals = new URL('globals.mjs', import.meta.url).href
+const pglite = new URL('pglite.mjs', import.meta.url).href
 const cache = join(root, 'node_modules/.cache/filigree-tests/modules')
 await mkdir(cache, { recursive: true })
 
@@ -34,6 +35,8 @@ export async function resolve(specifier, context, next) {
 async function find(specifier, context, next) {
   const { parentURL } = context
   if (specifier === '@jest/globals') return { url: globals, format: 'module', shortCircuit: true }
+  if (specifier === '@electric-sql/pglite' && parentURL !== pglite)
+    return { url: pglite, format: 'module', shortCircuit: true }
   const own = packagePath.exec(specifier)
   if (own !== null) {
     const url = pathToFileURL(join(root, sourceOf(own[1]))).href
