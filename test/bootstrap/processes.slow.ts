@@ -1,25 +1,33 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
+import { bundleProgram } from '../bundle-program.js'
 import { waitUntil } from '../wait-until.js'
+
+const programs = {
+  failing: bundleProgram('bootstrap/fixtures/failing'),
+  single: bundleProgram('bootstrap/fixtures/single'),
+  workers: bundleProgram('bootstrap/fixtures/workers'),
+}
+afterAll(() => {
+  for (const path of Object.values(programs)) rmSync(path)
+})
 
 const children: ChildProcessWithoutNullStreams[] = []
 
 function start(
-  fixture: string,
+  program: keyof typeof programs,
   variables: Readonly<Record<string, string>> = {},
 ): ChildProcessWithoutNullStreams {
-  const path = fileURLToPath(new URL(`./fixtures/${fixture}.ts`, import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', path], {
+  const child = spawn(process.execPath, [programs[program]], {
     env: {
       ...process.env,
       NODE_ENV: 'development',
       APP_API_KEY: '',
-      TSX_TSCONFIG_PATH: 'test/tsconfig.json',
       ...variables,
     },
   })

@@ -1,22 +1,24 @@
 /** No line of the access log is lost when its process ends, in any way. Source: docs/monitoring.md, Access log. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { rmSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { bundleProgram } from '../bundle-program.js'
 
-const program = fileURLToPath(new URL('./fixtures/logged.ts', import.meta.url))
+const program = bundleProgram('modules/fixtures/logged')
+afterAll(() => {
+  rmSync(program)
+})
 
 describe('the access log', () => {
   it.each(['SIGTERM', 'exit', 'throw'])('has every request after the end by %s', async (way) => {
     const child = fork(program, {
-      execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: {
         ...process.env,
         NODE_ENV: 'development',
         LOG_LEVEL: 'info',
-        TSX_TSCONFIG_PATH: 'test/tsconfig.json',
       },
     })
     const output = text(child.stdout as NonNullable<typeof child.stdout>)

@@ -4,10 +4,11 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { bundleProgram } from '../bundle-program.js'
 import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 
@@ -20,6 +21,7 @@ interface Shop {
   readonly requestCounts: Map<string, number>
 }
 
+const program = bundleProgram('modules/fixtures/shop')
 let postgres: OwnPostgres
 let shops: readonly Shop[] = []
 
@@ -33,14 +35,14 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { child } of shops) child.kill('SIGKILL')
+  rmSync(program)
   await postgres.close()
 })
 
 async function startShop(database: string): Promise<Shop> {
-  const program = fileURLToPath(new URL('./fixtures/shop.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', program, database], {
+  const child = spawn(process.execPath, [program, database], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'development', TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+    env: { ...process.env, NODE_ENV: 'development' },
   })
   const shop = {
     child,
