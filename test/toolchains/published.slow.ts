@@ -13,10 +13,7 @@ beforeAll(async () => {
   const published = join(folder, 'node_modules/filigree')
   await mkdir(published, { recursive: true })
   await cp(join(root, 'package.json'), join(published, 'package.json'))
-  const emitted = await runNode(
-    ...[compilers[7], '-p', '.', '--outDir', join(published, 'dist'), '--emitDeclarationOnly'],
-  )
-  expect(emitted).toEqual({ code: 0, output: '' })
+  await cp(join(root, 'dist'), join(published, 'dist'), { recursive: true })
   const { dependencies } = JSON.parse(await readFile(join(published, 'package.json'), 'utf8')) as {
     dependencies: Readonly<Record<string, string>>
   }
