@@ -22,6 +22,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { Claims, HttpRequest } from '../http/request.js'
 import type { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
+import { RunQueue } from '../core/run-queue.js'
 import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -70,39 +71,6 @@ function sorted(values: object, without: ReadonlySet<string>): [string, unknown]
 
 /** Maximum number of runs that wait for a database at the same time. */
 const maxConcurrentRuns = 4
-
-/**
- * The queue of due runs. It starts a few at a time, each in its own turn of the event loop, so that a change to many
- * live queries does not block other requests. A live query is in the queue at most once.
- */
-class RunQueue {
-  readonly #due: (() => Promise<void>)[] = []
-  #running = 0
-  #isScheduled = false
-
-  add(run: () => Promise<void>): void {
-    this.#due.push(run)
-    this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled || this.#running >= maxConcurrentRuns || this.#due.length === 0) return
-    this.#isScheduled = true
-    setImmediate(this.#runNext)
-  }
-
-  readonly #runNext = (): void => {
-    this.#isScheduled = false
-    const run = this.#due.shift()
-    if (run === undefined) return
-    this.#running++
-    void run().finally(() => {
-      this.#running--
-      this.#schedule()
-    })
-    this.#schedule()
-  }
-}
 
 export type { LiveMessage } from './live-listener.js'
 
@@ -187,7 +155,7 @@ export class LiveQueries {
 
   constructor(parts: LiveParts) {
     this.parts = parts
-    this.runs = new RunQueue()
+    this.runs = new RunQueue(maxConcurrentRuns)
     this.tables = new WatchedTables(parts)
     this.#stopMoves = parts.clock.onMove(() => {
       this.#endExpired()

@@ -33,7 +33,13 @@ import type { PlannedRoute } from './served-route.js'
 import { isMap } from '../core/json.js'
 import { findValue } from '../http/response-head.js'
 import { type Incoming, type Outgoing, FakeResponse } from '../http/node-messages.js'
-import { carrierOf, createTunneledRequest, isEventStream, readEvents } from './tunneled-request.js'
+import {
+  carrierOf,
+  createRequestQueue,
+  createTunneledRequest,
+  isEventStream,
+  readEvents,
+} from './tunneled-request.js'
 
 export const liveQueriesPath = '/filigree/live'
 
@@ -58,12 +64,17 @@ export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
   const items = new Handover<EventItem>(() => {
     for (const outgoing of answers) outgoing.destroy()
   })
+  const queue = createRequestQueue()
   for (const [index, { path, last }] of queries.entries()) {
     const outgoing = answers[index]
     if (outgoing === undefined) continue
     const url = `${request.basePath}${path}`
-    serve(createTunneledRequest(carrier, { method: 'GET', url, lastEventId: last }), outgoing)
-    void pass(index, outgoing, items)
+    queue.add(async () => {
+      if (outgoing.destroyed) return
+      serve(createTunneledRequest(carrier, { method: 'GET', url, lastEventId: last }), outgoing)
+      void pass(index, outgoing, items)
+      await outgoing.head.catch(() => undefined)
+    })
   }
   return events(items)
 }

@@ -3,6 +3,7 @@
  * pass through the normal request pipeline. The response is read back as events of its stream.
  */
 import type { Readable } from 'node:stream'
+import { RunQueue } from '../core/run-queue.js'
 import { findValue } from '../http/response-head.js'
 import { type Incoming, createIncoming, type FakeResponse } from '../http/node-messages.js'
 
@@ -57,6 +58,17 @@ export interface TunneledRequest {
   readonly body?: string
   /** ID of the last event that the client received. */
   readonly lastEventId?: string | undefined
+}
+
+/**
+ * Maximum number of internal requests of one connection that wait for the head of their response. Further ones wait,
+ * like requests of a browser, which has six connections to a server.
+ */
+const maxConcurrentRequests = 6
+
+/** The internal requests of one connection. Many in one message delay other clients no more than one of them does. */
+export function createRequestQueue(): RunQueue {
+  return new RunQueue(maxConcurrentRequests)
 }
 
 /** Creates a request that accepts an event stream. */

@@ -1,4 +1,4 @@
-/** Attacks on the HTTP server by many requests on one connection. */
+/** Attacks on the server by many requests on one connection: pipelined, in one request, or over a WebSocket. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import {
@@ -31,6 +31,14 @@ class ArticleController {}
 class PlainController {
   @Get('/')
   plain(): object {
+    return { ok: true }
+  }
+
+  /** Work of 5 ms without a pause, such as a large report. */
+  @Get('/report')
+  report(): object {
+    const end = performance.now() + 5
+    while (performance.now() < end);
     return { ok: true }
   }
 }
@@ -72,7 +80,11 @@ interface Attackers {
   readonly connections: number
   /** The text that each connection sends repeatedly in one write. */
   readonly request: string
+  /** Sent instead once the server has acknowledged the request, a WebSocket. */
+  readonly operations?: Uint8Array
   readonly seconds: number
+  /** The longest time that a victim may wait, in milliseconds, for an attack that ends before the victim's requests. */
+  readonly maxWait?: number
 }
 
 /** The attackers and a victim. They run in a separate thread, so that they do not wait for the server. */
@@ -80,7 +92,7 @@ const clients = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { connect } = require('node:net')
 const { request, Agent } = require('node:http')
-const { port, connections, text, seconds } = workerData
+const { port, connections, text, operations, seconds } = workerData
 const agent = new Agent({ keepAlive: true })
 const ask = () => new Promise((resolve, reject) => {
   const began = performance.now()
@@ -94,9 +106,15 @@ async function main() {
   await new Promise((resolve) => parentPort.once('message', resolve))
   const attackers = Array.from({ length: connections }, () => {
     const socket = connect(port, '127.0.0.1')
-    socket.pause()
     socket.on('error', () => undefined)
-    socket.write(text)
+    socket.write(text, 'latin1')
+    if (operations === undefined) socket.pause()
+    let received = ''
+    socket.on('data', (data) => {
+      if (received.includes('connection_ack')) return
+      received += data.toString('latin1')
+      if (received.includes('connection_ack')) socket.write(Buffer.from(operations))
+    })
     return socket
   })
   const times = []
@@ -112,13 +130,20 @@ void main()
 `
 
 /** Runs the attack. It is blocked if the victim's requests stay fast and the process grows by less than 100 MiB. */
-async function attackBy({ connections, request, seconds }: Attackers): Promise<AttackResult> {
+async function attackBy({
+  connections,
+  request,
+  operations,
+  seconds,
+  maxWait = Infinity,
+}: Attackers): Promise<AttackResult> {
   const { app, close } = await start()
   const port = Number(new URL(app.url).port)
-  const text = request.repeat(Math.floor((63 * 1024) / request.length))
+  const count = operations === undefined ? Math.floor((63 * 1024) / request.length) : 1
+  const text = request.repeat(count)
   const worker = new Worker(clients, {
     eval: true,
-    workerData: { port, connections, text, seconds },
+    workerData: { port, connections, text, operations, seconds },
   })
   try {
     await once(worker, 'message')
@@ -136,7 +161,7 @@ async function attackBy({ connections, request, seconds }: Attackers): Promise<A
     const growth = (peak - before) / 1024 / 1024
     return {
       now: `${victim.count} requests of a victim: p99 ${victim.p99.toFixed(0)} ms, worst ${victim.worst.toFixed(0)} ms; the process grew by ${growth.toFixed(0)} MiB`,
-      isBlocked: victim.p99 < 100 && growth < 100,
+      isBlocked: victim.p99 < 100 && victim.worst < maxWait && growth < 100,
     }
   } finally {
     await worker.terminate()
@@ -147,6 +172,41 @@ async function attackBy({ connections, request, seconds }: Attackers): Promise<A
 function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 }
+
+function post(path: string, json: object): string {
+  const body = JSON.stringify(json)
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}
+
+/** 100 live queries in one request. */
+function liveQueries(pathOf: (index: number) => string): string {
+  return post('/filigree/live', {
+    asks: Array.from({ length: 100 }, (_, index) => ({ path: pathOf(index) })),
+  })
+}
+
+/** A message of a client, with a mask of zeros. Source: RFC 6455 §5.2. */
+function toFrame(message: object): Buffer {
+  const payload = Buffer.from(JSON.stringify(message))
+  const length = [0x80 | 126, payload.length >> 8, payload.length & 0xff]
+  return Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), payload])
+}
+
+const handshake =
+  'GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n' +
+  toFrame({ type: 'connection_init' }).toString('latin1')
+
+/** 100 queries in one write. */
+const socketQueries = Buffer.concat(
+  Array.from({ length: 100 }, (_, index) =>
+    toFrame({
+      id: String(index),
+      type: 'subscribe',
+      payload: { query: '{ articles(limit: 1000) { id title text } }' },
+    }),
+  ),
+)
 
 const introspection = JSON.stringify({
   query: '{ __schema { types { name fields { name args { name } type { name } } } } }',
@@ -186,4 +246,29 @@ export const attacks: readonly Attack[] = [
     measures: true,
     run: () => attackBy({ connections: 1, request, seconds: 3 }),
   })),
+  {
+    name: 'one request for 100 live queries of a route that is not live and works for 5 ms',
+    before: 'every other client waits for 1.2 s',
+    measures: true,
+    run: () =>
+      attackBy({
+        connections: 1,
+        request: liveQueries((index) => `/plain/report?${index}`),
+        seconds: 3,
+        maxWait: 300,
+      }),
+  },
+  {
+    name: 'websocket: one socket sends 100 queries for 1,000 articles in one write',
+    before: 'every other client waits for 1.2 s',
+    measures: true,
+    run: () =>
+      attackBy({
+        connections: 1,
+        request: handshake,
+        operations: socketQueries,
+        seconds: 3,
+        maxWait: 300,
+      }),
+  },
 ]

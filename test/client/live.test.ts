@@ -10,6 +10,7 @@ import {
   Module,
   type Application,
   type EventItem,
+  type HttpRequest,
 } from 'filigree'
 import { createClient } from '../../client/index.js'
 import { createLive, type LiveDetails } from '../../client/live.js'
@@ -85,6 +86,11 @@ function listen(
   return iterator
 }
 
+/** Ends the requests to `/rows/held`, in their order. */
+const heldRequests: (() => void)[] = []
+/** The number of these requests whose client has left. */
+let leftRequestCount = 0
+
 @Controller('/rows')
 class Rows {
   @Get('/') list(headers: Record<string, string>, query: Record<string, string>) {
@@ -102,6 +108,14 @@ class Rows {
   }
   @Get('/plain') plain() {
     return [{ id: 1 }]
+  }
+  @Get('/held') held(request: HttpRequest) {
+    request.signal.addEventListener('abort', () => leftRequestCount++)
+    return new Promise((resolve) => {
+      heldRequests.push(() => {
+        resolve([])
+      })
+    })
   }
 }
 
@@ -440,6 +454,30 @@ describe('the route of all live answers', () => {
     [{ asks: Array.from({ length: 101 }, () => ({ path: '/rows' })) }, 429],
   ])('refuses %j', async (json, status) => {
     expect((await ask(json)).status).toBe(status)
+  })
+
+  it('runs a few of many requests at a time, and none after the client has left', async () => {
+    const leaving = new AbortController()
+    const response = await fetch(`${app.url}/api/filigree/live`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ asks: Array.from({ length: 20 }, () => ({ path: '/rows/held' })) }),
+      signal: leaving.signal,
+    })
+    const { body } = response
+    const reading = body?.getReader()
+    await waitUntil(() => heldRequests.length === 6)
+    expect((await app.inject({ url: '/api/rows/plain' })).status).toBe(200)
+    expect(heldRequests).toHaveLength(6)
+    heldRequests[0]?.()
+    let text = ''
+    while (!text.includes('"status":406'))
+      text += Buffer.from((await reading?.read())?.value ?? []).toString()
+    await waitUntil(() => heldRequests.length === 7)
+    leaving.abort()
+    await waitUntil(() => leftRequestCount === 6)
+    expect((await app.inject({ url: '/api/rows/plain' })).status).toBe(200)
+    expect(heldRequests).toHaveLength(7)
   })
 })
 

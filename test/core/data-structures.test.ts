@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { randomNumbers } from '../random.js'
 import { LinkedList, unlisted, type ListItem } from '../../src/core/collections.js'
 import { AddressCounts, addressKey } from '../../src/core/address-counts.js'
+import { RunQueue } from '../../src/core/run-queue.js'
 import { EventLoopSlots } from '../../src/graphql/open-streams.js'
 import { VerifiedTokens } from '../../src/auth/verified-tokens.js'
 
@@ -46,6 +47,35 @@ describe('LinkedList', () => {
     list.delete(two)
     expect([two.previous, two.next, two.isListed]).toStrictEqual([undefined, undefined, false])
     expect([one.next, three.previous]).toStrictEqual([three, one])
+  })
+})
+
+describe('RunQueue', () => {
+  it('starts each run in its own turn of the event loop, and a few at a time', async () => {
+    let turn = 0
+    const turns: number[] = []
+    const finish: (() => void)[] = []
+    const queue = new RunQueue(3)
+    for (let count = 0; count < 5; count++) {
+      queue.add(() => {
+        turns.push(turn)
+        return new Promise<void>((resolve) => finish.push(resolve))
+      })
+    }
+    const nextTurns = async (): Promise<void> => {
+      for (let count = 0; count < 8; count++) {
+        await new Promise((resolve) => setImmediate(resolve))
+        turn++
+      }
+    }
+    await nextTurns()
+    expect(turns).toEqual([0, 1, 2])
+    finish[1]?.()
+    await nextTurns()
+    expect(turns).toHaveLength(4)
+    for (const end of finish) end()
+    await nextTurns()
+    expect(turns).toHaveLength(5)
   })
 })
 

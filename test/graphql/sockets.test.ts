@@ -33,6 +33,8 @@ async function* ticks(): AsyncGenerator<{ ticks: number }> {
 }
 
 let release: () => void = () => undefined
+/** Ends the running queries `held`. */
+const heldQueries: (() => void)[] = []
 /** How often the slow mutation has started. */
 let slowOnes = 0
 const big = 'x'.repeat(100_000)
@@ -50,6 +52,15 @@ function createModule(): new () => object {
   const graphql = new GraphQL({ maskErrors: false, sockets: true })
   graphql.schema
     .addQuery('now', { type: 'Int', resolve: () => 1 })
+    .addQuery('held', {
+      type: 'Int',
+      resolve: () =>
+        new Promise((resolve) => {
+          heldQueries.push(() => {
+            resolve(1)
+          })
+        }),
+    })
     .addQuery('who', {
       type: 'String',
       resolve: (_root, _args, context) =>
@@ -413,6 +424,32 @@ describe('the caller', () => {
 })
 
 describe('limits', () => {
+  it('run a few of many operations at a time, and none that was completed before', async () => {
+    const raw = await Raw.ready()
+    for (let id = 0; id < 20; id++) raw.subscribe(`held ${id}`, '{ held }')
+    await waitUntil(() => heldQueries.length === 6)
+    const other = await Raw.ready()
+    other.subscribe('1', '{ now }')
+    expect(await other.next()).toMatchObject({ payload: { data: { now: 1 } } })
+    other.close()
+    expect(heldQueries).toHaveLength(6)
+    raw.send({ id: 'held 6', type: 'complete' })
+    const ids = new Set<string>()
+    const readAll = async (): Promise<void> => {
+      while (ids.size < 19) {
+        const message = (await raw.next()) as { type: string; id: string }
+        if (message.type === 'complete') ids.add(message.id)
+      }
+    }
+    const endAll = (): boolean => {
+      for (const end of heldQueries.splice(0)) end()
+      return ids.size === 19
+    }
+    await Promise.all([readAll(), waitUntil(endAll)])
+    expect(ids).not.toContain('held 6')
+    raw.close()
+  })
+
   it('refuse more operations than one address may stream, with a message', async () => {
     const small = await start({ limits: { streamsByAddress: 2 } })
     try {

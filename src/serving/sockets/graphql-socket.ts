@@ -21,6 +21,7 @@ import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
 import { type Incoming, type Outgoing, FakeResponse } from '../../http/node-messages.js'
 import {
+  createRequestQueue,
   createTunneledRequest,
   isEventStream,
   readEvents,
@@ -172,6 +173,7 @@ export class GraphqlSocket {
   readonly #socket: WebSocket
   readonly #host: SocketHost
   readonly #operations = new Map<string, RunningOperation>()
+  readonly #queue = createRequestQueue()
   #carrier: Carrier
   #state: 'new' | 'checking' | 'acknowledged' | 'ending' | 'closed' = 'new'
   /** Whether the client has replied to the last ping. */
@@ -328,10 +330,18 @@ export class GraphqlSocket {
     }
     const operation = { outgoing: new FakeResponse(), payload, streams: false }
     this.#operations.set(id, operation)
+    this.#queue.add(() => this.#start(id, operation))
+  }
+
+  /** @returns a promise that is fulfilled when the next operation may start */
+  async #start(id: string, operation: RunningOperation): Promise<void> {
+    // The client may have completed it while it waited.
+    if (!this.#isRunning(id, operation)) return
     void this.#run(id, operation).finally(() => {
       if (this.#isRunning(id, operation)) this.#drop(id)
       this.#closeOnceDone()
     })
+    await operation.outgoing.head.catch(() => undefined)
   }
 
   async #run(id: string, operation: RunningOperation): Promise<void> {
