@@ -1,15 +1,7 @@
 /** Attacks by one anonymous request of up to 1 MiB that takes long to read. */
-import {
-  bootstrap,
-  Controller,
-  Field,
-  GraphQL,
-  Module,
-  NoAuth,
-  Post,
-  type Application,
-} from 'filigree'
+import { bootstrap, Controller, Field, Module, NoAuth, Post, type Application } from 'filigree'
 import type { Attack, AttackResult } from './attack.js'
+import { createEchoGraphql, measureProcessorTime } from './measure.js'
 
 class Line {
   @Field('string', { optional: true }) text?: string
@@ -41,13 +33,7 @@ class OrderController {
 }
 
 function start(): Promise<Application> {
-  const graphql = new GraphQL()
-  graphql.schema.addQuery('echo', {
-    type: 'String',
-    args: { text: 'String' },
-    resolve: (_root, { text }) => text,
-  })
-  graphql.registerRoute()
+  const graphql = createEchoGraphql()
   @Module({ controllers: [OrderController], graphql: [graphql] })
   class OrderModule {}
   return bootstrap(OrderModule, { listen: false, logger: false, env: {} })
@@ -174,26 +160,9 @@ const requests: readonly Sent[] = [
   },
 ]
 
-/** Measures the processor time of one request in milliseconds, as the minimum of three runs. */
 async function measure({ url, type, body }: Sent): Promise<AttackResult> {
-  const app = await start()
-  const payload = body()
-  let minMs = Infinity
-  let status = 0
-  for (let round = 0; round < 3; round++) {
-    const cpuBefore = process.cpuUsage()
-    const response = await app.inject({
-      method: 'POST',
-      url,
-      headers: { 'content-type': type },
-      body: payload,
-    })
-    const { user, system } = process.cpuUsage(cpuBefore)
-    minMs = Math.min(minMs, (user + system) / 1000)
-    ;({ status } = response)
-  }
-  await app.close()
-  return { now: `${status} after ${minMs.toFixed(0)} ms of processor time`, isBlocked: minMs < 100 }
+  const headers = { 'content-type': type }
+  return measureProcessorTime(await start(), { method: 'POST', url, headers, body: body() })
 }
 
 export const attacks: readonly Attack[] = requests.map((request) => ({

@@ -1,8 +1,9 @@
 /** Attacks by one request of any visitor, with headers of 15 KB or a short body, that take long to read. */
-import { bootstrap, Controller, Get, GraphQL, Module, NoAuth, type Application } from 'filigree'
+import { bootstrap, Controller, Get, Module, NoAuth, type Application } from 'filigree'
 import { accessLog } from 'filigree/access-log'
 import { CacheFor } from 'filigree/cache'
 import type { Attack, AttackResult } from './attack.js'
+import { createEchoGraphql, measureProcessorTime } from './measure.js'
 
 @Controller('/', { version: '1' })
 @NoAuth
@@ -20,13 +21,7 @@ class Pages {
 }
 
 function start(): Promise<Application> {
-  const graphql = new GraphQL()
-  graphql.schema.addQuery('echo', {
-    type: 'String',
-    args: { text: 'String' },
-    resolve: (_root, { text }) => text,
-  })
-  graphql.registerRoute()
+  const graphql = createEchoGraphql()
   @Module({
     controllers: [Pages],
     graphql: [graphql],
@@ -112,21 +107,10 @@ const requests: readonly Sent[] = [
   },
 ]
 
-/** Measures the processor time of one request in milliseconds, as the minimum of three runs. */
 async function measure({ name: _name, before: _before, ...request }: Sent): Promise<AttackResult> {
   const app = await start()
   await app.inject({ url: '/visits', headers: { accept: v1 } })
-  let minMs = Infinity
-  let status = 0
-  for (let round = 0; round < 3; round++) {
-    const cpuBefore = process.cpuUsage()
-    const response = await app.inject(request)
-    const { user, system } = process.cpuUsage(cpuBefore)
-    minMs = Math.min(minMs, (user + system) / 1000)
-    ;({ status } = response)
-  }
-  await app.close()
-  return { now: `${status} after ${minMs.toFixed(0)} ms of processor time`, isBlocked: minMs < 100 }
+  return measureProcessorTime(app, request)
 }
 
 export const attacks: readonly Attack[] = requests.map((request) => ({

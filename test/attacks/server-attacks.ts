@@ -14,6 +14,7 @@ import {
 } from 'filigree'
 import { metrics } from 'filigree/metrics'
 import type { Attack, AttackResult } from './attack.js'
+import { sampleGrowth } from './measure.js'
 
 @Record()
 class Article {
@@ -147,18 +148,13 @@ async function attackBy({
   })
   try {
     await once(worker, 'message')
-    const before = process.memoryUsage.rss()
-    let peak = before
-    const sampler = setInterval(() => {
-      peak = Math.max(peak, process.memoryUsage.rss())
-    }, 50)
+    const endSampling = sampleGrowth(50)
     worker.postMessage('start')
     const [victim] = (await once(worker, 'message')) as [
       { p99: number; worst: number; count: number },
     ]
-    clearInterval(sampler)
+    const growth = endSampling()
     worker.postMessage('end')
-    const growth = (peak - before) / 1024 / 1024
     return {
       now: `${victim.count} requests of a victim: p99 ${victim.p99.toFixed(0)} ms, worst ${victim.worst.toFixed(0)} ms; the process grew by ${growth.toFixed(0)} MiB`,
       isBlocked: victim.p99 < 100 && victim.worst < maxWait && growth < 100,

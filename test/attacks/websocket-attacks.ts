@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { bootstrap, Field, Module, NoAuth, Record } from 'filigree'
 import type { Attack, AttackResult } from './attack.js'
+import { sampleGrowth } from './measure.js'
 
 @Record()
 @NoAuth
@@ -95,19 +96,14 @@ async function attackBy(message: Message): Promise<AttackResult> {
   })
   try {
     await once(worker, 'message')
-    const before = process.memoryUsage.rss()
-    let peak = before
-    const sampler = setInterval(() => {
-      peak = Math.max(peak, process.memoryUsage.rss())
-    }, 25)
+    const endSampling = sampleGrowth(25)
     worker.postMessage('start')
     await once(worker, 'message')
     // What is measured is how long sockets stay open: the server ends them after `times.request`.
     await pause(6000)
-    clearInterval(sampler)
+    const growth = endSampling()
     worker.postMessage('count')
     const [open] = (await once(worker, 'message')) as [number]
-    const growth = (peak - before) / 1024 / 1024
     return {
       now: `the process grew by at most ${growth.toFixed(0)} MiB; ${open} of ${message.connections} sockets open after 6 s`,
       isBlocked: growth < 200 && open === 0,
