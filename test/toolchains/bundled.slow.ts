@@ -2,31 +2,20 @@
  * Bundles the built package and an application into one file without bundler options. Lazily loaded code works there too.
  * CommonJS packages that require Node modules cannot be bundled into an ES module.
  */
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { build } from 'esbuild'
 import { root, runNode } from '../openapi/command.js'
+import { createPackageFolder } from './package-folder.js'
 
 let folder: string
 
-/** A folder with the installed package, which has only its own dependencies. */
 beforeAll(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-')))
-  const published = join(folder, 'node_modules/filigree')
-  await mkdir(published, { recursive: true })
-  await cp(join(root, 'package.json'), join(published, 'package.json'))
-  const built = await runNode('src/build.mjs', join(published, 'dist/server'))
+  const created = await createPackageFolder()
+  folder = created.folder
+  const built = await runNode('src/build.mjs', join(created.published, 'dist/server'))
   expect(built).toEqual({ code: 0, output: '' })
-  const { dependencies } = JSON.parse(await readFile(join(published, 'package.json'), 'utf8')) as {
-    dependencies: Readonly<Record<string, string>>
-  }
-  for (const name of Object.keys(dependencies)) {
-    const link = join(folder, 'node_modules', name)
-    await mkdir(dirname(link), { recursive: true })
-    await symlink(join(root, 'node_modules', name), link, 'junction')
-  }
   await cp(join(root, 'test/toolchains/bundled-app.ts'), join(folder, 'app.ts'))
   await mkdir(join(folder, 'files'))
   await writeFile(join(folder, 'files/a.txt'), 'a file')
