@@ -40,16 +40,22 @@ export async function expectAccessible(page: Page, view: string): Promise<void> 
   expect({ view, problems: await findProblems(page) }).toEqual({ view, problems: [] })
 }
 
+/** Colour schemes, and widths in pixels of a computer and of a phone. */
+export const displays = [
+  ['light', 1280],
+  ['dark', 1280],
+  ['light', 375],
+  ['dark', 375],
+] as const
+
 /** Runs a check in light and dark, in windows of a phone and of a computer. The page stays light and wide. */
 export async function forEachDisplay(
   page: Page,
   check: (display: string) => Promise<void>,
 ): Promise<void> {
-  for (const colorScheme of ['dark', 'light'] as const) {
+  for (const [colorScheme, width] of displays.toReversed()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const width of [375, 1280]) {
-      await page.setViewportSize({ width, height: 844 })
-      await check(`${colorScheme}, ${width} px`)
-    }
+    await page.setViewportSize({ width, height: 844 })
+    await check(`${colorScheme}, ${width} px`)
   }
 }

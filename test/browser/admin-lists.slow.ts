@@ -28,6 +28,15 @@ async function addTickets(count: number): Promise<void> {
     )
 }
 
+/** Signs in, and selects 1,210 open tickets on all pages. */
+async function selectOpenTickets(page: Page): Promise<void> {
+  await addTickets(1200)
+  await signIn(page, '/admin/tickets?status=open')
+  await page.getByLabel('Select all').check()
+  await page.getByRole('button', { name: /^Select all 1,210/ }).click()
+  await statusOf(page, '1,210 tickets selected')
+}
+
 describe('a list of the admin page', () => {
   it('starts each page at the top with the first row, keeps its columns, and jumps to a page', () =>
     visit(async (page) => {
@@ -113,11 +122,7 @@ describe('a list of the admin page', () => {
 
   it('stops a long change between two batches, and says how many rows it changed', () =>
     visit(async (page) => {
-      await addTickets(1200)
-      await signIn(page, '/admin/tickets?status=open')
-      await page.getByLabel('Select all').check()
-      await page.getByRole('button', { name: /^Select all 1,210/ }).click()
-      await statusOf(page, '1,210 tickets selected')
+      await selectOpenTickets(page)
       await buttonOf(page, 'Purge').click()
       const dialog = page.getByRole('dialog', { name: 'Purge: 1,210 tickets?' })
       await buttonOf(dialog, 'Preview').click()
@@ -135,11 +140,7 @@ describe('a list of the admin page', () => {
 
   it('says what went wrong in the middle of a long change', () =>
     visit(async (page) => {
-      await addTickets(1200)
-      await signIn(page, '/admin/tickets?status=open')
-      await page.getByLabel('Select all').check()
-      await page.getByRole('button', { name: /^Select all 1,210/ }).click()
-      await statusOf(page, '1,210 tickets selected')
+      await selectOpenTickets(page)
       await buttonOf(page, 'Delete selected').click()
       const dialog = page.getByRole('dialog')
       await buttonOf(dialog, 'Preview').click()

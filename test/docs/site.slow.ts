@@ -6,7 +6,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { expectAccessible, findProblems, forEachDisplay } from '../browser/accessibility.js'
+import {
+  displays,
+  expectAccessible,
+  findProblems,
+  forEachDisplay,
+} from '../browser/accessibility.js'
 import { withPage, type Visit } from '../browser/open-page.js'
 import { root } from '../repository/source-files.js'
 
@@ -136,12 +141,6 @@ describe('the accessibility of the site', () => {
       .sort()
 
   it('has no problem on any page, each in one of four displays', async () => {
-    const displays = [
-      ['light', 1280],
-      ['dark', 375],
-      ['dark', 1280],
-      ['light', 375],
-    ] as const
     const problems: string[] = []
     await withPage(origin, async ({ page }) => {
       for (const [index, path] of pages().entries()) {

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Database, Field, Module, Record, Secured, type Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
-import { seriousProblems } from '../browser/accessibility.js'
+import { displays, seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
 import { createLibrary } from './library.js'
@@ -210,12 +210,7 @@ describe('the IDE in a browser', () => {
     time,
   )
 
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 375],
-    ['dark', 375],
-  ] as const)(
+  it.each(displays)(
     'has no serious accessibility problem, %s and %i pixels wide',
     (colorScheme, width) =>
       visit(

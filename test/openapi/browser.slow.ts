@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Doc, Field, Get, Module, type Application } from 'filigree'
 import type { Locator, Page, Response } from 'playwright-core'
-import { seriousProblems } from '../browser/accessibility.js'
+import { displays, seriousProblems } from '../browser/accessibility.js'
 import { withPage } from '../browser/open-page.js'
 import { FixtureModule } from './fixture-application.js'
 import { PartsModule } from './sixty-records.js'
@@ -164,12 +164,7 @@ describe('/swagger of 60 records', () => {
     time,
   )
 
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 375],
-    ['dark', 375],
-  ] as const)(
+  it.each(displays)(
     'has no serious accessibility problem, %s and %i pixels wide',
     (colorScheme, width) =>
       withPage(app.url, async ({ page }) => {

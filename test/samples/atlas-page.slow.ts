@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page, Request } from 'playwright-core'
+import { displays } from '../browser/accessibility.js'
 import {
   button,
   enter,
@@ -132,12 +133,7 @@ describe('the search', () => {
 })
 
 describe('all visitors', () => {
-  it.each([
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 375],
-    ['dark', 375],
-  ] as const)('can use the page, %s and %d pixels wide', (colorScheme, width) =>
+  it.each(displays)('can use the page, %s and %d pixels wide', (colorScheme, width) =>
     visit(async (page) => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 800 })
