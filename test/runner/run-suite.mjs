@@ -3,6 +3,7 @@ import { createRequire, register } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 const require = createRequire(import.meta.url)
+const asyncHooks = require('node:async_hooks')
 const runWithCircus = require('jest-circus/runner').default
 const framework = require.resolve('jest-circus/runner').replace(/runner\.js$/, 'jestAdapterInit.js')
 
@@ -19,11 +20,28 @@ export default async function runSuite(global, project, environment, runtime, pa
   }
   // Jest's, which knows the source maps of modules that it loaded.
   Error.prepareStackTrace = undefined
-  return runWithCircus(global, project, environment, runtimeOf(environment), path, send)
+  const storages = []
+  try {
+    return await runWithCircus(
+      global,
+      project,
+      environment,
+      runtimeOf(environment, storages),
+      path,
+      send,
+    )
+  } finally {
+    for (const storage of storages) storage.disable()
+  }
 }
 
-/** The part of Jest's runtime that its runner calls. */
-function runtimeOf(environment) {
+/**
+ * The part of Jest's runtime that its runner calls.
+ *
+ * @param storages receives each AsyncLocalStorage of the suite's framework. An enabled one slows down every promise of the
+ * process, also in later suites.
+ */
+function runtimeOf(environment, storages) {
   const { moduleMocker } = environment
   const jest = {
     fn: moduleMocker.fn.bind(moduleMocker),
@@ -36,7 +54,18 @@ function runtimeOf(environment) {
       // The state of a suite is a variable of this module.
       delete require.cache[path]
       delete globalThis[Symbol.for('EVENT_HANDLERS')]
-      return require(path)
+      const { AsyncLocalStorage } = asyncHooks
+      asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+        constructor() {
+          super()
+          storages.push(this)
+        }
+      }
+      try {
+        return require(path)
+      } finally {
+        asyncHooks.AsyncLocalStorage = AsyncLocalStorage
+      }
     },
     requireModule: require,
     setGlobalsForRuntime(globals) {
