@@ -10,7 +10,8 @@ let folder: string
 beforeAll(async () => {
   const created = await createPackageFolder('@types/node')
   folder = created.folder
-  await cp(join(root, 'dist'), join(created.published, 'dist'), { recursive: true })
+  for (const name of ['dist/src', 'dist/client'])
+    await cp(join(root, name), join(created.published, name), { recursive: true })
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await cp(join(root, 'test/toolchains/published.ts'), join(folder, 'published.ts'))
 })
