@@ -146,11 +146,15 @@ export function createGate(options: GateOptions): Gate {
       if (rule.open) return undefined
       return withEvents(request, () => admit(request, rule, findToken(request, true)))
     },
+    // The caller counts as read when the application reads it.
     recognise: (request, rule) =>
-      withEvents(request, () => {
-        const token = findToken(request, rule !== noAuthAccess)
-        return token === '' && !hasScheme(request) ? undefined : admit(request, tokenAccess, token)
-      }),
+      withoutTracking(request, () =>
+        withEvents(request, () => {
+          const token = findToken(request, rule !== noAuthAccess)
+          const isAnonymous = token === '' && !hasScheme(request)
+          return isAnonymous ? undefined : admit(request, tokenAccess, token)
+        }),
+      ),
     identify: (request) => {
       if (request.admitted !== undefined) return request.admitted
       const sent = sentToken(request)

@@ -7,7 +7,7 @@ import type { HttpRequest } from './request.js'
 export interface CallerAccess {
   /** `user` or `auth` were read, also by rules of records (`rows`, secured fields). */
   readonly identity: boolean
-  /** Cookies, the session, `Authorization` or all headers were read, which distinguish callers without a token. */
+  /** Cookies, the session, or headers that may distinguish callers without a token were read. */
   readonly sent: boolean
 }
 
@@ -67,15 +67,21 @@ function watchIncoming(request: HttpRequest & TrackedRequest): void {
   })
 }
 
-const credentials: ReadonlySet<string | symbol> = new Set(['authorization', 'cookie'])
+/** Headers that describe the transfer. A response for one value of them is valid for every caller. */
+const transferHeaders: ReadonlySet<string | symbol> = new Set([
+  ...['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'expect'],
+  ...['if-match', 'if-modified-since', 'if-none-match', 'if-range', 'if-unmodified-since'],
+  ...['last-event-id', 'range', 'transfer-encoding', 'upgrade', 'x-request-id'],
+  ...['traceparent', 'tracestate', 'baggage'],
+])
 
-/** Wraps headers to report when a credential, or all of them, are read, even if they are missing. */
+/** Wraps headers to report when one that may distinguish callers, or all of them, are read, even if they are missing. */
 export function watchHeaders<Headers extends object>(
   headers: Headers,
   report: () => void,
 ): Headers {
   const check = (name: string | symbol): void => {
-    if (credentials.has(name)) report()
+    if (typeof name === 'string' && !transferHeaders.has(name)) report()
   }
   return new Proxy(headers, {
     get: (target, name) => {

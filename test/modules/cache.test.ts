@@ -375,10 +375,25 @@ describe('@CacheFor', () => {
         return ++calls + add
       },
     })
+    for (const name of ['authorization', 'x-team']) {
+      hand.schema.addQuery(name.replace('-', '_'), {
+        type: 'String',
+        use: [CacheFor('60s')],
+        resolve: (_root, _args, context) =>
+          (context as { request: HttpRequest }).request.headers[name],
+      })
+    }
     hand.schema.addQuery('plain', { type: 'Int', resolve: () => ++calls })
     hand.registerRoute('/hand')
 
-    @Module({ records: [Clock], graphql: [hand] })
+    @CacheFor('60s')
+    @Record({ rows: () => ({ team: currentRequest()?.headers['x-team'] ?? '' }) })
+    class Sheet {
+      @Field('id') id!: number
+      @Field('string') team!: string
+    }
+
+    @Module({ records: [Clock, Sheet], graphql: [hand] })
     class ClockModule {}
 
     const execute = async (query: string, more: object = {}, path = '/hand', headers = {}) => {
@@ -420,6 +435,18 @@ describe('@CacheFor', () => {
       await different('{ now(add: 1) }', { authorization: 'Bearer operator' })
       await different('{ now(add: 1) }', { cookie: 'a=b' })
       await different('{ good: now(add: 1) bad: now(add: -1) }')
+    })
+
+    it.each([
+      ['/hand', '{ authorization }'],
+      ['/hand', '{ x_team }'],
+      ['/graphql', '{ sheets { team } }'],
+    ])('shares no result that depends on a header: %s %s', async (path, query) => {
+      for (const team of ['red', 'blue']) await app.get(Database).records(Sheet).create({ team })
+      const as = (team: string) =>
+        execute(query, {}, path, { authorization: `Basic ${team}`, 'x-team': team })
+      for (const team of ['red', 'blue', 'red'])
+        expect(JSON.stringify(await as(team))).toMatch(new RegExp(`"(?:Basic )?${team}"`))
     })
 
     it('is invalidated by a change of a record, and reveals nothing across callers', async () => {

@@ -87,6 +87,12 @@ class CachedController {
   @Get('/cookie-header') @CacheFor('60s') cookieHeader() {
     return { a: here().headers['cookie'] }
   }
+  @Get('/custom-header') @CacheFor('60s') customHeader() {
+    return { team: here().headers['x-team'] }
+  }
+  @Get('/node-host') @CacheFor('60s') nodeHost() {
+    return { host: here().incoming.headers.host }
+  }
   @Get('/all-headers') @CacheFor('60s') allHeaders() {
     return { ...here().headers }
   }
@@ -175,7 +181,8 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
   afterAll(() => app.close())
 
   const get = async (path: string, token: string) => {
-    const headers = { cookie: `a=${token === boss ? 'boss' : 'clerk'}` }
+    const name = token === boss ? 'boss' : 'clerk'
+    const headers = { cookie: `a=${name}`, 'x-team': name, host: `${name}.example` }
     const response = await app.inject({ url: path, token, headers })
     return { status: response.status, body: response.body, name: response.headers['x-name'] }
   }
@@ -183,7 +190,7 @@ describe.each(['SQLite', 'PostgreSQL'])('cached responses on %s', (engine) => {
   it.each([
     ...['secured-field', 'secured-field-in-data', 'user', 'claims', 'cookies', 'authorization'],
     ...['cookie-header', 'all-headers', 'later', 'value', 'around', 'by-user-and-cookie'],
-    ...['with-etag', 'node-authorization', 'raw-headers'],
+    ...['with-etag', 'node-authorization', 'raw-headers', 'custom-header', 'node-host'],
   ])(
     'Responses of /kept/%s are not shared between callers, and one warning names the route',
     async (name) => {

@@ -115,8 +115,10 @@ function cacheOperations(store: ResponseStore): Intercept {
     if (cached !== undefined) return conditional(request, cached)
     return await createOnce(store, { name, lifetimeMs, request }, async () => {
       store.readNow(request)
+      const readAccess = trackCallerAccess(request)
       const response = await next()
-      const isShared = isCacheable(request, response, ['accept', 'authorization', 'cookie'])
+      const isShared =
+        isCacheable(request, response, ['accept', 'authorization', 'cookie']) && !readAccess().sent
       return {
         response,
         cacheable: isShared && isComplete(response) ? copyResponse(response) : undefined,
