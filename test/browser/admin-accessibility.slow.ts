@@ -1,23 +1,13 @@
 /** The admin page in Chromium: by keyboard, and for screen readers. */
 import { readFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database, type Application } from 'filigree'
+import { describe, expect, it } from '@jest/globals'
 import type { Locator, Page } from 'playwright-core'
 import { Ticket } from '../admin/desk.js'
 import { displays, expectAccessible } from './accessibility.js'
-import { startDesk } from './admin-desk.js'
-import { buttonOf, isFocused, signInAs, statusOf, visitAdmin } from './admin-visit.js'
+import { buttonOf, isFocused, statusOf, useDesk } from './admin-visit.js'
 
-let app: Application
-beforeEach(async () => {
-  app = await startDesk()
-})
-afterEach(() => app.close())
-
-const records = (): Database => app.get(Database)
-const visit = (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use)
-const signIn = (page: Page, name: string, path?: string): Promise<void> =>
-  signInAs(page, app, name, path)
+const desk = useDesk()
+const { signIn, visit } = desk
 
 /** Moves the focus to the element by keyboard. */
 async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
@@ -33,7 +23,7 @@ describe('the admin page', () => {
   it('can be used by keyboard: signing in, finding, a conflict, a picker, many rows, CSV, signing out', () =>
     visit(async (page) => {
       const { keyboard } = page
-      await page.goto(`${app.url}/admin`)
+      await page.goto(`${desk.app.url}/admin`)
       await page.getByLabel('Name').waitFor()
       await keyboard.type('ann')
       await keyboard.press('Tab')
@@ -53,7 +43,7 @@ describe('the admin page', () => {
       await keyboard.press('Enter')
 
       await tabTo(page, page.getByLabel('Subject'))
-      await records().records(Ticket).update(2, { subject: 'Chair of theirs', priority: 3 })
+      await desk.database.records(Ticket).update(2, { subject: 'Chair of theirs', priority: 3 })
       await keyboard.press('Control+A')
       await keyboard.type('Chair of mine')
       await tabTo(page, page.getByRole('combobox', { name: 'Org' }))
@@ -82,9 +72,7 @@ describe('the admin page', () => {
       await tabTo(page, buttonOf(page, 'Save'))
       await keyboard.press('Enter')
       await statusOf(page, 'Chair of theirs” was saved')
-      const stored = await records()
-        .records(Ticket)
-        .find(2, { with: ['labels'] })
+      const stored = await desk.database.records(Ticket).find(2, { with: ['labels'] })
       expect(stored).toMatchObject({ subject: 'Chair of theirs', priority: 3, orgId: 3 })
       expect(stored?.labels.map(({ name }) => name)).toContain('billing')
 
@@ -104,18 +92,14 @@ describe('the admin page', () => {
       await keyboard.type('8')
       await keyboard.press('Enter')
       await statusOf(page, '2 tickets saved.')
-      expect(
-        await records()
-          .records(Ticket)
-          .count({ priority: 8, id: { in: [3, 4] } }),
-      ).toBe(2)
+      expect(await desk.database.records(Ticket).count({ priority: 8, id: { in: [3, 4] } })).toBe(2)
       await keyboard.press('Space')
       await tabTo(page, page.getByRole('button', { name: /^Delete/ }), 'Shift+Tab')
       await keyboard.press('Enter')
       await page.getByRole('dialog', { name: /Delete 25 tickets/ }).waitFor()
       expect(await buttonOf(page, 'Cancel').evaluate(isFocused)).toBe(true)
       await keyboard.press('Escape')
-      expect(await records().records(Ticket).count({})).toBe(30)
+      expect(await desk.database.records(Ticket).count({})).toBe(30)
 
       await tabTo(page, page.getByRole('link', { name: /CSV/ }), 'Shift+Tab')
       const [download] = await Promise.all([page.waitForEvent('download'), keyboard.press('Enter')])
@@ -165,7 +149,7 @@ describe('the admin page', () => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.setViewportSize({ width, height: 844 })
       const examine = (view: string): Promise<void> => expectAccessible(page, view)
-      await page.goto(`${app.url}/admin`)
+      await page.goto(`${desk.app.url}/admin`)
       await page.getByLabel('Name').waitFor()
       await examine('sign-in')
       await signIn(page, 'ann')
@@ -175,7 +159,7 @@ describe('the admin page', () => {
         await page.getByRole('navigation').getByRole('link', { name: 'Tickets' }).waitFor()
         await examine('menu')
       }
-      await page.goto(`${app.url}/admin/tickets`)
+      await page.goto(`${desk.app.url}/admin/tickets`)
       await page.getByRole('checkbox', { name: 'Select Chair squeaks', exact: true }).check()
       await buttonOf(page, 'Filter').click()
       await page.getByRole('form', { name: 'Filter' }).waitFor()
@@ -202,35 +186,35 @@ describe('the admin page', () => {
       await buttonOf(page, 'Preview').click()
       await page.getByRole('dialog').getByText('tickets: Status open → closed').waitFor()
       await examine('preview')
-      await page.goto(`${app.url}/admin/tickets?status.in=open&due.isNull=false`)
+      await page.goto(`${desk.app.url}/admin/tickets?status.in=open&due.isNull=false`)
       await page.getByText('Status is one of open').waitFor()
       await buttonOf(page, 'Filter').click()
       await page.getByRole('checkbox', { name: 'waiting' }).waitFor()
       await examine('filter with other conditions')
-      await page.goto(`${app.url}/admin/orgs/2`)
+      await page.goto(`${desk.app.url}/admin/orgs/2`)
       await page.getByRole('region', { name: 'Devices' }).getByText('3 devices').waitFor()
       await examine('row with related rows')
-      await page.goto(`${app.url}/admin/tickets/new`)
+      await page.goto(`${desk.app.url}/admin/tickets/new`)
       await buttonOf(page, 'Save').click()
       await page.getByRole('combobox', { name: 'Org' }).click()
       await page.getByRole('option').first().waitFor()
       await examine('form with errors and an open list')
-      await page.goto(`${app.url}/admin/tickets/1`)
+      await page.goto(`${desk.app.url}/admin/tickets/1`)
       await page.getByLabel('Subject').fill('Lamp of mine')
       await buttonOf(page, 'History').click()
       await page.getByRole('region', { name: 'History' }).getByRole('row').first().waitFor()
       await examine('row with its history')
-      await records().records(Ticket).update(1, { subject: 'Lamp of theirs' })
+      await desk.database.records(Ticket).update(1, { subject: 'Lamp of theirs' })
       await buttonOf(page, 'Save').click()
       await page.getByRole('region', { name: /^Conflict/ }).waitFor()
       await examine('conflict')
-      await page.goto(`${app.url}/admin/plans/1`)
+      await page.goto(`${desk.app.url}/admin/plans/1`)
       await page.getByRole('link', { name: 'BH-7' }).waitFor()
       await examine('row that is only read')
-      await page.goto(`${app.url}/admin/tickets?status=none`)
+      await page.goto(`${desk.app.url}/admin/tickets?status=none`)
       await page.getByText('No ticket matches.').waitFor()
       await examine('list without rows')
-      await page.goto(`${app.url}/admin/tickets/3`)
+      await page.goto(`${desk.app.url}/admin/tickets/3`)
       await page.getByLabel('Subject').fill('Table of mine')
       await buttonOf(page, 'New org').click()
       await examine('row made in place')
@@ -238,13 +222,13 @@ describe('the admin page', () => {
       await buttonOf(page, 'Raise').click()
       await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor()
       await examine('question before leaving')
-      await page.goto(`${app.url}/admin/tickets/figures`)
+      await page.goto(`${desk.app.url}/admin/tickets/figures`)
       await page.getByRole('img').waitFor()
       await examine('figures')
-      await page.goto(`${app.url}/admin/tickets/history`)
+      await page.goto(`${desk.app.url}/admin/tickets/history`)
       await page.getByRole('region', { name: 'History' }).getByRole('row').first().waitFor()
       await examine('history of all rows')
-      await page.goto(`${app.url}/admin/labels/import`)
+      await page.goto(`${desk.app.url}/admin/labels/import`)
       await page.getByLabel('CSV file').waitFor()
       await examine('import')
       await page.getByLabel('CSV file').setInputFiles({
@@ -253,7 +237,7 @@ describe('the admin page', () => {
       await buttonOf(page, 'Check').click()
       await page.getByRole('table', { name: 'Errors' }).waitFor()
       await examine('errors of an import')
-      await page.goto(`${app.url}/admin/tickets/2`)
+      await page.goto(`${desk.app.url}/admin/tickets/2`)
       await buttonOf(page, 'Purge').click()
       await page.getByRole('dialog', { name: 'Purge: 1 ticket?' }).waitFor()
       await examine('question before a dangerous action')

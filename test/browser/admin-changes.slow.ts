@@ -1,41 +1,30 @@
 /** The admin page in Chromium while other users change rows, and its history. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database, type Application } from 'filigree'
-import type { Page } from 'playwright-core'
+import { describe, expect, it } from '@jest/globals'
 import { Contract, Ticket } from '../admin/desk.js'
-import { startDesk } from './admin-desk.js'
-import { buttonOf, signInAs, statusOf, visitAdmin } from './admin-visit.js'
+import { buttonOf, statusOf, useDesk } from './admin-visit.js'
 
-let app: Application
-beforeEach(async () => {
-  app = await startDesk()
-})
-afterEach(() => app.close())
-
-const records = (): Database => app.get(Database)
-const visit = (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use)
-const signIn = (page: Page, name: string, path?: string): Promise<void> =>
-  signInAs(page, app, name, path)
+const desk = useDesk()
+const { signIn, visit } = desk
 
 describe('the admin page', () => {
   it('stores the changes of two users to different fields, and asks again before it deletes a changed row', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/contracts/1')
       await page.getByLabel('Code').waitFor()
-      await records().records(Contract).update(1, { fee: '77.00' })
+      await desk.database.records(Contract).update(1, { fee: '77.00' })
       await page.getByLabel('Code').fill('AB-1')
       await buttonOf(page, 'Save').click()
       await statusOf(page, 'was saved')
-      expect(await records().records(Contract).find(1)).toMatchObject({
+      expect(await desk.database.records(Contract).find(1)).toMatchObject({
         code: 'AB-1',
         fee: '77.00',
       })
-      await records().records(Contract).update(1, { fee: '78.00' })
+      await desk.database.records(Contract).update(1, { fee: '78.00' })
       await buttonOf(page, 'Delete').click()
       const dialog = page.getByRole('dialog')
       await dialog.getByRole('button', { name: 'Delete' }).click()
       await dialog.getByText('77.00 → 78.00').waitFor()
-      await records().records(Contract).delete(1)
+      await desk.database.records(Contract).delete(1)
       await dialog.getByRole('button', { name: 'Delete' }).click()
       await statusOf(page, 'was deleted meanwhile')
     }))
@@ -52,20 +41,20 @@ describe('the admin page', () => {
       await dialog.getByRole('button', { name: 'Sign in' }).click()
       await statusOf(page, 'Typed before the end” was saved')
       expect(await page.evaluate('JSON.stringify(localStorage)')).not.toContain('eyJ')
-      await records().records(Ticket).delete(3)
+      await desk.database.records(Ticket).delete(3)
       await page.getByLabel('Subject').fill('Too late')
       await buttonOf(page, 'Save').click()
       await page.getByRole('alert').filter({ hasText: 'deleted meanwhile' }).waitFor()
       expect(await page.getByLabel('Subject').inputValue()).toBe('Too late')
-      expect(await records().records(Ticket).find(3)).toBeNull()
+      expect(await desk.database.records(Ticket).find(3)).toBeNull()
     }))
 
   it('shows all changes with their users, and finds deleted rows', () =>
     visit(async (page) => {
-      await records().records(Ticket).update(2, { subject: 'Chair of the hall' })
-      await records().records(Ticket).update(2, { subject: 'Chair squeaks' })
-      await records().records(Ticket).delete(2)
-      await records().records(Ticket).update(1, { subject: 'Lamp of the hall' })
+      await desk.database.records(Ticket).update(2, { subject: 'Chair of the hall' })
+      await desk.database.records(Ticket).update(2, { subject: 'Chair squeaks' })
+      await desk.database.records(Ticket).delete(2)
+      await desk.database.records(Ticket).update(1, { subject: 'Lamp of the hall' })
       await signIn(page, 'ann', '/admin/tickets')
       await page.getByRole('link', { name: 'History', exact: true }).click()
       const history = page.getByRole('region', { name: 'History' })
@@ -90,9 +79,9 @@ describe('the admin page', () => {
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
       const listening = page.waitForResponse((response) => response.url().endsWith('/live'))
-      await page.goto(`${app.url}/admin/tickets`)
+      await page.goto(`${desk.app.url}/admin/tickets`)
       await listening
-      await records().records(Ticket).update(1, { subject: 'Lamp of another user' })
+      await desk.database.records(Ticket).update(1, { subject: 'Lamp of another user' })
       const row = page.getByRole('row').filter({ hasText: 'Lamp of another user' })
       await row.waitFor()
     }))

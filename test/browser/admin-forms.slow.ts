@@ -1,21 +1,10 @@
 /** Forms of the admin page in Chromium: single rows, many rows, imports, and leaving a changed form. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database, type Application } from 'filigree'
-import type { Page } from 'playwright-core'
+import { describe, expect, it } from '@jest/globals'
 import { Device, Ticket } from '../admin/desk.js'
-import { startDesk } from './admin-desk.js'
-import { buttonOf, signInAs, statusOf, visitAdmin } from './admin-visit.js'
+import { buttonOf, statusOf, useDesk } from './admin-visit.js'
 
-let app: Application
-beforeEach(async () => {
-  app = await startDesk()
-})
-afterEach(() => app.close())
-
-const records = (): Database => app.get(Database)
-const visit = (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use)
-const signIn = (page: Page, name: string, path?: string): Promise<void> =>
-  signInAs(page, app, name, path)
+const desk = useDesk()
+const { signIn, visit } = desk
 
 describe('the admin page', () => {
   it('validates without a request, and creates related rows in place', () =>
@@ -53,7 +42,7 @@ describe('the admin page', () => {
       })
       await buttonOf(page, 'Save').click()
       await statusOf(page, 'A new lamp” was created')
-      const [created] = await records()
+      const [created] = await desk.database
         .records(Ticket)
         .list({ where: { subject: 'A new lamp' }, with: ['org', 'comments'] })
       expect(created).toMatchObject({
@@ -107,7 +96,7 @@ describe('the admin page', () => {
       await page.getByRole('searchbox').waitFor()
       expect(page.url()).toMatch(/\/tickets$/)
       // A saved form is left without a question.
-      await page.goto(`${app.url}/admin/tickets/2`)
+      await page.goto(`${desk.app.url}/admin/tickets/2`)
       await subject.fill('A whole sentence')
       await buttonOf(page, 'Save').click()
       await statusOf(page, 'was saved')
@@ -150,9 +139,7 @@ describe('the admin page', () => {
       await dialog.getByRole('button', { name: 'Save' }).click()
       await statusOf(page, '2 tickets saved.')
       for (const id of [2, 3]) {
-        const row = await records()
-          .records(Ticket)
-          .find(id, { with: ['labels'] })
+        const row = await desk.database.records(Ticket).find(id, { with: ['labels'] })
         expect(row).toMatchObject({ body: null, due: null, keywords: [], labels: [] })
         expect(row?.salary).toMatch(/pay grade/)
       }
@@ -161,7 +148,7 @@ describe('the admin page', () => {
   it('works with keys that are UUIDs: list, form, picker, conflict, history, many rows, an action', () =>
     visit(async (page) => {
       await signIn(page, 'ed', '/admin/devices')
-      const devices = records().records(Device)
+      const devices = desk.database.records(Device)
       await page.getByRole('link', { name: 'Rack', exact: true }).first().click()
       await page.getByLabel('Name').waitFor()
       const id = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)!)

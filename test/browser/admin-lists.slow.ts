@@ -1,31 +1,21 @@
 /** Lists of the admin page in a real Chromium: pages, many selected rows, related rows, and long work. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database, type Application } from 'filigree'
+import { describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { Comment, Contract, Org, Ticket } from '../admin/desk.js'
-import { startDesk } from './admin-desk.js'
-import { buttonOf, isFocused, signInAs, statusOf, visitAdmin } from './admin-visit.js'
+import { buttonOf, isFocused, statusOf, useDesk } from './admin-visit.js'
 
-let app: Application
-beforeEach(async () => {
-  app = await startDesk()
-})
-afterEach(() => app.close())
-
-const database = (): Database => app.get(Database)
-const visit = (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use)
-const signIn = (page: Page, path: string): Promise<void> => signInAs(page, app, 'ann', path)
+const desk = useDesk()
+const { visit } = desk
+const signIn = (page: Page, path: string): Promise<void> => desk.signIn(page, 'ann', path)
 
 /** Adds open tickets, so that the list has many pages. */
 async function addTickets(count: number): Promise<void> {
-  await database()
-    .records(Ticket)
-    .insertMany(
-      (function* () {
-        for (let index = 1; index <= count; index++)
-          yield { subject: `Request ${index}`, orgId: (index % 5) + 1 }
-      })(),
-    )
+  await desk.database.records(Ticket).insertMany(
+    (function* () {
+      for (let index = 1; index <= count; index++)
+        yield { subject: `Request ${index}`, orgId: (index % 5) + 1 }
+    })(),
+  )
 }
 
 /** Signs in, and selects 1,210 open tickets on all pages. */
@@ -78,9 +68,7 @@ describe('a list of the admin page', () => {
 
   it('clamps long texts to three lines', () =>
     visit(async (page) => {
-      await database()
-        .records(Comment)
-        .update(1, { text: 'A long text. '.repeat(15).trim() })
+      await desk.database.records(Comment).update(1, { text: 'A long text. '.repeat(15).trim() })
       await signIn(page, '/admin/comments')
       const cell = page.locator('a.title').first()
       await cell.waitFor()
@@ -112,10 +100,10 @@ describe('a list of the admin page', () => {
       await dialog.getByLabel('Status').selectOption('closed')
       await buttonOf(dialog, 'Preview').click()
       await dialog.getByText('1,210 tickets: Status open → closed').waitFor()
-      expect(await database().records(Ticket).count({ status: 'open' })).toBe(1210)
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(1210)
       await buttonOf(dialog, 'Save 1,210 tickets').click()
       await dialog.getByText('1,210 tickets saved.').waitFor()
-      expect(await database().records(Ticket).count({ status: 'open' })).toBe(0)
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(0)
       await buttonOf(dialog, 'Close').click()
       await page.getByText('No ticket matches.').waitFor()
     }))
@@ -135,7 +123,7 @@ describe('a list of the admin page', () => {
       })
       await buttonOf(dialog, 'Purge 1,210 tickets').click()
       await dialog.getByText('Purge: done for 500 tickets. Cancelled.').waitFor()
-      expect(await database().records(Ticket).count({ status: 'open' })).toBe(710)
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(710)
     }))
 
   it('says what went wrong in the middle of a long change', () =>
@@ -158,7 +146,7 @@ describe('a list of the admin page', () => {
           hasText: '250 tickets deleted. Ticket 700 is in use. The other rows are unchanged.',
         })
         .waitFor()
-      expect(await database().records(Ticket).count({ status: 'open' })).toBe(960)
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(960)
     }))
 
   it('waits for a server that has too much to do, in the middle of a long change', () =>
@@ -199,7 +187,7 @@ describe('a list of the admin page', () => {
       await page.waitForFunction(`Math.abs(scrollY - ${Number(place)}) < 2`)
       expect(await page.getByRole('textbox', { name: 'Page', exact: true }).inputValue()).toBe('2')
       expect(await page.evaluate('document.activeElement.textContent')).toBe('Vela Maritime')
-      await page.goto(`${app.url}/admin/tickets/3`)
+      await page.goto(`${desk.app.url}/admin/tickets/3`)
       await page.getByRole('link', { name: 'Open Kestrel Labs' }).click()
       await page.getByRole('heading', { level: 1, name: 'Kestrel Labs' }).waitFor()
     }))
@@ -207,7 +195,7 @@ describe('a list of the admin page', () => {
   it('shows the rows that refer to a row with their columns and number, and adds one for it', () =>
     visit(async (page) => {
       for (let index = 0; index < 14; index++)
-        await database()
+        await desk.database
           .records(Contract)
           .create({ code: `KL-${100 + index}`, fee: '5.00', orgId: 3 })
       await signIn(page, '/admin/orgs/3')
@@ -228,7 +216,7 @@ describe('a list of the admin page', () => {
       await page.getByLabel('Yearly fee').fill('7.00')
       await buttonOf(page, 'Save').click()
       await statusOf(page, 'KL-500” was created')
-      expect(await database().records(Contract).count({ orgId: 3 })).toBe(16)
+      expect(await desk.database.records(Contract).count({ orgId: 3 })).toBe(16)
     }))
 
   it('says so while it loads', () =>
@@ -274,19 +262,19 @@ describe('a list of the admin page', () => {
       const words = JSON.stringify(await page.evaluate('[...new Set(words)]'))
       expect(words).toMatch(/Checking: [\d,]+ rows, \d+ %/)
       expect(words).toContain('busy true')
-      expect(await database().records(Ticket).count()).toBe(30)
+      expect(await desk.database.records(Ticket).count()).toBe(30)
       await buttonOf(page, 'Import').click()
       await buttonOf(page, 'Cancel').click()
       await page
         .locator('.outcome')
         .filter({ hasText: 'Cancelled. Nothing was written.' })
         .waitFor()
-      expect(await database().records(Ticket).count()).toBe(30)
+      expect(await desk.database.records(Ticket).count()).toBe(30)
       await buttonOf(page, 'Check').click()
       await page.locator('.outcome').filter({ hasText: 'no errors' }).waitFor()
       await buttonOf(page, 'Import').click()
       await page.locator('.outcome').filter({ hasText: '3,000 tickets imported.' }).waitFor()
-      expect(await database().records(Ticket).count()).toBe(3030)
+      expect(await desk.database.records(Ticket).count()).toBe(3030)
       await page.getByRole('link', { name: 'Show tickets' }).click()
       await page.getByText('3,030 tickets', { exact: true }).waitFor()
     }))
@@ -301,16 +289,16 @@ describe('a list of the admin page', () => {
       await page.getByLabel('Yearly fee').fill('-5')
       await buttonOf(page, 'Save').click()
       await page.getByRole('alert').filter({ hasText: 'Yearly fee must be at least 0' }).waitFor()
-      await page.goto(`${app.url}/admin/contracts/import`)
+      await page.goto(`${desk.app.url}/admin/contracts/import`)
       await page
         .getByText(/names the columns: .*Yearly fee \(fee\).*Organisation \(orgId\)/)
         .waitFor()
-      await page.goto(`${app.url}/admin/contracts?fee.gte=many`)
+      await page.goto(`${desk.app.url}/admin/contracts?fee.gte=many`)
       await page
         .getByRole('alert')
         .filter({ hasText: /^Yearly fee must be/ })
         .waitFor()
-      await database().records(Org).update(1, { name: 'Northwind' })
+      await desk.database.records(Org).update(1, { name: 'Northwind' })
     }))
 
   it('saves by Ctrl+S, keeps Save visible, saves and starts a new row, and asks before a dangerous action', () =>
@@ -323,7 +311,7 @@ describe('a list of the admin page', () => {
       expect(box!.y + box!.height).toBeLessThanOrEqual(500)
       await page.keyboard.press('Control+S')
       await statusOf(page, 'Chair of the hall” was saved')
-      await page.goto(`${app.url}/admin/labels/new`)
+      await page.goto(`${desk.app.url}/admin/labels/new`)
       await page.getByLabel('Name').fill('garden')
       await buttonOf(page, 'Save and new').click()
       await statusOf(page, 'garden” was created')
@@ -332,7 +320,7 @@ describe('a list of the admin page', () => {
       await page.getByLabel('Name').fill('roof')
       await page.keyboard.press('Control+S')
       await statusOf(page, 'roof” was created')
-      await page.goto(`${app.url}/admin/tickets/4`)
+      await page.goto(`${desk.app.url}/admin/tickets/4`)
       const purge = buttonOf(page, 'Purge')
       const colour = (element: Element): string => getComputedStyle(element).color
       expect(await purge.evaluate(colour)).toBe(await buttonOf(page, 'Delete').evaluate(colour))
@@ -342,6 +330,6 @@ describe('a list of the admin page', () => {
       expect(await buttonOf(dialog, 'Cancel').evaluate(isFocused)).toBe(true)
       await buttonOf(dialog, 'Purge').click()
       await page.getByRole('heading', { level: 1, name: 'Tickets' }).waitFor()
-      expect(await database().records(Ticket).find(4)).toBeNull()
+      expect(await desk.database.records(Ticket).find(4)).toBeNull()
     }))
 })

@@ -1,21 +1,10 @@
 /** The admin page in Chromium for users with few rights. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database, type Application } from 'filigree'
-import type { Page } from 'playwright-core'
+import { describe, expect, it } from '@jest/globals'
 import { Ticket } from '../admin/desk.js'
-import { startDesk } from './admin-desk.js'
-import { buttonOf, signInAs, statusOf, visitAdmin } from './admin-visit.js'
+import { buttonOf, statusOf, useDesk } from './admin-visit.js'
 
-let app: Application
-beforeEach(async () => {
-  app = await startDesk()
-})
-afterEach(() => app.close())
-
-const records = (): Database => app.get(Database)
-const visit = (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use)
-const signIn = (page: Page, name: string, path?: string): Promise<void> =>
-  signInAs(page, app, name, path)
+const desk = useDesk()
+const { signIn, visit } = desk
 
 describe('the admin page', () => {
   it('shows a read-only record without a form, and the history of a row page by page', () =>
@@ -32,14 +21,12 @@ describe('the admin page', () => {
       for (const role of ['textbox', 'combobox'] as const)
         expect(await page.getByRole('main').getByRole(role).count()).toBe(0)
       for (const name of ['Save', 'Delete']) expect(await buttonOf(page, name).count()).toBe(0)
-      await page.goto(`${app.url}/admin/plans/new`)
+      await page.goto(`${desk.app.url}/admin/plans/new`)
       await page.getByRole('alert').filter({ hasText: 'no such plan' }).waitFor()
 
       for (let count = 0; count < 60; count++)
-        await records()
-          .records(Ticket)
-          .update(1, { subject: `Lamp ${count}` })
-      await page.goto(`${app.url}/admin/tickets/1`)
+        await desk.database.records(Ticket).update(1, { subject: `Lamp ${count}` })
+      await page.goto(`${desk.app.url}/admin/tickets/1`)
       await buttonOf(page, 'History').click()
       const history = page.getByRole('region', { name: 'History' })
       await history.getByText('Lamp 59').first().waitFor()
@@ -60,7 +47,7 @@ describe('the admin page', () => {
       await facts.getByRole('link', { name: 'Blue Harbour' }).waitFor()
       expect(await main.getByRole('textbox').count()).toBe(0)
       expect(await main.getByRole('button').allTextContents()).toEqual(['History'])
-      await page.goto(`${app.url}/admin/tickets`)
+      await page.goto(`${desk.app.url}/admin/tickets`)
       await page.getByRole('link', { name: 'Chair squeaks', exact: true }).waitFor()
       expect(await page.getByRole('checkbox').count()).toBe(0)
     }))
@@ -99,7 +86,7 @@ describe('the admin page', () => {
         'orgs/1',
         'tickets/figures',
       ]) {
-        await page.goto(`${app.url}/admin/${path}`)
+        await page.goto(`${desk.app.url}/admin/${path}`)
         await page.getByRole('heading', { level: 1 }).waitFor()
         // What arrives after the heading must not show more either, so time itself is waited for.
         await page.waitForTimeout(300)

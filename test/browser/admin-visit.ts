@@ -1,7 +1,8 @@
 /** What the suites of the admin page in a browser share: a visit, the sign-in, and the elements by their names. */
-import { expect } from '@jest/globals'
-import type { Application } from 'filigree'
+import { afterEach, beforeEach, expect } from '@jest/globals'
+import { Database, type Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
+import { startDesk } from './admin-desk.js'
 import { withPage } from './open-page.js'
 
 /** Fails if a script fails, breaks the policy or reaches for another origin. */
@@ -29,6 +30,26 @@ export async function signInAs(
   await page.getByLabel('Password').fill('right')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
+}
+
+/** Starts the help desk for each test. */
+export function useDesk() {
+  let app: Application
+  beforeEach(async () => {
+    app = await startDesk()
+  })
+  afterEach(() => app.close())
+  return {
+    get app() {
+      return app
+    },
+    get database() {
+      return app.get(Database)
+    },
+    visit: (use: (page: Page) => Promise<void>): Promise<void> => visitAdmin(app, use),
+    signIn: (page: Page, name: string, path?: string): Promise<void> =>
+      signInAs(page, app, name, path),
+  }
 }
 
 export const buttonOf = (within: Page | Locator, name: string): Locator =>
