@@ -13,6 +13,7 @@ import {
   type HttpRequest,
 } from 'filigree'
 import { sql } from 'kysely'
+import { countSessions, waitsForLock } from './count-sessions.js'
 import { runSql } from './run-sql.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
@@ -64,16 +65,6 @@ describe('reads that wait for a lock', () => {
   })
   afterAll(() => Promise.all([holder.close(), observer.close()]))
 
-  const count = async (test: string): Promise<number> => {
-    const { rows } = await sql<{ count: unknown }>`
-      select count(*) as count from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and ${sql.raw(test)}`.execute(
-      observer.kysely,
-    )
-    return Number(rows[0]?.count)
-  }
-  const waiting = "wait_event_type = 'Lock'"
-
   const query = (text: string): string => `/graphql?query=${encodeURIComponent(text)}`
   const questions: readonly (readonly [name: string, path: (index: number) => string])[] = [
     ['lists', () => '/stones?orderBy=name'],
@@ -109,11 +100,11 @@ describe('reads that wait for a lock', () => {
         )
         await waitUntil(async () => {
           expect(statuses).toEqual([])
-          return (await count(waiting)) > 0
+          return (await countSessions(observer, waitsForLock)) > 0
         })
         leaving.abort()
         expect(new Set(await Promise.all(aborted))).toEqual(new Set(['left']))
-        await waitUntil(async () => (await count(waiting)) === 0)
+        await waitUntil(async () => (await countSessions(observer, waitsForLock)) === 0)
       })
     },
   )

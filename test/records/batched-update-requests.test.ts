@@ -15,6 +15,7 @@ import { silentLog } from '../silent-log.js'
 import { connect, type Database } from '../../src/index.js'
 import { openEngine, StatementRecorder } from '../contracts/statement-recorder.js'
 import { isBatched, isUpdate } from './batched-update-table.js'
+import { countSessions, waitsForLock } from './count-sessions.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 
@@ -224,11 +225,8 @@ describe('updates in one GraphQL operation', () => {
     expect(stored.map(({ name }) => name)).toEqual(['d', 'of 16', 'f', 'second'])
   })
 
-  const untilStatementWaits = async () => {
-    const waiting = sql`select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`
-    await waitUntil(async () => (await waiting.execute(database.kysely)).rows.length > 0)
-  }
+  const untilStatementWaits = () =>
+    waitUntil(async () => (await countSessions(database, waitsForLock)) > 0)
 
   it('keep their order while a row is locked: no later update becomes visible first', async () => {
     await warmUp()

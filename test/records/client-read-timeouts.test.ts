@@ -12,6 +12,7 @@ import {
   connect,
   Database,
 } from 'filigree'
+import { countSessions } from './count-sessions.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 import { engineOf, frameworkQuery } from './open-database.js'
@@ -89,15 +90,8 @@ describe('client reads on PostgreSQL', () => {
     ({ sql: text, parameters: [], query: { kind: 'RawNode' }, queryId: {} }) as never
 
   /** The number of statements on the table that the server runs for the application. */
-  const running = async (): Promise<number> => {
-    const { rows } = await observer.kysely.executeQuery<{ count: unknown }>(
-      sql(
-        `select count(*) as count from pg_stat_activity where datname = current_database()
-          and state = 'active' and pid <> pg_backend_pid() and query like 'select%item%'`,
-      ),
-    )
-    return Number(rows[0]?.count)
-  }
+  const running = (): Promise<number> =>
+    countSessions(observer, "state = 'active' and query like 'select%item%'")
   const until = async (isExpected: (count: number) => boolean): Promise<number> => {
     let count = -1
     await waitUntil(async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { Field, Record, connect, type Database } from 'filigree'
 import { silentLog } from '../silent-log.js'
 import { sql } from 'kysely'
+import { countSessions, waitsForLock } from './count-sessions.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { waitUntil } from '../wait-until.js'
 import { internalsOf } from './open-database.js'
@@ -57,19 +58,9 @@ describe('a locked table', () => {
       }
     })
 
-  const waitingStatements = async (): Promise<number> => {
-    const { rows } = await sql<{ count: unknown }>`
-      select count(*) as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
-    return Number(rows[0]?.count)
-  }
-
-  const statementsLike = async (text: string): Promise<number> => {
-    const { rows } = await sql<{ count: unknown }>`
-      select count(*) as count from pg_stat_activity
-      where datname = current_database() and query ilike ${text}`.execute(observer.kysely)
-    return Number(rows[0]?.count)
-  }
+  const waitingStatements = (): Promise<number> => countSessions(observer, waitsForLock)
+  const statementsLike = (text: string): Promise<number> =>
+    countSessions(observer, `query ilike '${text}'`)
 
   it('still reports its size', async () => {
     const { engine } = internalsOf(database).context

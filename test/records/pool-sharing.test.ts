@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
 import { sql } from 'kysely'
 import { connect, Database } from '../../src/index.js'
+import { countSessions, waitsForLock } from './count-sessions.js'
 import { setTimeout } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { startStallingProxy } from './stalling-proxy.js'
@@ -64,12 +65,7 @@ describe('the pool of PostgreSQL connections', () => {
     })
 
   /** The number of statements that wait for a lock. */
-  const waiting = async (): Promise<number> => {
-    const { rows } = await sql<{ count: unknown }>`
-      select count(*) as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(observer.kysely)
-    return Number(rows[0]?.count)
-  }
+  const waiting = (): Promise<number> => countSessions(observer, waitsForLock)
   const until = async (count: number): Promise<void> => {
     await waitUntil(async () => (await waiting()) >= count)
   }

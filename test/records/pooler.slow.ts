@@ -19,6 +19,7 @@ import {
 } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { bundleProgram } from '../bundle-program.js'
+import { countSessions } from './count-sessions.js'
 import { pgbouncer, startPgBouncer, type Pooler } from './pgbouncer.js'
 import { CacheFor } from '../../src/modules/cache/cache.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
@@ -172,13 +173,8 @@ const where =
       times: { handler: 2000 },
     })
     const observer = await open(direct)
-    const running = async (): Promise<number> => {
-      const { rows } = await sql<{ count: string }>`select count(*) from pg_stat_activity
-        where state = 'active' and datname = current_database() and pid <> pg_backend_pid() and query like 'select%entry%'`.execute(
-        observer.kysely,
-      )
-      return Number(rows[0]?.count)
-    }
+    const running = (): Promise<number> =>
+      countSessions(observer, "state = 'active' and query like 'select%entry%'")
     try {
       const holder = await open(direct)
       await holder.transaction(async () => {
