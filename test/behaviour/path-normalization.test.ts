@@ -82,6 +82,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
+/** Sends the URL unchanged. */
+const get = (url: string): Promise<string> =>
+  exchange(app.url, `GET ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+
 describe('One path', () => {
   it.each([
     '/api/private',
@@ -99,8 +103,7 @@ describe('One path', () => {
     '/api/files/private%2fa.txt',
     'http://other/api/%70rivate',
   ])('One path: %s is recognized by its prefix', async (url) => {
-    const head = `GET ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-    const answer = await exchange(app.url, head)
+    const answer = await get(url)
     expect(answer).toMatch(/^HTTP\/1\.1 403 /)
     expect(answer).not.toContain('secret')
   })
@@ -118,8 +121,7 @@ describe('One path', () => {
     '/api/files/x%2f..%2fprivate/a.txt',
     '/api/PRIVATE',
   ])('One path: %s is 404', async (url) => {
-    const head = `GET ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-    const answer = await exchange(app.url, head)
+    const answer = await get(url)
     expect(answer).toMatch(/^HTTP\/1\.1 404 /)
   })
 

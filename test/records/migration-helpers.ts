@@ -1,5 +1,9 @@
 /** Makes and runs migrations on an open database, like `filigree migrate` does in a process of its own. */
-import type { Database } from '../../src/index.js'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from '@jest/globals'
+import { connect, type Database } from '../../src/index.js'
 import * as make from '../../src/records/migrations/make-migration.js'
 import * as run from '../../src/records/migrations/migrations.js'
 import type { Class } from '../public-types.js'
@@ -13,6 +17,31 @@ export function migrationOptions(
   minute: number,
 ): { folder: string; now: () => number } {
   return { folder, now: () => Date.UTC(2026, 10, 21, 10, minute) }
+}
+
+/** Gives each test an empty folder for migrations, and closes the databases that it opens. */
+export function useMigrations() {
+  let folder: string
+  const opened: Database[] = []
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'filigree-migrations-'))
+  })
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((database) => database.close()))
+    await rm(folder, { recursive: true })
+  })
+  return {
+    get folder() {
+      return folder
+    },
+    open: async (url: string, ...records: Class[]): Promise<Database> => {
+      const database = await connect(url, { records })
+      opened.push(database)
+      return database
+    },
+    /** Options for migrations made at a fixed time. `minute` orders the files. */
+    optionsAt: (minute: number) => migrationOptions(folder, minute),
+  }
 }
 
 /** Replaces the records of the database, as a new version of the program would. */

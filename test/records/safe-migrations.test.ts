@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
   BelongsTo,
@@ -10,7 +9,6 @@ import {
   Record,
   type FieldRules,
   type Rel,
-  connect,
   type Database,
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
@@ -22,8 +20,8 @@ import {
   makeMigration,
   migrateDown,
   migrateUp,
-  migrationOptions,
   setRecords,
+  useMigrations,
 } from './migration-helpers.js'
 
 const engines = await startBothEngines()
@@ -72,26 +70,12 @@ class ShardedTask {
   @BelongsTo(() => ShardedProject, { onDelete: 'cascade' }) project!: Rel<ShardedProject>
 }
 
-let folder: string
-const opened: Database[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-safe-'))
-})
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close()))
-  await rm(folder, { recursive: true })
-})
-
-const open = async (url: string, ...records: Class[]): Promise<Database> => {
-  const database = await connect(url, { records })
-  opened.push(database)
-  return database
-}
-const optionsAt = (minute: number) => migrationOptions(folder, minute)
+const migrations = useMigrations()
+const { open, optionsAt } = migrations
 const textOf = async (name: string, engine: string): Promise<string> => {
-  const files = await readdir(folder)
+  const files = await readdir(migrations.folder)
   const file = files.find((one) => one.endsWith(`_${name}.${engine}.sql`)) ?? name
-  return readFile(join(folder, file), 'utf8')
+  return readFile(join(migrations.folder, file), 'utf8')
 }
 const rows = async (database: Database, query: string): Promise<unknown[]> =>
   (await sql.raw(query).execute(database.kysely)).rows
@@ -184,17 +168,19 @@ describe.each(engines)(
       expect(Number(row?.size)).toBe(5)
       await migrateUp(database, optionsAt(2))
       expect(await database.records(redeclared).list()).toMatchObject([{ size: 5 }])
-      expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
+      expect(
+        await checkMigrations(database, { folder: migrations.folder, engines: undefined }),
+      ).toEqual([])
     })
 
     it('is created again if its drop statement was uncommented', async () => {
       await openWithUnusedColumn()
-      for (const file of await readdir(folder)) {
+      for (const file of await readdir(migrations.folder)) {
         if (!file.includes('_second.')) continue
-        const text = await readFile(join(folder, file), 'utf8')
+        const text = await readFile(join(migrations.folder, file), 'utf8')
         expect(text).toContain('-- alter table "thing" drop column "size";')
         const opened = text.replace(/^-- ((?:alter|drop) .*;)$/gm, '$1')
-        await writeFile(join(folder, file), opened)
+        await writeFile(join(migrations.folder, file), opened)
       }
       const other = await open(await address(), redeclared, Tag)
       await makeMigration(other, 'third', optionsAt(2))
@@ -375,7 +361,7 @@ describe('migrations of large tables on PostgreSQL', () => {
     await migrateUp(database, optionsAt(0))
     const stray = 'create table stray (project_id uuid references project (id))'
     await runSql(database, stray)
-    await rm(join(folder, 'schema.postgres.json'))
+    await rm(join(migrations.folder, 'schema.postgres.json'))
     setRecords(database, ShardedProject, ShardedTask)
     await expect(makeMigration(database, 'second', optionsAt(1))).rejects.toThrow(
       'stray.project_id refers to (id), and no record declares that reference.',
@@ -415,7 +401,7 @@ describe('the engines of migrations', () => {
   it('can be limited to the ones in use', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
     await makeMigration(database, 'first', { ...optionsAt(0), engines: ['postgres'] })
-    expect(await readdir(folder)).toEqual([
+    expect(await readdir(migrations.folder)).toEqual([
       expect.stringMatching(/^\d+_first\.postgres\.sql$/),
       'schema.postgres.json',
     ])
@@ -427,7 +413,7 @@ describe('the engines of migrations', () => {
   it('can be checked without a database, field by field', async () => {
     const database = await open('sqlite::memory:', thing({ name: ['string'] }))
     const check = (engines?: string[]): Promise<string[]> =>
-      checkMigrations(database, { folder, engines })
+      checkMigrations(database, { folder: migrations.folder, engines })
     expect(await check()).toEqual([
       'SQLite: Table thing is missing.',
       'PostgreSQL: Table thing is missing.',

@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   type DeclarationError,
   Field,
@@ -19,8 +18,8 @@ import {
   makeMigration,
   migrateDown,
   migrateUp,
-  migrationOptions,
   setRecords,
+  useMigrations,
 } from './migration-helpers.js'
 
 @Record({ table: 'article' })
@@ -60,22 +59,8 @@ class Word {
   @Field('string') word!: string
 }
 
-let folder: string
-const opened: Database[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'filigree-search-'))
-})
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close()))
-  await rm(folder, { recursive: true })
-})
-
-const openDatabase = async (url: string, ...records: Class[]): Promise<Database> => {
-  const database = await connect(url, { records })
-  opened.push(database)
-  return database
-}
-const optionsAt = (minute: number) => migrationOptions(folder, minute)
+const migrations = useMigrations()
+const { open: openDatabase, optionsAt } = migrations
 const countMatches = (database: Database, record: Class, search: string): Promise<number> =>
   database.records(record as typeof Searched).count({ search })
 
@@ -89,21 +74,23 @@ describe.each(engines)('the index of a search on %s', (name, open) => {
     await database.records(Plain).createMany([{ title: 'Blue lamp' }, { title: 'b', text: 'lamp' }])
     setRecords(database, Searched)
     const differences = await checkMigrations(database, {
-      folder,
+      folder: migrations.folder,
       engines: undefined,
     })
     expect(differences).toHaveLength(2)
     for (const one of differences)
       expect(one).toMatch(/is missing \(Searched\.title, Searched\.text\)/)
     await makeMigration(database, 'search', optionsAt(2))
-    expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
+    expect(
+      await checkMigrations(database, { folder: migrations.folder, engines: undefined }),
+    ).toEqual([])
     expect(await migrateUp(database, optionsAt(2))).toHaveLength(1)
     expect(await database.differences()).toEqual([])
     expect(await countMatches(database, Searched, 'lamp')).toBe(2)
-    const files = await readdir(folder)
+    const files = await readdir(migrations.folder)
     const sql = (engine: string) =>
       readFile(
-        join(folder, files.find((one) => one.endsWith(`search.${engine}.sql`)) ?? ''),
+        join(migrations.folder, files.find((one) => one.endsWith(`search.${engine}.sql`)) ?? ''),
         'utf8',
       )
     expect(await sql('sqlite')).toContain('create virtual table')
@@ -163,7 +150,9 @@ describe.each(engines)('the index of a search on %s', (name, open) => {
     await database.records(Searched).create({ title: 'lamp' })
     await makeMigration(database, 'as it is', optionsAt(1))
     expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
-    expect(await checkMigrations(database, { folder, engines: undefined })).toEqual([])
+    expect(
+      await checkMigrations(database, { folder: migrations.folder, engines: undefined }),
+    ).toEqual([])
   })
 })
 

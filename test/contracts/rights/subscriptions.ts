@@ -43,6 +43,17 @@ const task = {
 const oneEvent = (event: string, record: object | null) => [{ event, record }]
 const nothing: unknown[] = []
 
+/** A changed text of a record that only some callers may see. */
+const changedWord = (
+  rule: string,
+  record: RecordName,
+  readers: Parameters<typeof onlyFor>[0],
+): Case => [
+  rule,
+  { record, fields: 'word', change: update(record, 1, { word: 'N' }), last: { word: 'L' } },
+  onlyFor(readers, oneEvent('updated', { word: 'N' })),
+]
+
 const cases: readonly Case[] = [
   [
     'rows: a new row',
@@ -97,46 +108,10 @@ const cases: readonly Case[] = [
     },
     { rest: expect.arrayContaining(oneEvent('deleted', null)) },
   ],
-  [
-    '@Secured',
-    {
-      record: 'Vault',
-      fields: 'word',
-      change: update('Vault', 1, { word: 'N' }),
-      last: { word: 'L' },
-    },
-    onlyFor({ admin: 1, key: 1 }, oneEvent('updated', { word: 'N' })),
-  ],
-  [
-    '@Secured by the sign-in',
-    {
-      record: 'Till',
-      fields: 'word',
-      change: update('Till', 1, { word: 'N' }),
-      last: { word: 'L' },
-    },
-    onlyFor({ ann: 1, key: 1 }, oneEvent('updated', { word: 'N' })),
-  ],
-  [
-    '@Secured by a guard',
-    {
-      record: 'Shift',
-      fields: 'word',
-      change: update('Shift', 1, { word: 'N' }),
-      last: { word: 'L' },
-    },
-    onlyFor({ ann: 1, key: 1 }, oneEvent('updated', { word: 'N' })),
-  ],
-  [
-    '@Secured by an asynchronous guard',
-    {
-      record: 'Ledger',
-      fields: 'word',
-      change: update('Ledger', 1, { word: 'N' }),
-      last: { word: 'L' },
-    },
-    onlyFor({ ann: 1, key: 1 }, oneEvent('updated', { word: 'N' })),
-  ],
+  changedWord('@Secured', 'Vault', { admin: 1, key: 1 }),
+  changedWord('@Secured by the sign-in', 'Till', { ann: 1, key: 1 }),
+  changedWord('@Secured by a guard', 'Shift', { ann: 1, key: 1 }),
+  changedWord('@Secured by an asynchronous guard', 'Ledger', { ann: 1, key: 1 }),
   [
     'a secured field',
     {
