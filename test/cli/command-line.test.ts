@@ -1,13 +1,17 @@
 /** The command line: help, colours, error reports, `explain CODE`, `fix` and shell completion. */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { build } from 'esbuild'
 import { root } from '../openapi/command.js'
 import { runIn, type Outcome } from './run-in.js'
 
 let folder: string
+
+/** The bundled package, inside the repository, so that it finds its packages. It starts much faster than many files do. */
+const packageFolder = join(root, 'node_modules/.cache', `filigree-command-line-${process.pid}`)
 
 const brokenItems = `import { Controller, Field, Get } from 'filigree'
 
@@ -49,23 +53,29 @@ beforeAll(async () => {
     filigree: { module: 'src/app-module.ts' },
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(config))
-  // The loader imports this checkout as the package.
-  const paths = { filigree: [join(root, 'src/index.ts')] }
-  const compilerOptions = { experimentalDecorators: true, paths }
+  await build({
+    entryPoints: { index: join(root, 'src/index.ts'), cli: join(root, 'src/cli/main.ts') },
+    outdir: join(packageFolder, 'dist/server'),
+    ...{ bundle: true, splitting: true, platform: 'node', format: 'esm', packages: 'external' },
+    tsconfig: join(root, 'tsconfig.json'),
+    logLevel: 'error',
+  })
+  await cp(join(root, 'package.json'), join(packageFolder, 'package.json'))
+  await symlink(packageFolder, join(folder, 'node_modules/filigree'), 'junction')
+  const compilerOptions = { experimentalDecorators: true }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
   await writeFile(join(folder, 'src/app-module.ts'), appModule)
   await writeFile(join(folder, 'src/items.ts'), brokenItems)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(async () => {
+  for (const path of [folder, packageFolder]) await rm(path, { recursive: true, force: true })
+})
 
 /** Runs the command in a process, as a user does. Its output is a pipe. */
 function run(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const env: NodeJS.ProcessEnv = { ...process.env, ...variables }
-  const [loader, main] = [
-    join(root, 'node_modules/tsx/dist/loader.mjs'),
-    join(root, 'src/cli/main.ts'),
-  ]
-  const child = spawn(process.execPath, ['--import', loader, main, ...args], { cwd: folder, env })
+  const main = join(packageFolder, 'dist/server/cli.js')
+  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env })
   let [out, err] = ['', '']
   child.stdout.on('data', (data: Buffer) => (out += data.toString()))
   child.stderr.on('data', (data: Buffer) => (err += data.toString()))
