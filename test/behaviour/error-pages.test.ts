@@ -71,7 +71,12 @@ let app: Application
 afterEach(() => app.close())
 
 async function start(options: Partial<BootstrapOptions> = {}, NODE_ENV = 'development') {
-  const base = { port: 0, host: '127.0.0.1', logger: silentLog } as const
+  const base = {
+    port: 0,
+    host: '127.0.0.1',
+    logger: silentLog,
+    times: { linger: 20 },
+  } as const
   app = await bootstrap(AppModule, { ...base, env: { ...env, NODE_ENV }, ...options })
 }
 

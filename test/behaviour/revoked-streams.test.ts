@@ -85,6 +85,7 @@ const start = (database: string): Promise<Application> =>
     host: '127.0.0.1',
     logger: false,
     env,
+    times: { linger: 20 },
   })
 
 /** A response that has started. */

@@ -52,7 +52,8 @@ let app: Application | undefined
 afterEach(() => app?.close())
 
 async function start(options: BootstrapOptions = {}) {
-  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false, ...options })
+  const base = { port: 0, host: '127.0.0.1', logger: false, times: { linger: 20 } } as const
+  app = await bootstrap(AppModule, { ...base, ...options })
   const { url } = app
   return (path: string, headers: { [name: string]: string } = {}, method = 'GET') =>
     fetch(url + path, { headers, method })

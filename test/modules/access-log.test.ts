@@ -67,7 +67,8 @@ async function start(options?: Parameters<typeof accessLog>[0]): Promise<void> {
   }
   const env = { APP_API_KEY: 'a-key-of-sixteen-letters' }
   const logger = pino({}, stream)
-  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger, env })
+  const times = { linger: 20 }
+  app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger, env, times })
 }
 
 /** The lines of the access log, as soon as there are `count`. */

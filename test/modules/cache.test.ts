@@ -146,6 +146,7 @@ const start = async (database = 'sqlite::memory:') =>
   await bootstrap(AppModule, {
     port: 0,
     host: '127.0.0.1',
+    times: { linger: 20 },
     logger: false,
     database,
     env: { APP_API_KEY: 'operator' },

@@ -24,6 +24,7 @@ class Lamp {
 const quiet = {
   port: 0,
   host: '127.0.0.1',
+  times: { linger: 20 },
   logger: false,
   database: 'sqlite::memory:',
 } as const

@@ -61,6 +61,7 @@ afterEach(() => app?.close())
 const options: BootstrapOptions = {
   port: 0,
   host: '127.0.0.1',
+  times: { linger: 20 },
   logger: false,
   docs: { title: 'T', version: '1' },
   env: { APP_API_KEY: 'operator' },

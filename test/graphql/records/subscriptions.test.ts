@@ -81,6 +81,7 @@ function start(database: string): Promise<Application> {
     host: '127.0.0.1',
     logger: false,
     env: { APP_PRIVATE_KEY: privatePem },
+    times: { linger: 20 },
   })
 }
 

@@ -79,6 +79,7 @@ function start(
   const defaults = {
     port: 0,
     host: '127.0.0.1',
+    times: { linger: 20 },
     env: {},
     database: 'sqlite::memory:',
     logger: false,
