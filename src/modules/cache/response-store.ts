@@ -101,6 +101,8 @@ export class ResponseStore {
     unsubscribe(statementStart, this.#onStatementStart)
     unsubscribe(statementEnd, this.#onStatementEnd)
     for (const stop of this.#stopCallbacks) stop()
+    // An enabled storage slows down every promise of the process.
+    this.#currentReads.disable()
     this[resetState]()
   }
 
