@@ -9,7 +9,6 @@ const longest = [
   'records/migrations-both-ways.test.ts',
   'openapi/agreement.test.ts',
   'records/pglite.test.ts',
-  'cli/command-line.test.ts',
   'graphql/records/subscriptions.test.ts',
   'graphql/planner/differential.test.ts',
   'records/changes.test.ts',
@@ -18,6 +17,13 @@ const longest = [
   'behaviour/misspelt-options.test.ts',
   'records/concurrent-rules.test.ts',
   'records/read-your-writes.test.ts',
+  'tutorial/on-sqlite.slow.ts',
+  'toolchains/published.slow.ts',
+  'cli/mcp-command.slow.ts',
+  'samples/atlas-page-users.slow.ts',
+  'graphql/ide.slow.ts',
+  'browser/admin-frame.slow.ts',
+  'browser/admin-clicks.slow.ts',
 ]
 
 export default class Sequence extends BySize {
