@@ -1,5 +1,6 @@
-/** Bundles programs of the tests, which run in a process of their own: a bundle starts much faster than many files do. */
+/** Bundles programs that tests run in a process of their own: a bundle starts much faster than many files do. */
 import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const modules = join(process.cwd(), 'node_modules')
@@ -22,4 +23,23 @@ export function bundleProgram(path: string): string {
     `--outfile=${program}`,
   ])
   return program
+}
+
+/**
+ * Bundles the package and its command line: `dist/server/index.js` and `dist/server/cli.js`. Modules that are loaded lazily
+ * stay separate files.
+ *
+ * @param name part of the folder's name
+ * @returns the folder of the package, inside node_modules so that it finds its packages. Remove it after use.
+ */
+export function bundlePackage(name: string): string {
+  const folder = join(modules, '.cache', `filigree-${name}-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  copyFileSync('package.json', join(folder, 'package.json'))
+  execFileSync(join(modules, '.bin', 'esbuild'), [
+    ...['index=src/index.ts', 'cli=src/cli/main.ts', '--bundle', '--splitting'],
+    ...['--platform=node', '--format=esm', '--packages=external', '--tsconfig=tsconfig.json'],
+    ...['--log-level=error', `--outdir=${join(folder, 'dist/server')}`],
+  ])
+  return folder
 }

@@ -1,17 +1,15 @@
 /** The command line: help, colours, error reports, `explain CODE`, `fix` and shell completion. */
 import { execFileSync, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { build } from 'esbuild'
+import { bundlePackage } from '../bundle-program.js'
 import { root } from '../openapi/command.js'
 import { runIn, type Outcome } from './run-in.js'
 
 let folder: string
-
-/** The bundled package, inside the repository, so that it finds its packages. It starts much faster than many files do. */
-const packageFolder = join(root, 'node_modules/.cache', `filigree-command-line-${process.pid}`)
+const packageFolder = bundlePackage('command-line')
 
 const brokenItems = `import { Controller, Field, Get } from 'filigree'
 
@@ -53,14 +51,6 @@ beforeAll(async () => {
     filigree: { module: 'src/app-module.ts' },
   }
   await writeFile(join(folder, 'package.json'), JSON.stringify(config))
-  await build({
-    entryPoints: { index: join(root, 'src/index.ts'), cli: join(root, 'src/cli/main.ts') },
-    outdir: join(packageFolder, 'dist/server'),
-    ...{ bundle: true, splitting: true, platform: 'node', format: 'esm', packages: 'external' },
-    tsconfig: join(root, 'tsconfig.json'),
-    logLevel: 'error',
-  })
-  await cp(join(root, 'package.json'), join(packageFolder, 'package.json'))
   await symlink(packageFolder, join(folder, 'node_modules/filigree'), 'junction')
   const compilerOptions = { experimentalDecorators: true }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))

@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { rmSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, describe, expect, it } from '@jest/globals'
+import { bundlePackage } from '../bundle-program.js'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const packageFolder = bundlePackage('lazy-loading')
+afterAll(() => {
+  rmSync(packageFolder, { recursive: true })
+})
+
 const run = promisify(execFile)
 
 /** Names of the GraphQL packages that a program has loaded. */
@@ -14,12 +18,10 @@ async function loadedBy(program: string): Promise<string[]> {
     const files = Object.keys(createRequire(import.meta.url).cache)
     const names = ['graphql', 'graphql-http']
     console.log(JSON.stringify(names.filter((name) => files.some((file) => file.includes('/node_modules/' + name + '/')))))`
-  const source = `import { bootstrap, GraphQL, Module } from './src/index.ts'\n${program}\n${end}`
-  const { stdout } = await run(
-    process.execPath,
-    ['--import', 'tsx', '--input-type=module', '--eval', source],
-    { cwd: root, env: { ...process.env, TSX_TSCONFIG_PATH: 'test/tsconfig.json' } },
-  )
+  const source = `import { bootstrap, GraphQL, Module } from './dist/server/index.js'\n${program}\n${end}`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', source], {
+    cwd: packageFolder,
+  })
   return JSON.parse(stdout) as string[]
 }
 
