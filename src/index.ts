@@ -16,7 +16,7 @@ export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
 export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
-export { clip, escapeHtml } from './core/text.js'
+export { clip, escapeHtml, normalizeText } from './core/text.js'
 export {
   findOptionProblems,
   rejectUnknownOptions,

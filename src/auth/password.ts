@@ -1,5 +1,6 @@
 /** Hashes passwords: scrypt, with its parameters in the hash. Source: RFC 7914; OWASP, Password Storage. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { normalizeText } from '../core/text.js'
 
 /** The cost of one hash: memory is 128 · N · r bytes, time grows with N · r · p. */
 interface Cost {
@@ -83,7 +84,7 @@ function derive(
   const N = 2 ** ln
   return new Promise((resolve, reject) => {
     const maxmem = 128 * r * (N + p) + 1024 * 1024
-    scrypt(password.normalize('NFC'), salt, bytes, { N, r, p, maxmem }, (error, hash) => {
+    scrypt(normalizeText(password, 'NFC'), salt, bytes, { N, r, p, maxmem }, (error, hash) => {
       // Bun calls back with undefined in place of null.
       if (error instanceof Error) reject(error)
       else resolve(hash)

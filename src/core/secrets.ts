@@ -1,4 +1,5 @@
 /** Recognises secrets by their names and by their shape, such as tokens, keys and card numbers. */
+import { normalizeText } from './text.js'
 
 /** Parts of names of secrets, also within a longer word: `userpassword`, `accesskey`. */
 const secretStems =
@@ -30,8 +31,7 @@ const harmlessQualifiers: Readonly<Record<string, ReadonlySet<string>>> = {
  * @returns true for names such as `passwordConfirmation`, `X-Api-Key`, `user[pin_code]`, `password2` and `token.eq`
  */
 export function isSecretName(name: string, more?: ReadonlySet<string>): boolean {
-  const parts = name
-    .normalize('NFKC')
+  const parts = normalizeText(name, 'NFKC')
     .replace(/([a-z\d])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .split(/[^\p{L}]+/u)

@@ -15,6 +15,24 @@ export function isStorable(text: string): boolean {
   return !unstorable.test(text)
 }
 
+/** Source: UAX #15 §13, Stream-Safe Text Format. No language needs longer sequences of combining marks. */
+const maxMarks = 30
+const sequencesOfMarks = /\p{M}{2,31}/gu
+
+/** False for text with very long sequences of combining marks. */
+export function isStreamSafe(text: string): boolean {
+  for (const [marks] of text.matchAll(sequencesOfMarks)) if (marks.length > maxMarks) return false
+  return true
+}
+
+/**
+ * Normalises a client's text. Text with very long sequences of combining marks is returned unchanged, because the time to
+ * sort a sequence grows with the square of its length: 400 KB take half a minute.
+ */
+export function normalizeText(text: string, form: 'NFC' | 'NFKC'): string {
+  return isStreamSafe(text) ? text.normalize(form) : text
+}
+
 /** Escapes text for a regular expression. */
 export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)

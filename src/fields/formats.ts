@@ -2,6 +2,7 @@
  * Well-known forms of text. Each test takes time linear in the length of the text: no pattern has nested repetitions that
  * match the same characters, and long text is refused by its length first.
  */
+import { isStreamSafe } from '../core/text.js'
 import { isDate, timestampPattern, toTimestamp } from './kinds/dates.js'
 import { isUuid } from './kinds/table.js'
 import type { JsonSchema } from './kinds/kind.js'
@@ -86,7 +87,8 @@ function isUrl(text: string): boolean {
   if (text.length > 8192 || !/^https?:\/\/[^\s\\/]/i.test(text)) return false
   // Characters that no IRI contains (RFC 3987 §2.2), although browsers accept them.
   if (/[\s\0-\x1f"<>\\^`{|}]|%(?![0-9a-f]{2})/i.test(text)) return false
-  return URL.canParse(text)
+  // The parser normalises the host.
+  return isStreamSafe(text) && URL.canParse(text)
 }
 
 /** RFC 1123 §2.1: labels of letters, digits and inner dashes, at most 63 characters each and 253 in total. */

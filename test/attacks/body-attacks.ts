@@ -1,10 +1,15 @@
 /** Attacks by one anonymous request of up to 1 MiB that takes long to read. */
 import { bootstrap, Controller, Field, Module, NoAuth, Post, type Application } from 'filigree'
+import { throttle, Throttle } from 'filigree/throttle'
 import type { Attack, AttackResult } from './attack.js'
 import { createEchoGraphql, measureProcessorTime } from './measure.js'
 
 class Line {
   @Field('string', { optional: true }) text?: string
+}
+
+class Links {
+  @Field('string', { list: true, format: 'url' }) urls!: string[]
 }
 
 class Order {
@@ -21,6 +26,17 @@ class OrderController {
     return { name: body.name }
   }
 
+  @Post('/named', { body: Order })
+  @Throttle('1000/m', { by: 'body.name' })
+  createNamed(body: Order): object {
+    return { length: body.name.length }
+  }
+
+  @Post('/links', { body: Links })
+  links(body: Links): object {
+    return { count: body.urls.length }
+  }
+
   @Post('/lines', { body: [Line] })
   lines(body: Line[]): object {
     return { count: body.length }
@@ -34,7 +50,11 @@ class OrderController {
 
 function start(): Promise<Application> {
   const graphql = createEchoGraphql()
-  @Module({ controllers: [OrderController], graphql: [graphql] })
+  @Module({
+    controllers: [OrderController],
+    graphql: [graphql],
+    imports: [throttle({ limit: '100000/m' })],
+  })
   class OrderModule {}
   return bootstrap(OrderModule, { listen: false, logger: false, env: {} })
 }
@@ -119,6 +139,21 @@ const requests: readonly Sent[] = [
     url: '/orders/lines',
     type: json,
     body: () => `[${fill('1,')}1]`,
+  },
+  {
+    name: 'a name of combining marks that a limit counts',
+    url: '/orders/named',
+    type: json,
+    body: () => JSON.stringify({ name: fill('\u0301\u0316').slice(0, bytes / 2 - 20) }),
+    before: 'minutes, also by a password',
+  },
+  {
+    name: 'URLs of combining marks',
+    url: '/orders/links',
+    type: json,
+    body: () =>
+      JSON.stringify({ urls: Array(64).fill(`http://a${'\u0301\u0316'.repeat(4000)}.com/`) }),
+    before: '1.6 s',
   },
   {
     name: 'a form of plus signs',

@@ -38,6 +38,12 @@ describe('hashPassword', () => {
 })
 
 describe('verifyPassword', () => {
+  it('checks a password of 200,000 combining marks, which would take minutes to normalise', async () => {
+    const password = `a${'\u0301\u0316'.repeat(100_000)}`
+    expect(await verifyPassword(password, cheapHash(password))).toBe(true)
+    expect(await verifyPassword(`${password}\u0316`, cheapHash(password))).toBe(false)
+  })
+
   it('reads the parameters from the text', async () => {
     const storedHashes = [
       cheapHash('a'),

@@ -197,6 +197,7 @@ const index: Places<typeof filigree> = {
   PublicUrl: [],
   clip: [],
   escapeHtml: [],
+  normalizeText: [],
   Clock: [],
   Config: [],
   Controller: [

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { randomNumbers } from '../random.js'
 import { LinkedList, unlisted, type ListItem } from '../../src/core/collections.js'
 import { AddressCounts, addressKey } from '../../src/core/address-counts.js'
+import { normalizeText } from '../../src/core/text.js'
 import { RunQueue } from '../../src/core/run-queue.js'
 import { EventLoopSlots } from '../../src/graphql/open-streams.js'
 import { VerifiedTokens } from '../../src/auth/verified-tokens.js'
@@ -47,6 +48,17 @@ describe('LinkedList', () => {
     list.delete(two)
     expect([two.previous, two.next, two.isListed]).toStrictEqual([undefined, undefined, false])
     expect([one.next, three.previous]).toStrictEqual([three, one])
+  })
+})
+
+describe('normalizeText', () => {
+  it('leaves text with sequences of more than 30 combining marks unchanged', () => {
+    const marks = '\u0301\u0316'
+    for (const text of ['e\u0301', `a${marks.repeat(15)}b${marks.repeat(15)}`, '\uff21', ''])
+      for (const form of ['NFC', 'NFKC'] as const)
+        expect(normalizeText(text, form)).toBe(text.normalize(form))
+    for (const text of [`e\u0301a${marks.repeat(16)}`, marks.repeat(100_000)])
+      expect(normalizeText(text, 'NFC')).toBe(text)
   })
 })
 

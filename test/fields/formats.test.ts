@@ -24,8 +24,12 @@ describe('formats', () => {
     ],
     [
       'url',
-      ['http://a.co', 'https://a.co/x?y#z', 'HTTP://localhost:3000'],
       [
+        ...['http://a.co', 'https://a.co/x?y#z', 'HTTP://localhost:3000'],
+        `http://a${'\u0301'.repeat(30)}.co`,
+      ],
+      [
+        `http://a${'\u0301'.repeat(31)}.co`,
         '',
         'a.co',
         'ftp://a.co',

@@ -84,6 +84,12 @@ describe('a limit by the body', () => {
     expect(calls).toBe(3)
   })
 
+  it('counts a name of 1,900 combining marks, which it does not normalise', async () => {
+    const name = `a${'\u0301\u0316'.repeat(950)}`
+    const statuses = [await send('/login', name), await send('/login', name)]
+    expect([...statuses, await send('/login', name)]).toEqual([200, 200, 429])
+  })
+
   it('is combined with a limit by address, which other names use up', async () => {
     for (let name = 0; name < 6; name++) expect(await send('/login', `n${name}`)).toBe(200)
     expect(await send('/login', 'another')).toBe(429)

@@ -1,6 +1,7 @@
 /** Limits and rules: parses `'100/m'`, checks options, and reads the key that requests are counted by. */
 import { createHash } from 'node:crypto'
 import {
+  normalizeText,
   readRate,
   rejectUnknownOptions,
   type ApplicationState,
@@ -130,7 +131,7 @@ export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader 
 function toBodyKey(field: string, value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const plain = text.normalize('NFKC').trim().toLowerCase()
+  const plain = normalizeText(text, 'NFKC').trim().toLowerCase()
   return `body.${field} ${createHash('sha256').update(plain, 'utf16le').digest('base64url')}`
 }
 
