@@ -68,7 +68,8 @@ export async function startOwnPostgres({ connections = 200 } = {}): Promise<OwnP
   await rm(folder, { recursive: true })
   const options = {
     ...serverAt(folder, port),
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    // Suites open thousands of connections, and the server hashes the password for each.
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '-c', 'scram_iterations=1'],
     postgresFlags: [...settings, `max_connections=${connections}`].flatMap((one) => ['-c', one]),
   }
   let server = new EmbeddedPostgres(options)
