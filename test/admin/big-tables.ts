@@ -56,7 +56,7 @@ async function start(database: string, records: (new () => object)[]): Promise<A
 }
 
 /** As the page asks: a list and its next page, a filter, and what a picker asks while somebody types. */
-const asked: readonly (readonly [string, string])[] = [
+const requests: readonly (readonly [string, string])[] = [
   ['list', 'tickets?fields=id,subject,status,org.id,org.name&limit=50'],
   ['list, next page', 'tickets?fields=id,subject,org.name&limit=50&orderBy=-id'],
   ['list by title', 'tickets?fields=id,subject,org.name&limit=50&orderBy=subject'],
@@ -95,14 +95,14 @@ async function measure(name: string, url: string): Promise<boolean> {
   const token = await served.get(Auth).getToken({ sub: 'ann', roles: ['admin'] })
   const headers = { authorization: `Bearer ${token}` }
   let isGood = true
-  for (const [what, path] of asked) {
+  for (const [what, path] of requests) {
     const times: number[] = []
-    let told = ''
+    let outcome = ''
     for (let round = 0; round < 7; round++) {
       const before = performance.now()
       const { status, body } = await served.inject({ url: `/admin/api/rows/${path}`, headers })
       times.push(performance.now() - before)
-      told =
+      outcome =
         status === 200
           ? `${(JSON.parse(body) as unknown[]).length} rows`
           : `${status} ${body.slice(0, 60)}`
@@ -111,7 +111,7 @@ async function measure(name: string, url: string): Promise<boolean> {
     const [, , , median = 0] = [...times].sort((a, b) => a - b)
     if (median >= 200) isGood = false
     const figures = `${median.toFixed(1).padStart(8)} ms, first ${first.toFixed(1).padStart(8)} ms`
-    console.log(`${name.padEnd(11)} ${what.padEnd(26)} ${figures}  ${told}`)
+    console.log(`${name.padEnd(11)} ${what.padEnd(26)} ${figures}  ${outcome}`)
   }
   await served.close()
   return isGood

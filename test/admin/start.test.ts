@@ -71,10 +71,15 @@ function acting(...options: unknown[]): new () => object {
 }
 
 async function faultsOf(options: object, more: ModuleOptions = {}): Promise<string> {
-  const whole = { path: '/admin', roles: 'admin', records: [Item], login: { path: '/login' } }
+  const adminOptions = {
+    path: '/admin',
+    roles: 'admin',
+    records: [Item],
+    login: { path: '/login' },
+  }
   @Module({
     controllers: [Login],
-    imports: [admin({ ...whole, ...options })],
+    imports: [admin({ ...adminOptions, ...options })],
     ...more,
   })
   class App {}
@@ -92,9 +97,14 @@ describe('the admin page', () => {
   })
 
   it('has the title, the logo and the colour of the application', async () => {
-    const whole = { path: '/admin', roles: 'admin', records: [Item], login: { path: '/login' } }
+    const adminOptions = {
+      path: '/admin',
+      roles: 'admin',
+      records: [Item],
+      login: { path: '/login' },
+    }
     const branding = { title: 'Desk "<One>"', logo: '/logo.svg', colour: '#fd0' }
-    @Module({ controllers: [Login], imports: [admin({ ...whole, ...branding })] })
+    @Module({ controllers: [Login], imports: [admin({ ...adminOptions, ...branding })] })
     class App {}
     await using app = await testApplication(App, { basePath: '/desk' })
     const { text } = await app.anonymous.get('/desk/admin')
@@ -124,8 +134,13 @@ describe('the admin page', () => {
   )
 
   it('says whether a visitor may be signed in, and has an icon', async () => {
-    const whole = { path: '/admin', roles: 'admin', records: [Item], login: { path: '/login' } }
-    @Module({ controllers: [Login], imports: [admin(whole)] })
+    const adminOptions = {
+      path: '/admin',
+      roles: 'admin',
+      records: [Item],
+      login: { path: '/login' },
+    }
+    @Module({ controllers: [Login], imports: [admin(adminOptions)] })
     class App {}
     await using app = await testApplication(App, {})
     const first = await app.anonymous.get('/admin')
@@ -145,7 +160,7 @@ describe('the admin page', () => {
   })
 
   it('offers the sign-ins by passkey and by provider that the application has', async () => {
-    const whole = { path: '/admin', roles: 'admin', records: [Item] }
+    const adminOptions = { path: '/admin', roles: 'admin', records: [Item] }
     @Controller('/signin/google')
     class Provider {
       @Get('/') @NoAuth begin(): object {
@@ -162,7 +177,7 @@ describe('the admin page', () => {
       }
     }
     const controllers = [Login, Provider, Passkeys]
-    @Module({ controllers, imports: [admin({ ...whole, login: { path: '/login' } })] })
+    @Module({ controllers, imports: [admin({ ...adminOptions, login: { path: '/login' } })] })
     class App {}
     await using app = await testApplication(App, { basePath: '/desk' })
     expect((await app.anonymous.get('/desk/admin/api/login')).body).toMatchObject({
@@ -171,7 +186,7 @@ describe('the admin page', () => {
       passkeys: true,
     })
     const login = { path: '/login', buttons: false }
-    @Module({ controllers, imports: [admin({ ...whole, login })] })
+    @Module({ controllers, imports: [admin({ ...adminOptions, login })] })
     class Plain {}
     await using plain = await testApplication(Plain)
     const { body } = await plain.anonymous.get('/admin/api/login')
@@ -179,23 +194,23 @@ describe('the admin page', () => {
   })
 
   it('names its addresses behind the prefix of the application', async () => {
-    const whole = { path: '/admin', roles: 'admin', records: [Item] }
+    const adminOptions = { path: '/admin', roles: 'admin', records: [Item] }
     const login = { path: '/login', signOut: '/bare' }
     @Module({
       controllers: [Login],
       imports: [
-        admin({ ...whole, path: '/of/admin', login: { path: '/login' } }),
-        admin({ ...whole, login }),
+        admin({ ...adminOptions, path: '/of/admin', login: { path: '/login' } }),
+        admin({ ...adminOptions, login }),
       ],
     })
     class App {}
     await using app = await testApplication(App, { basePath: '/desk' })
-    const told = async (path: string) => (await app.anonymous.get(path)).body
-    expect(await told('/desk/admin/api/login')).toMatchObject({
+    const loginBody = async (path: string) => (await app.anonymous.get(path)).body
+    expect(await loginBody('/desk/admin/api/login')).toMatchObject({
       path: '/desk/login',
       signOut: '/desk/bare',
     })
-    expect(await told('/desk/of/admin/api/login')).toMatchObject({
+    expect(await loginBody('/desk/of/admin/api/login')).toMatchObject({
       path: '/desk/login',
       signOut: '/desk/of/admin/api/sign-out',
     })
@@ -241,8 +256,8 @@ describe('the admin page', () => {
     [{ records: [acting({ label: 'A', bulk: 1 })] }, 'bulk is neither'],
     [{ records: [acting({ label: 'A', danger: 'yes' })] }, 'danger is neither'],
     [{ records: [acting({ label: 'A', body: {} })] }, 'body is not a class'],
-  ])('refuses %j: %s', async (options, told) => {
-    expect(await faultsOf(options)).toContain(told)
+  ])('refuses %j: %s', async (options, message) => {
+    expect(await faultsOf(options)).toContain(message)
   })
 
   it('refuses @Admin on what is no class', () => {

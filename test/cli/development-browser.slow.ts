@@ -99,12 +99,12 @@ describe('a response that failed', () => {
     expect(text).toMatch(/<mark> +\d+ {6}throw new Error\(/)
     expect(text).toMatch(/href="vscode:\/\/file\/[^"]+development-browser\.slow\.ts:\d+"/)
     expect(text).not.toContain('4711x')
-    const others: { [name: string]: string }[] = [
+    const otherHeaders: { [name: string]: string }[] = [
       {},
       { cookie: cookie(), via: '1.1 proxy' },
       { cookie: 'filigree-dev-1=x' },
     ]
-    for (const headers of others) {
+    for (const headers of otherHeaders) {
       const plain = await (await fail(headers)).text()
       expect(plain).toContain('Something went wrong')
       expect(plain).not.toMatch(/lamp|Shelves|data-request/)

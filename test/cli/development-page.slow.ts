@@ -137,16 +137,19 @@ function raw(
   return new Promise<{ status: number; body: any }>((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST'
     const cookie = `filigree-dev-${port}=${secret}`
-    const asked = send({ host, port, path, method, headers: { cookie, ...headers } }, (answer) => {
-      let text = ''
-      answer.on('data', (data) => (text += String(data)))
-      answer.on('end', () => {
-        const isJson = String(answer.headers['content-type']).startsWith('application/json')
-        resolve({ status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text })
-      })
-    })
-    asked.on('error', reject)
-    asked.end(body)
+    const request = send(
+      { host, port, path, method, headers: { cookie, ...headers } },
+      (answer) => {
+        let text = ''
+        answer.on('data', (data) => (text += String(data)))
+        answer.on('end', () => {
+          const isJson = String(answer.headers['content-type']).startsWith('application/json')
+          resolve({ status: answer.statusCode ?? 0, body: isJson ? JSON.parse(text) : text })
+        })
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
   })
 }
 
@@ -351,12 +354,12 @@ describe('what is recorded', () => {
       lines: [{ message: 'signing in', details: { name: 'ann' } }],
     })
     const query = 'mutation { login(name: "ann", password: "a-secret") { name } }'
-    const asked = await examined('/api/graphql', {
+    const graphqlRequest = await examined('/api/graphql', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables: { password: 'a-secret' } }),
     })
-    expect(JSON.stringify([one, log, asked, reportedRequests])).not.toContain('a-secret')
+    expect(JSON.stringify([one, log, graphqlRequest, reportedRequests])).not.toContain('a-secret')
   })
 
   it('knows routes, records, what waits and makes tokens', async () => {
@@ -380,12 +383,12 @@ describe('what is recorded', () => {
       of: 'jobs',
       entries: [expect.objectContaining({ name: 'Mail.welcome' })],
     })
-    const made = await fetch(`${app.url}/__filigree/token?secret=${secret}`, {
+    const tokenResponse = await fetch(`${app.url}/__filigree/token?secret=${secret}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ claims: { sub: '7', roles: ['librarian'] } }),
     })
-    const { token } = (await made.json()) as { token: string }
+    const { token } = (await tokenResponse.json()) as { token: string }
     const shelf = await fetch(`${app.url}/api/shelves`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },

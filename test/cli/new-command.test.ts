@@ -1,4 +1,4 @@
-/** `filigree new`: its files, prompts and errors. Projects are run in `new-project.slow.ts`. */
+/** `filigree new`: its files, prompts and errors. Projects are run in `project.slow.ts`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

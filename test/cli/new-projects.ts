@@ -13,9 +13,9 @@ import { installPacked, packPackage } from '../toolchains/packed.js'
 
 /** The environment without the settings of this test run. */
 export function environment(more: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const own = ['NODE_OPTIONS', 'NODE_ENV', 'JEST_WORKER_ID', 'FORCE_COLOR']
-  const others = Object.entries(process.env).filter(([name]) => !own.includes(name))
-  return { ...Object.fromEntries(others), NO_COLOR: '1', ...more }
+  const removedNames = ['NODE_OPTIONS', 'NODE_ENV', 'JEST_WORKER_ID', 'FORCE_COLOR']
+  const inherited = Object.entries(process.env).filter(([name]) => !removedNames.includes(name))
+  return { ...Object.fromEntries(inherited), NO_COLOR: '1', ...more }
 }
 
 export function run(cwd: string, command: readonly string[], more = {}): Promise<Outcome> {
@@ -48,8 +48,8 @@ export class NewProjects {
   /** Makes a project whose packages are there already. @returns its folder */
   async make(name: string, ...options: string[]): Promise<string> {
     const cli = join(this.folder, 'node_modules/.bin/filigree')
-    const made = await run(this.folder, [cli, 'new', name, ...options, '--no-install'])
-    expect(made).toMatchObject({ code: 0 })
+    const result = await run(this.folder, [cli, 'new', name, ...options, '--no-install'])
+    expect(result).toMatchObject({ code: 0 })
     await symlink(join(this.folder, 'node_modules'), join(this.folder, name, 'node_modules'))
     return join(this.folder, name)
   }

@@ -126,7 +126,7 @@ describe('a new project', () => {
 
   it('is made by `npm create` too', async () => {
     const create = join(projects.folder, 'node_modules/create-filigree/create.mjs')
-    const made = await run(projects.folder, [
+    const creation = await run(projects.folder, [
       'node',
       create,
       'desk-created',
@@ -134,7 +134,9 @@ describe('a new project', () => {
       '--no-install',
       '--json',
     ])
-    expect(JSON.parse(made.output)).toMatchObject({ folder: join(projects.folder, 'desk-created') })
+    expect(JSON.parse(creation.output)).toMatchObject({
+      folder: join(projects.folder, 'desk-created'),
+    })
     const file = JSON.parse(
       await readFile(join(projects.folder, 'desk-created/package.json'), 'utf8'),
     )
@@ -170,7 +172,7 @@ describe('a new project', () => {
       return
     }
     const cli = join(projects.folder, 'node_modules/.bin/filigree')
-    const made = await run(projects.folder, [
+    const creation = await run(projects.folder, [
       cli,
       'new',
       'desk-installed',
@@ -178,7 +180,7 @@ describe('a new project', () => {
       'postgres',
       '--json',
     ])
-    expect(made.output).toContain('"installed": true')
+    expect(creation.output).toContain('"installed": true')
     const tested = await run(join(projects.folder, 'desk-installed'), ['npm', 'test'])
     expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 4\b/) })
   }, 900_000)
@@ -256,8 +258,8 @@ describe('filigree dev', () => {
       })
       expect(String(page).startsWith(String(url))).toBe(true)
       // It sets the cookie that every later request needs.
-      const shown = await fetch(String(page), { redirect: 'manual' })
-      expect(shown.status).toBe(303)
+      const opened = await fetch(String(page), { redirect: 'manual' })
+      expect(opened.status).toBe(303)
       expect((await fetch(`${String(url)}/__filigree`)).status).toBe(403)
       expect((await next('types')).errors).toEqual([])
       const faulty = "@Get('/faulty') faulty(): number { return 'f' }"
@@ -429,7 +431,7 @@ describe('filigree dev', () => {
     await develop({}, async (next, child) => {
       const { url } = await next('ready')
       await next('types')
-      const asked = fetch(`${String(url)}/tickets/loop`).catch(() => undefined)
+      const pending = fetch(`${String(url)}/tickets/loop`).catch(() => undefined)
       // It does not respond any more.
       const signal = (): AbortSignal => AbortSignal.timeout(1000)
       while (await fetch(`${String(url)}/health/live`, { signal: signal() }).then(isTrue, isFalse))
@@ -438,7 +440,7 @@ describe('filigree dev', () => {
       expect(started.length).toBeGreaterThanOrEqual(2)
       child.kill('SIGKILL')
       await waitUntil(() => !started.some(isAlive))
-      await asked
+      await pending
     })
   })
 

@@ -100,7 +100,7 @@ describe('filigree types', () => {
       list: [{ id: 1, name: 'desk 20', soldAt }],
       item: { id: 7, name: 'Lamp', soldAt },
       tagged: { tag: 'red', page: null },
-      made: { name: 'Lamp', count: 1 },
+      created: { name: 'Lamp', count: 1 },
       many: { names: ['Lamp'] },
       renamed: { id: 7, name: 'Desk' },
       changed: { id: 7, body: ['anything'] },
@@ -112,7 +112,7 @@ describe('filigree types', () => {
     })
     expect(await callOrders(client)).toEqual({
       sums: [{ sumCount: 3 }],
-      made: 1,
+      created: 1,
       put: 'Second',
       found: null,
       list: 1,
@@ -130,7 +130,7 @@ describe('filigree types', () => {
     expect(await callQueries(app.url)).toEqual({
       name: 'Lamp',
       list: 1,
-      made: { name: 'Lamp', count: 1 },
+      created: { name: 'Lamp', count: 1 },
       deleted: null,
       refused: 'function',
       keys: [

@@ -12,12 +12,12 @@ describe('a request interceptor', () => {
       baseUrl: '/api',
       headers: { 'X-App': 'shop' },
     })
-    let seen: RequestConfig | undefined
+    let received: RequestConfig | undefined
     client.intercept('request', (config) => {
-      seen = config
+      received = config
     })
     await client.post('/items', { name: 'Lamp' }, { params: { q: 1 } })
-    expect(seen).toMatchObject({
+    expect(received).toMatchObject({
       method: 'POST',
       url: '/api/items?q=1',
       headers: { Authorization: 'Bearer t', 'X-App': 'shop' },
@@ -88,13 +88,13 @@ describe('a response interceptor', () => {
   it('sees status, data, ok and headers', async () => {
     const { fetch } = recordFetch(json({ a: 1 }, { status: 201, headers: { 'x-id': '7' } }))
     const client = createClient({ fetch })
-    const seen: unknown[] = []
+    const received: unknown[] = []
     client.intercept('response', (response) => {
       const { status, data, ok } = response
-      seen.push({ status, data, ok }, response.headers.get('x-id'))
+      received.push({ status, data, ok }, response.headers.get('x-id'))
     })
     await client.post('/items')
-    expect(seen).toEqual([{ status: 201, data: { a: 1 }, ok: true }, '7'])
+    expect(received).toEqual([{ status: 201, data: { a: 1 }, ok: true }, '7'])
   })
 
   it('replaces the answer with what it returns', async () => {
@@ -195,21 +195,21 @@ describe('interceptors', () => {
     const { promise, answer } = defer()
     const { fetch } = recordFetch(promise)
     const client = createClient({ fetch })
-    const seen: string[] = []
+    const received: string[] = []
     client.intercept('request', () => {
       client.intercept('request', () => {
-        seen.push('request')
+        received.push('request')
       })
     })
     const running = client.get('/items')
     client.intercept('response', () => {
-      seen.push('response')
+      received.push('response')
     })
     answer(json({}))
     await running
-    expect(seen).toEqual([])
+    expect(received).toEqual([])
     await client.get('/items')
-    expect(seen).toEqual(['request', 'response'])
+    expect(received).toEqual(['request', 'response'])
   })
 
   it('of an unknown kind are refused', () => {

@@ -40,7 +40,7 @@ const heard = (): Listening[] => everybody.filter(({ of }) => of === String(test
 let refusal: HttpError | undefined
 /** Requests that were answered with the refusal. */
 let refusedCount = 0
-/** How often a busy path was asked for. */
+/** The number of requests for a busy path. */
 let busy = 0
 
 function listen(
@@ -199,8 +199,8 @@ describe('api.live', () => {
       .entries()) {
       one.send('live', { version: 1, data: [{ id: place }] }, 'a:1')
     }
-    const seen = await Promise.all(drawn.map((one) => one.after(1)))
-    expect(seen.map(({ rows }) => rows[0]!.id).sort()).toEqual([0, 1, 2])
+    const results = await Promise.all(drawn.map((one) => one.after(1)))
+    expect(results.map(({ rows }) => rows[0]!.id).sort()).toEqual([0, 1, 2])
   })
 
   it('asks once for a path that is drawn twice, and tells the second at once', async () => {
@@ -278,7 +278,7 @@ describe('api.live', () => {
       watch(at('&more'), { onClosed }, mine)
       await waitUntil(() => statuses.length === 2)
       expect(statuses).toEqual([status, status])
-      // Both came in one request, and nothing is asked for any more.
+      // Both came in one request, and nothing is requested any more.
       expect(requests).toBe(1)
     },
   )
@@ -306,7 +306,7 @@ describe('api.live', () => {
     await waitUntil(() => heard().length === 1)
   })
 
-  it('draws for the others where one of them fails', async () => {
+  it('draws for the other queries when one of them fails', async () => {
     const said = jest.spyOn(console, 'error').mockImplementation(() => undefined)
     const fault = new Error('cannot draw')
     stops.push(
@@ -350,16 +350,16 @@ describe('api.live', () => {
     const bob = watch(at(), {}, mine)
     expect(bob.calls).toEqual([])
     await waitUntil(() => heard().filter(({ isOpen }) => isOpen).length === 2)
-    const asked = heard().filter(({ isOpen }) => isOpen)
-    expect(asked.map(({ last }) => last)).toEqual([undefined, undefined])
-    for (const one of asked) one.send('live', { version: 1, data: [{ id: 2 }] }, 'b:1')
+    const openRequests = heard().filter(({ isOpen }) => isOpen)
+    expect(openRequests.map(({ last }) => last)).toEqual([undefined, undefined])
+    for (const one of openRequests) one.send('live', { version: 1, data: [{ id: 2 }] }, 'b:1')
     expect((await bob.after(1)).rows).toEqual([{ id: 2 }])
   })
 
   it('asks again after an answer without a body', async () => {
-    let asked = 0
+    let requests = 0
     const fetchLater: typeof fetch = (url, init) =>
-      asked++ === 0 ? Promise.resolve(new Response(null, { status: 204 })) : fetch(url, init)
+      requests++ === 0 ? Promise.resolve(new Response(null, { status: 204 })) : fetch(url, init)
     const baseUrl = `${app.url}/api`
     const drawn = watch(at(), {}, createLive(createClient({ baseUrl, fetch: fetchLater })))
     await waitUntil(() => heard().length === 1)
@@ -367,7 +367,7 @@ describe('api.live', () => {
     await drawn.after(1)
   })
 
-  it('leaves the others alone while one of them is to be asked for later', async () => {
+  it('leaves the other queries alone while one of them is delayed', async () => {
     const drawn = watch(at())
     watch(at('&busy=60'))
     await waitUntil(() => heard().length === 1 && busy === 1)
@@ -392,11 +392,11 @@ describe('api.live', () => {
       .spyOn(globalThis, 'setInterval')
       .mockImplementation(() => begin(() => undefined, 3_600_000).unref())
     const mine = createLive(createClient({ baseUrl: `${app.url}/api` }))
-    let others = 0
-    /** Asks for one path more, and so for all that may be asked for again, until it is answered. */
+    let queryNumber = 0
+    /** Requests one more path, and so all paths that may be requested again, until it gets a response. */
     const busyAfter = async (milliseconds: number): Promise<number> => {
       now += milliseconds
-      const drawn = watch(at(`&other=${++others}`), {}, mine)
+      const drawn = watch(at(`&other=${++queryNumber}`), {}, mine)
       await waitUntil(() => {
         for (const one of heard()) if (one.isOpen) one.send('live', { version: 1, data: [] }, 'a:1')
         return drawn.calls.length > 0

@@ -44,14 +44,14 @@ describe('api.passkeys', () => {
   it('asks for options, asks the browser, and sends what it says', async () => {
     const page = globalThis as Record<string, unknown>
     const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
-    const asked: unknown[] = []
+    const requestedOptions: unknown[] = []
     const parse = (json: unknown): unknown => ({ parsed: json })
     page.PublicKeyCredential = {
       parseCreationOptionsFromJSON: parse,
       parseRequestOptionsFromJSON: parse,
     }
     const answer = (options: unknown): Promise<object> => {
-      asked.push(options)
+      requestedOptions.push(options)
       return Promise.resolve({ toJSON: () => ({ id: 'x' }) })
     }
     const value = { credentials: { create: answer, get: answer } }
@@ -71,7 +71,7 @@ describe('api.passkeys', () => {
       ['POST', 'https://desk.example/passkeys/signin/verify', '{"id":"x"}'],
     ])
     const publicKey = { parsed: { challenge: 'AAAA' } }
-    expect(asked).toEqual([{ publicKey }, { publicKey, mediation: 'conditional' }])
+    expect(requestedOptions).toEqual([{ publicKey }, { publicKey, mediation: 'conditional' }])
   })
 
   it('lists and removes', async () => {

@@ -21,7 +21,7 @@ describe('/swagger in a browser', () => {
   it(
     'authorizes, tries routes out and reaches no other origin',
     async () => {
-      const seen = await withPage(app.url, async ({ page, errors, strangers }) => {
+      const result = await withPage(app.url, async ({ page, errors, strangers }) => {
         await page.goto(`${app.url}/swagger`)
         const anonymous = await tryOut(page, 'items-itemCreate')
         await authorize(page)
@@ -31,7 +31,7 @@ describe('/swagger in a browser', () => {
         const title = await page.title()
         return { title, anonymous, read, written, apart, errors: notOf401(errors), strangers }
       })
-      expect(seen).toEqual({
+      expect(result).toEqual({
         title: 'API',
         anonymous: '401',
         read: '200',
@@ -61,7 +61,7 @@ describe('/swagger in a browser', () => {
   it(
     'stores the token for the tab only, until "Logout"',
     async () => {
-      const seen = await withPage(app.url, async ({ page }) => {
+      const result = await withPage(app.url, async ({ page }) => {
         await page.goto(`${app.url}/swagger`)
         await authorize(page)
         const stored = await page.evaluate(storedText)
@@ -72,9 +72,9 @@ describe('/swagger in a browser', () => {
         const written = await tryOut(page, 'items-itemCreate')
         return { stored, left: await page.evaluate(storedText), written }
       })
-      expect(seen.stored).toEqual([expect.stringContaining(apiKey), '{}'])
-      expect(seen.left).toEqual(['{}', '{}'].map(() => expect.not.stringContaining(apiKey)))
-      expect(seen.written).toBe('401')
+      expect(result.stored).toEqual([expect.stringContaining(apiKey), '{}'])
+      expect(result.left).toEqual(['{}', '{}'].map(() => expect.not.stringContaining(apiKey)))
+      expect(result.written).toBe('401')
     },
     time,
   )
@@ -83,7 +83,7 @@ describe('/swagger in a browser', () => {
     'asks for a token where the document is secured',
     async () => {
       await using secured = await bootstrap(FixtureModule, { ...options, docs: { secured: true } })
-      const seen = await withPage(secured.url, async ({ page, errors, strangers }) => {
+      const result = await withPage(secured.url, async ({ page, errors, strangers }) => {
         await page.goto(`${secured.url}/swagger`)
         await page.fill('#token-text', 'not the key')
         await page.click('#token button')
@@ -97,7 +97,7 @@ describe('/swagger in a browser', () => {
         const again = await tryOut(page, 'items-itemCreate')
         return { message, written, again, errors: notOf401(errors), strangers }
       })
-      expect(seen).toEqual({
+      expect(result).toEqual({
         message: 'This token is not accepted.',
         written: '201',
         again: '201',
@@ -115,7 +115,7 @@ describe('/swagger in a browser', () => {
         ...options,
         docs: { title: evil('title'), description: evil('about'), tags: { hostile: evil('tag') } },
       })
-      const seen = await withPage(hostile.url, async ({ page, strangers }) => {
+      const result = await withPage(hostile.url, async ({ page, strangers }) => {
         await page.goto(`${hostile.url}/swagger?url=${hostile.url}/other.json`)
         await open(page, 'hostile-hostileShow')
         await page.waitForLoadState('networkidle')
@@ -123,7 +123,7 @@ describe('/swagger in a browser', () => {
         const summary = await page.locator('.opblock-summary-description').first().textContent()
         return { ran, summary, strangers }
       })
-      expect(seen).toEqual({ ran: [], summary: evil('summary'), strangers: [] })
+      expect(result).toEqual({ ran: [], summary: evil('summary'), strangers: [] })
     },
     time,
   )

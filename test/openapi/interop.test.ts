@@ -79,8 +79,8 @@ describe('the document, read by another tool', () => {
         },
       }),
     }
-    const { made, compiled, ran } = await withFolder(files, async (folder) => ({
-      made: await runNode(
+    const { generation, compiled, ran } = await withFolder(files, async (folder) => ({
+      generation: await runNode(
         join(root, 'node_modules/openapi-typescript/bin/cli.js'),
         join(folder, 'openapi.json'),
         '--output',
@@ -91,12 +91,12 @@ describe('the document, read by another tool', () => {
       compiled: await runNode(join(root, 'node_modules/typescript7/bin/tsc'), '-p', folder),
       ran: await runNode(join(folder, 'program.js'), app.url, apiKey),
     }))
-    expect(made).toMatchObject({ code: 0 })
+    expect(generation).toMatchObject({ code: 0 })
     expect(compiled).toEqual({ code: 0, output: '' })
     expect(JSON.parse(ran.output)).toEqual({
       found: 'Lamp',
       missing: [404, 'Not found'],
-      made: [201, 'Vase', 'red'],
+      created: [201, 'Vase', 'red'],
       refused: [400, ['price']],
       byName: { found: [], total: 4 },
       anonymous: [401, 'Unauthorized'],
@@ -117,8 +117,8 @@ const stranger = createClient<paths>({ baseUrl })
 const list = await client.GET('/items', { params: { query: { limit: 5, tag: ['a', 'b'] } } })
 const found: string | undefined = list.data?.[0]?.name
 const missing = await client.GET('/items/{id}', { params: { path: { id: 4711 } } })
-const made = await client.POST('/items', { body: { name: 'Vase', price: 3, color: 'red' } })
-const item: components['schemas']['Item'] = made.data!
+const created = await client.POST('/items', { body: { name: 'Vase', price: 3, color: 'red' } })
+const item: components['schemas']['Item'] = created.data!
 const id: number = item.id
 const createdAt: string = item.createdAt
 // @ts-expect-error a price is a number
@@ -139,7 +139,7 @@ void (() => client.DELETE('/items/{id}'))
 console.log(JSON.stringify({
   found,
   missing: [missing.response.status, (missing.error as components['schemas']['ErrorBody']).error],
-  made: [made.response.status, item.name, item.color],
+  created: [created.response.status, item.name, item.color],
   refused: [refused.response.status, errorPaths],
   byName: byName.data,
   anonymous: [anonymous.response.status, unauthorized.error],

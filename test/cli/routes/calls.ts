@@ -28,7 +28,7 @@ export async function callItems(client: Client<Routes>): Promise<Record<string, 
   const list = await client.get('/items', { params: { q: 'desk' } })
   const item = await client.get('/items/{id:int}', { path: { id: 7 } })
   const tagged = await client.get('/items/tagged/<tag>', { path: { tag: 'red' } })
-  const made = await client.post('/items', { name: 'Lamp', price: 9, soldAt: '2026-11-20' })
+  const created = await client.post('/items', { name: 'Lamp', price: 9, soldAt: '2026-11-20' })
   const many = await client.post('/items/many', [{ name: 'Lamp', price: 9, count: 2 }])
   const path = { id: 7 }
   const renamed = await client.put('/items/<id:int>/name', { name: 'Desk' }, { path })
@@ -40,7 +40,7 @@ export async function callItems(client: Client<Routes>): Promise<Record<string, 
     list: typed<SentItem[]>()(list),
     item: typed<SentItem>()(item),
     tagged: typed<{ tag: string; page: number | null }>()(tagged),
-    made: typed<{ name: string; count: number }>()(made),
+    created: typed<{ name: string; count: number }>()(created),
     many: typed<{ names: string[] }>()(many),
     renamed: typed<{ id: number; name: string }>()(renamed),
     changed: typed<{ id: number; body: unknown }>()(changed),
@@ -62,8 +62,8 @@ interface SentOrder {
 }
 
 export async function callOrders(client: Client<Routes>): Promise<Record<string, unknown>> {
-  const made = await client.post('/orders', { title: 'First' })
-  const path = { id: made.id }
+  const created = await client.post('/orders', { title: 'First' })
+  const path = { id: created.id }
   await client.patch('/orders/<id:int>', { note: null }, { path })
   const put = await client.put('/orders/<id:int>', { title: 'Second', count: 3 }, { path })
   const found = await client.get('/orders/<id:int>', { path })
@@ -75,7 +75,7 @@ export async function callOrders(client: Client<Routes>): Promise<Record<string,
   const deleted = await client.delete('/orders/<id:int>', { path })
   return {
     sums: typed<Record<string, string | number | boolean | null>[]>()(sums),
-    made: typed<SentOrder>()(made).count,
+    created: typed<SentOrder>()(created).count,
     put: typed<SentOrder>()(put).title,
     found: typed<SentOrder>()(found).note,
     list: typed<SentOrder[]>()(list).length,

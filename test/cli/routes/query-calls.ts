@@ -9,7 +9,7 @@ export async function callQueries(baseUrl: string): Promise<object> {
   const item = await cache.query(queries.itemShow({ path: { id: 7 } }))
   const name: string = item.name
   const list = await cache.query(queries.itemList({ params: { q: 'desk' } }))
-  const made = await queries.itemCreate().mutationFn({ body: { name: 'Lamp', price: 5 } })
+  const created = await queries.itemCreate().mutationFn({ body: { name: 'Lamp', price: 5 } })
   const deleted = await queries.itemRemove().mutationFn({ path: { id: 7 } })
   // @ts-expect-error the path has a value
   queries.itemShow()
@@ -21,5 +21,5 @@ export async function callQueries(baseUrl: string): Promise<object> {
     .getQueryCache()
     .getAll()
     .map(({ queryKey }) => queryKey)
-  return { name, list: list.length, made, deleted, keys, refused: typeof wrong }
+  return { name, list: list.length, created, deleted, keys, refused: typeof wrong }
 }
