@@ -20,7 +20,7 @@ const maxMarks = 30
 const sequencesOfMarks = /\p{M}{2,31}/gu
 
 /** False for text with very long sequences of combining marks. */
-export function isStreamSafe(text: string): boolean {
+function isStreamSafe(text: string): boolean {
   for (const [marks] of text.matchAll(sequencesOfMarks)) if (marks.length > maxMarks) return false
   return true
 }

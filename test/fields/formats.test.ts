@@ -26,10 +26,12 @@ describe('formats', () => {
       'url',
       [
         ...['http://a.co', 'https://a.co/x?y#z', 'HTTP://localhost:3000'],
+        ...[`http://${'a'.repeat(63)}.co`, `http://${'b'.repeat(80)}@a.co/${'c'.repeat(80)}`],
         `http://a${'\u0301'.repeat(30)}.co`,
       ],
       [
-        `http://a${'\u0301'.repeat(31)}.co`,
+        ...[`http://${'a'.repeat(64)}.co`, `http://x@xn--${'a'.repeat(60)}.co`],
+        ...[`http://a${'\u0301'.repeat(64)}.co`, `http://a\u3002${'a'.repeat(64)}`],
         '',
         'a.co',
         'ftp://a.co',
