@@ -1,5 +1,5 @@
 /** Subscriptions under the same rules: who may subscribe to a record, and which changes each subscriber gets. */
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { subscribe, type EventClient } from '../../graphql/event-client.js'
 import type { Expectation } from './cases.js'
 import { onlyFor, forCallers, expectedFor } from './cases.js'
@@ -201,6 +201,15 @@ export function describeSubscriptions(fixture: Fixture): void {
   }
 
   describe('by a subscription', () => {
+    // PostgreSQL needs most of a second until the first listener to a table misses no change.
+    let stopListening: () => void
+    beforeAll(async () => {
+      stopListening = await fixture.database.onChange(() => undefined, { everywhere: true })
+    })
+    afterAll(() => {
+      stopListening()
+    })
+
     it.each(cases)('%s', async (_rule, subscription, expectation) => {
       const clients = new Map<CallerName, EventClient | string>()
       for (const caller of callers) clients.set(caller, await subscribeAs(caller, subscription))
