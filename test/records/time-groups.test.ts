@@ -1,5 +1,5 @@
 /** Groups by local time, compared with `Intl`. Source: docs/records/search-and-aggregates.md, Groups of time. */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   type Application,
@@ -379,6 +379,27 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     ]) {
       const { errors } = await query(`{ visitsAggregate(groupByTime: [${group}]) { count } }`)
       expect(errors).toHaveLength(1)
+    }
+  })
+
+  it('look up the name of a zone once, however many groups name it', async () => {
+    const query =
+      'query ($groups: [VisitTimeGroup!]) { visitsAggregate(groupByTime: $groups) { count } }'
+    const groups = Array.from({ length: 1000 }, (_, index) => ({
+      field: 'at',
+      by: 'DAY',
+      zone: index % 2 === 0 ? 'Europe/Helsinki' : 'europe/helsinki',
+    }))
+    const format = jest.spyOn(Intl, 'DateTimeFormat')
+    try {
+      const json = { query, variables: { groups } }
+      const response = await app.inject({ method: 'POST', url: '/graphql', json })
+      expect(response.json()).toMatchObject({
+        errors: [{ message: 'groupBy has more than 50 fields' }],
+      })
+      expect(format.mock.calls.length).toBeLessThan(5)
+    } finally {
+      format.mockRestore()
     }
   })
 

@@ -57,6 +57,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   'a structure whose order, size or eviction no response shows': [
     'test/bootstrap/container.test.ts',
     'test/cli/backup-command.test.ts',
+    'test/records/zone-offsets.test.ts',
     'test/serving/deadlines.test.ts',
     'test/core/data-structures.test.ts',
     'test/engines/slow-read-detector.test.ts',

@@ -4,13 +4,14 @@
  */
 
 import type { FieldNode, GraphQLResolveInfo } from 'graphql'
-import type { MaybePromise } from '../../core/maybe-promise.js'
+import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import {
   aggregateFunctions,
   type AggregateFunction,
   type AggregateOptions,
 } from '../../records/aggregates/aggregate-types.js'
 import { nameOf } from '../../records/aggregates/measure.js'
+import { prepareZones } from '../../records/aggregates/zone-offsets.js'
 import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { type Caller, withGuards } from '../../records/rights/caller.js'
@@ -70,12 +71,10 @@ function readAggregate(
 ): MaybePromise<readonly object[]> {
   const opened = database()
   const reader = new QueryReader({ database: opened, caller, listMax })
+  const timeGroups = readTimeGroups(model, args.groupByTime)
   const options = {
     ...(!isNil(args.where) && { where: reader.translate(model, args.where) }),
-    groupBy: [
-      ...readGroups(model, args.groupBy, 'groupBy'),
-      ...readTimeGroups(model, args.groupByTime),
-    ],
+    groupBy: [...readGroups(model, args.groupBy, 'groupBy'), ...timeGroups],
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
     limit: isNil(args.limit) ? listMax : reader.readLimit('limit', args.limit),
@@ -85,7 +84,8 @@ function readAggregate(
   const { request } = caller
   const records =
     request === undefined ? opened.records(model.type) : opened.recordsFor(model.type, request)
-  return records.aggregate(options)
+  const zones = timeGroups.map(({ zone = 'UTC' }) => zone)
+  return after(prepareZones(zones), () => records.aggregate(options))
 }
 
 /** @returns a resolver for the key of a group or for an aggregate */

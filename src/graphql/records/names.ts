@@ -113,11 +113,11 @@ export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping
   const groups = timeGroupsOf(model)
   return (input as { field: string; by: TimeUnit; zone?: string | null }[]).map((one, index) => {
     const path = `groupByTime.${index}`
-    const zone = one.zone ?? 'UTC'
+    const zone = readZone(one.zone ?? 'UTC')
     const field = groups.find(({ name }) => name === one.field)
     if (field === undefined)
       throw invalid(`${path}.field`, 'unknown', `must be one of ${visibleNames(groups)}`)
-    if (readZone(zone) === undefined)
+    if (zone === undefined)
       throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
     return { field: field.column.property as never, by: one.by, zone }
   })

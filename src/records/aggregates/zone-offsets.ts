@@ -3,7 +3,8 @@
  * statement contains the changes itself. A tree of comparisons finds the offset of any timestamp in nine steps. Source:
  * decisions, Records: queries.
  */
-import { BoundedCache } from '../../core/collections.js'
+import { setImmediate } from 'node:timers/promises'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 
 interface OffsetChange {
   /** Milliseconds since 1970. */
@@ -27,23 +28,57 @@ const first = Date.UTC(1800, 0, 1)
 const secondDay = Date.parse('0001-01-02T00:00:00.000Z')
 const lastDay = Date.parse('9999-12-31T00:00:00.000Z')
 
-/** There are about 450 zones; finding a zone's changes takes some 30 milliseconds. */
-const cachedOffsets = new BoundedCache<readonly OffsetChange[]>(1000)
+/** By the zone's name. There are about 450 zones; finding a zone's changes takes some 30 milliseconds. */
+const cachedOffsets = new Map<string, readonly OffsetChange[]>()
+
+/** The zone's name by each name of it that a query has used, in lower case. Unknown names are not stored. */
+const cachedNames = new Map<string, string>()
 
 /** @returns the name as the runtime writes it; `undefined` for a zone that it does not know */
 export function readZone(name: string): string | undefined {
   // Newer runtimes accept offsets (`+02:00`) too.
   if (!/^[a-z][\w+/-]{0,60}$/i.test(name)) return undefined
+  const key = name.toLowerCase()
+  const cachedName = cachedNames.get(key)
+  if (cachedName !== undefined) return cachedName
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
+    // This takes a tenth of a millisecond, and a query may name thousands of zones.
+    const zone = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
+    cachedNames.set(key, zone)
+    return zone
   } catch {
     return undefined
   }
 }
 
+let lastPreparation: Promise<void> = Promise.resolve()
+
+/**
+ * Finds the changes of zones for `writeOffset`. Each zone that is not cached gets its own turn of the event loop, because a
+ * query may name many. Of all queries, one zone is prepared at a time.
+ *
+ * @param zones names as `readZone` returns them
+ */
+export function prepareZones(zones: Iterable<string>): MaybePromise<void> {
+  const missing = [...new Set(zones)].filter((zone) => !cachedOffsets.has(zone))
+  if (missing.length === 0) return undefined
+  for (const zone of missing) {
+    lastPreparation = lastPreparation
+      .then(() => setImmediate())
+      .then(() => {
+        zoneOffsets(zone)
+      })
+  }
+  return lastPreparation
+}
+
 /** All changes of a zone, in order. The first one applies to all earlier times too. */
 function zoneOffsets(zone: string): readonly OffsetChange[] {
-  return cachedOffsets.get(zone, () => findChanges(zone))
+  const cached = cachedOffsets.get(zone)
+  if (cached !== undefined) return cached
+  const changes = findChanges(zone)
+  cachedOffsets.set(zone, changes)
+  return changes
 }
 
 /**
