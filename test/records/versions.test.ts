@@ -34,7 +34,19 @@ class Stay {
 @NoAuth
 class Stays {}
 
-@Module({ controllers: [Stays], records: [Stay] })
+/** A record without versions. */
+@NoAuth
+@Record
+class Guest {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Controller('/guests', { crud: Guest })
+@NoAuth
+class Guests {}
+
+@Module({ controllers: [Stays, Guests], records: [Stay, Guest] })
 class Hotel {}
 
 const engines = await startBothEngines()
@@ -87,6 +99,28 @@ describe.each(engines)('versions on %s', (_, open) => {
     expect((await send('PATCH', {}, { version: 1 })).status).toBe(400)
     expect((await send('DELETE', { 'If-Match': '"5"' })).status).toBe(204)
     expect((await send('DELETE', { 'If-Match': '*' })).status).toBe(404)
+  })
+
+  it('are required by If-Match, which is never ignored', async () => {
+    const created = await app.inject({ method: 'POST', url: '/guests', json: { name: 'Ann' } })
+    const url = `/guests/${(created.json() as Guest).id}`
+    const etag = String((await app.inject({ url })).headers.etag)
+    const write = (method: string, match: string, json?: object) =>
+      app.inject({ method, url, headers: { 'If-Match': match }, ...(json && { json }) })
+    for (const [method, json] of [
+      ['PATCH', { name: 'Bob' }],
+      ['PUT', { name: 'Bob' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const refused = await write(method, etag, json)
+      expect({ status: refused.status, body: refused.body }).toMatchObject({
+        status: 412,
+        body: expect.stringContaining('Guest has no version'),
+      })
+      expect((await write(method, 'x', json)).status).toBe(400)
+    }
+    expect((await app.inject({ url })).json()).toMatchObject({ name: 'Ann' })
+    expect((await write('PATCH', '*', { name: 'Bob' })).status).toBe(200)
   })
 
   it('work over GraphQL with expectedVersion', async () => {

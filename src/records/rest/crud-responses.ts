@@ -199,21 +199,27 @@ function tagOf(version: number, content: string): string {
 }
 
 /**
- * Writes if `If-Match` allows it: it lists the row's version, or is `*`, or is missing.
+ * Writes if `If-Match` allows it: it lists the row's version, or is `*`, or is missing. A record without versions never
+ * matches a tag, because its tags identify only the content that a response has shown.
  *
- * @throws {HttpError} 400 for anything except a list of tags, 412 for a row at another version
+ * @throws {HttpError} 400 for anything except a list of tags, 412 for a row at another version or without versions
  */
 export function whereMatching<T>(
   table: Table,
-  request: HttpRequest | undefined,
+  request: HttpRequest,
   write: (expected: readonly number[] | undefined) => MaybePromise<T>,
 ): MaybePromise<T> {
-  const condition = request?.incoming.headers['if-match']
-  if (table.version === undefined || condition === undefined) return write(undefined)
-  if (condition.trim() === '*') return write(undefined)
+  const condition = request.incoming.headers['if-match']
+  if (condition === undefined || condition.trim() === '*') return write(undefined)
   const tags = readTags(condition)
   if (tags === undefined)
     throw new HttpError(400, 'If-Match must be *, or a list of ETags, separated by commas.')
+  if (table.version === undefined) {
+    const { name } = table.type
+    throw new HttpError(412, `If-Match cannot be checked, because ${name} has no version.`, {
+      reason: `declare @Record({ version: true }) for ${name}`,
+    })
+  }
   return attempt<T>(
     () => write(tags.flatMap(toVersion)),
     (error) => {

@@ -215,7 +215,7 @@ interface RouteContext {
   /** For reads, which are cancelled when the request ends. */
   readonly recordsToRead: (request: HttpRequest) => ClientRecords<object>
   /** For writes, which have their own source. */
-  readonly recordsToWrite: (request: HttpRequest | undefined) => ClientRecords<object>
+  readonly recordsToWrite: (request: HttpRequest) => ClientRecords<object>
 }
 
 function crudRoutes(table: Table, database: () => Database, maxCost: number): CrudRoute[] {
@@ -231,14 +231,12 @@ function crudRoutes(table: Table, database: () => Database, maxCost: number): Cr
 }
 
 function createContext(table: Table, database: () => Database, maxCost: number): RouteContext {
-  const { type, key, relations, version } = table
+  const { type, key, relations } = table
   const { isPersonal } = policyOf(table)
   const tables = [table, ...[...relations.values()].map(({ target }) => target)]
   const usesCaller = isPersonal || tables.some(hooksReadCaller)
-  const callerOf = (request: HttpRequest | undefined): Caller =>
-    usesCaller && request !== undefined ? requestCaller(request) : anonymous
-  // The version is compared with a header of the request.
-  const versionArguments = version === undefined ? [] : ['request']
+  const callerOf = (request: HttpRequest): Caller =>
+    usesCaller ? requestCaller(request) : anonymous
   return {
     table,
     database,
@@ -247,7 +245,7 @@ function createContext(table: Table, database: () => Database, maxCost: number):
     bodies: crudBodies(table),
     rowPath: `/<id:${key.isUuid ? 'uuid' : 'int'}>`,
     readArguments: ['request', ...(isPersonal ? ['user'] : [])],
-    changeArguments: usesCaller ? ['request', 'user'] : versionArguments,
+    changeArguments: ['request', ...(usesCaller ? ['user'] : [])],
     recordsToRead: (request) => {
       const open = database()
       return new ClientRecords(open, open.recordsFor(type, request), callerOf(request))
@@ -361,7 +359,7 @@ function updateRoutes({
   changeArguments,
   recordsToWrite,
 }: RouteContext): CrudRoute[] {
-  const run = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
+  const run = (id: Id, body: object, request: HttpRequest): MaybePromise<object | null> =>
     whereMatching(table, request, (expected) =>
       after(
         recordsToWrite(request).update(id, { ...body }, expected),
@@ -384,7 +382,7 @@ function deleteRoute({ table, rowPath, changeArguments, recordsToWrite }: RouteC
     method: 'DELETE',
     path: rowPath,
     options: { args: ['id', ...changeArguments], status: 204 },
-    run: (id: Id, request?: HttpRequest) =>
+    run: (id: Id, request: HttpRequest) =>
       whereMatching(table, request, (expected) =>
         after(recordsToWrite(request).delete(id, expected), (isDeleted) => {
           if (!isDeleted)
