@@ -191,6 +191,25 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
     await close()
   })
 
+  it('rejects lists with more values than a statement may have, with an error of the client', async () => {
+    const { graphql, database, close } = await start()
+    const query = 'query ($w: [ProductWhere!]) { products(where: { and: $w }) { id } }'
+    const lists = (count: number, list: object): object => ({ w: Array(count).fill(list) })
+    const texts = Array.from({ length: 100 }, (_, index) => `v${index}`)
+    const inJson = { extra: { path: ['z'], in: texts } }
+    expect(await graphql(query, lists(10, inJson))).toEqual({ data: { products: [] } })
+    expect((await graphql(query, lists(11, inJson))).codes).toEqual(['VALIDATION'])
+    expect(
+      await database.records(Product).list({ where: { and: Array(11).fill(inJson) } }),
+    ).toEqual([])
+    // PostgreSQL receives each of these lists as one value.
+    const inPrices = { price: { in: Array.from({ length: 10_000 }, (_, index) => index) } }
+    expect(await graphql(query, lists(1, inPrices))).toEqual({ data: { products: [] } })
+    const { codes = ['VALIDATION'] } = await graphql(query, lists(3, inPrices))
+    expect(codes).toEqual(['VALIDATION'])
+    await close()
+  })
+
   it('rejects large offsets, in GraphQL and crud', async () => {
     const { graphql, get, close } = await start()
     const offsets = ['a', 'b', 'c'].map((key) => `${key}:products(offset:999999){id}`).join('')

@@ -69,6 +69,13 @@ const maxPathLength = 20
 const maxNameLength = 200
 /** The maximum number of values that a JSON value is compared with. */
 const maxJsonItems = 100
+/**
+ * The maximum number of values of the statement. The limit of SQLite is 32,766 and that of PostgreSQL 65,535. Lists that the
+ * database receives as one value count once.
+ */
+const maxValues = 30_000
+/** The maximum number of JSON values in all lists of a client's filter. Each is compared by itself. */
+const maxClientJsonItems = 1000
 
 export class FilterReader {
   /** The values of the slots, in order. */
@@ -80,6 +87,7 @@ export class FilterReader {
   readonly #isClient: boolean
   #count = 0
   #patterns = 0
+  #jsonItems = 0
   /** The start of paths in the program's errors. Paths in clients' errors start with their own names. */
   #root = ''
   /** The number of enclosing `or` and `not`. Within them, `skip` would match more rows than intended. */
@@ -337,6 +345,13 @@ export class FilterReader {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
     if (operand.length > maxJsonItems)
       throw invalid(path, 'maxItems', `must have at most ${maxJsonItems} items`)
+    this.#jsonItems += operand.length
+    if (this.#isClient && this.#jsonItems > maxClientJsonItems)
+      throw invalid(
+        path,
+        'maxItems',
+        `has too many values: all lists for JSON may have at most ${maxClientJsonItems}`,
+      )
     this.#rejectUndefinedIn(operand, (index) => `${path}.${index}`)
     this.key += '|['
     const parts = operand
@@ -393,6 +408,12 @@ export class FilterReader {
     const encoded = items.map((item, index) => this.#encode(codec, item, `${path}.${index}`))
     const packed = this.#context.dialect.encodeList(codec.column, encoded)
     const values = packed === undefined ? pad(encoded) : [packed]
+    if (this.values.length + values.length > maxValues)
+      throw invalid(
+        path,
+        'maxItems',
+        `has too many values: all lists may have at most ${maxValues}`,
+      )
     const slots = values.map((value) => this.values.push(value) - 1)
     this.key += `${codec.index}in${packed === undefined ? slots.length : ''}${orNull ? '?' : ''};`
     return { kind: 'list', column: codec.column, slots, isPacked: packed !== undefined, orNull }
