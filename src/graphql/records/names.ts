@@ -8,6 +8,7 @@ import {
   type TimeGrouping,
 } from '../../records/aggregates/aggregate-types.js'
 import { hasAggregate, hasTime } from '../../records/aggregates/read-aggregate.js'
+import { maxNames } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { FieldModel, RecordModel } from './model.js'
@@ -95,7 +96,8 @@ export function groupsOf({ fields }: RecordModel): FieldModel[] {
 export function readGroups(model: RecordModel, input: unknown, argument: string): string[] {
   if (input === undefined || input === null) return []
   const groups = groupsOf(model)
-  return (input as unknown[]).map((name, index) => {
+  // A longer list is refused later, by its length.
+  return (input as unknown[]).slice(0, maxNames + 1).map((name, index) => {
     const field = groups.find((one) => one.name === name)
     if (field !== undefined) return field.column.property
     throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${visibleNames(groups)}`)
@@ -111,7 +113,9 @@ export function timeGroupsOf(model: RecordModel): FieldModel[] {
 export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping<never>[] {
   if (input === undefined || input === null) return []
   const groups = timeGroupsOf(model)
-  return (input as { field: string; by: TimeUnit; zone?: string | null }[]).map((one, index) => {
+  const list = input as { field: string; by: TimeUnit; zone?: string | null }[]
+  // A longer list is refused later, by its length.
+  return list.slice(0, maxNames + 1).map((one, index) => {
     const path = `groupByTime.${index}`
     const zone = readZone(one.zone ?? 'UTC')
     const field = groups.find(({ name }) => name === one.field)

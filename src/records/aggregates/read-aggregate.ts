@@ -68,7 +68,8 @@ const optionNames: ReadonlySet<string> = new Set([
   'view',
 ])
 const timeOptions = ['field', 'by', 'zone']
-const maxNames = 50
+/** The maximum number of groups, or of fields of one aggregate function. More get 400, so no more need to be read. */
+export const maxNames = 50
 
 /** The maximum number of values of `in`. */
 const maxItems = 100
