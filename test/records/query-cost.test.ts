@@ -123,6 +123,18 @@ describe('the estimated cost of a query', () => {
     expect(points({ offset: 4_000_000 }, products, none)).toBeGreaterThan(50_000)
   })
 
+  it('reads no more of a filter than the longest one that is allowed', () => {
+    const search = (words: number): number =>
+      points({ where: { search: 'a '.repeat(words) } }, notes)
+    expect(search(500_000)).toBe(search(500))
+    const list = (length: number): object[] => Array.from({ length }, () => ({ price: { gt: 5 } }))
+    for (const group of ['and', 'or']) {
+      const longest = points({ where: { [group]: list(200) } })
+      expect(points({ where: { [group]: list(199) } })).toBeLessThan(longest)
+      expect(points({ where: { [group]: list(9000) } })).toBe(longest)
+    }
+  })
+
   it('treats a cursor of a search as an offset', () => {
     const none = (): number => 0
     const cursor = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')

@@ -5,7 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition, Table } from '../../records/model/table.js'
 import { isPlainObject } from '../../core/json.js'
-import { FilterReader } from '../../records/filters/filter.js'
+import { FilterReader, maxConditions } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import { readOrder } from '../../records/filters/order.js'
 import { checkRanked, rankedOrder, searchLimitOf, searchOf } from '../../records/filters/search.js'
@@ -137,8 +137,11 @@ export class QueryReader {
       const value = where[name]
       const at = `${path}.${name}`
       if (name === 'and' || name === 'or') {
+        // A longer list is refused later, by its length.
         translated[name] = Array.isArray(value)
-          ? value.map((part, index) => this.#translate(model, part, `${at}.${index}`))
+          ? value
+              .slice(0, maxConditions + 1)
+              .map((part, index) => this.#translate(model, part, `${at}.${index}`))
           : value
         continue
       }

@@ -4,6 +4,7 @@
  */
 
 import { isPlainObject } from '../../core/json.js'
+import { maxConditions, maxPatternLength } from '../filters/filter.js'
 import { skippedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { isIndexed, isUnique } from '../../sql/table.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -185,14 +186,11 @@ class CostReader {
   #condition(naming: Naming, name: string, value: unknown, rows: number): Work {
     if (value === undefined) return { rows, each: 0, once: 0 }
     if (value === unknownValue) this.#dependsOnVariables = true
-    if (name === 'and') {
-      return combine(
-        toList(value).map((part) => this.#filter(naming, part, rows)),
-        rows,
-      )
-    }
-    if (name === 'or') {
-      const parts = toList(value).map((part) => this.#filter(naming, part, rows))
+    if (name === 'and' || name === 'or') {
+      // A longer list is refused.
+      const list = toList(value).slice(0, maxConditions)
+      const parts = list.map((part) => this.#filter(naming, part, rows))
+      if (name === 'and') return combine(parts, rows)
       const all = parts.reduce((sum, part) => sum + part.rows, 0)
       return { ...combine(parts, rows), rows: Math.min(rows, all) }
     }
@@ -210,7 +208,7 @@ class CostReader {
    * aggregate. An order by rank reads only the ranked matches.
    */
   #search(table: Table, value: unknown, rows: number): Work {
-    const wordCount = typeof value === 'string' ? value.split(/\s+/).length : 1
+    const wordCount = typeof value === 'string' ? readable(value).split(/\s+/).length : 1
     const once = weights.pattern + wordCount * weights.wildcard
     const found = this.#isRanked ? Math.min(rows, searchLimitOf(table, this.#basis)) : rows
     return { rows: found, each: comparisonCost('like'), once }
@@ -256,7 +254,8 @@ class CostReader {
     const each = comparisonCost(operator)
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#dependsOnVariables = true
-      const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
+      const wildcards =
+        typeof operand === 'string' ? (readable(operand).match(/%/g)?.length ?? 0) : 0
       const once =
         weights.pattern +
         wildcards * weights.wildcard +
@@ -290,7 +289,7 @@ class CostReader {
     return (
       this.#basis.hasTrigrams &&
       typeof operand === 'string' &&
-      /[\p{L}\p{N}]{3}/u.test(operand) &&
+      /[\p{L}\p{N}]{3}/u.test(readable(operand)) &&
       hasTrigramIndex(column, table)
     )
   }
@@ -328,6 +327,11 @@ class CostReader {
     if (value === unknownValue) this.#dependsOnVariables = true
     return typeof value === 'number' && value > 0 ? value : 0
   }
+}
+
+/** The part of a pattern or a search that is read. Longer texts are refused, and a query may repeat one in each field. */
+function readable(text: string): string {
+  return text.slice(0, maxPatternLength)
 }
 
 /** The number of rows that share a value of an indexed column. */

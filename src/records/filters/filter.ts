@@ -55,9 +55,10 @@ export interface FilterContext {
 }
 
 /** A filter with more conditions is refused as an attack. */
-const maxConditions = 200
+export const maxConditions = 200
 const maxDepth = 12
-const maxPatternLength = 1000
+/** The maximum number of characters of a pattern. */
+export const maxPatternLength = 1000
 /**
  * The maximum number of patterns in a client's filter. Patterns use no index: each is compared with every row, which
  * blocks the process on SQLite.

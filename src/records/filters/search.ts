@@ -106,7 +106,12 @@ export function skippedBy(cursor: unknown): number {
   return typeof cursor === 'string' ? (offsetIn(cursor) ?? 0) : 0
 }
 
+/** No cursor of a search is longer. */
+const maxCursorLength = 100
+
 function offsetIn(cursor: unknown): number | undefined {
+  // Cursors that contain values may be long, and a query may repeat one in each field.
+  if (typeof cursor === 'string' && cursor.length > maxCursorLength) return undefined
   const [name, offset] = readList(cursor)
   const isOffset = name === signature && Number.isSafeInteger(offset) && (offset as number) >= 0
   return isOffset ? (offset as number) : undefined
