@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
+import type { AccessRule } from '../../src/auth/access.js'
+import { type Guard, NoAuth, Secured } from '../../src/index.js'
 import {
   accessRule,
-  requireBoth,
+  classAccess,
   describeDemands,
-  satisfies,
   openAccess,
+  readHandlerAccess,
+  requireBoth,
+  satisfies,
   tokenAccess,
-  type AccessRule,
-} from '../../src/auth/access.js'
-import { type Guard, NoAuth, Secured } from '../../src/index.js'
-import { readHandlerAccess, classAccess } from '../../src/auth/decorators.js'
+} from './fixtures.js'
 
 const admin: AccessRule = { ...tokenAccess, roles: ['admin'] }
 const editor: AccessRule = { ...tokenAccess, roles: ['editor'] }

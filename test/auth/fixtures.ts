@@ -20,7 +20,17 @@ import { fakeRequest, type ServerRequest } from '../http/fake-request.js'
 
 export type { AuthEnvironment, Gate, ServerRequest }
 export { createMemoryRevocations, toTrace, type Revocations } from '../../src/auth/revocations.js'
-export { openAccess, tokenAccess } from '../../src/auth/access.js'
+export {
+  accessRule,
+  describeDemands,
+  openAccess,
+  requireBoth,
+  satisfies,
+  tokenAccess,
+} from '../../src/auth/access.js'
+export { classAccess, readHandlerAccess } from '../../src/auth/decorators.js'
+export { openKeyFolder, thumbprint } from '../../src/auth/key-origin.js'
+export { createKeys }
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
 export const noon = Date.UTC(2026, 10, 20, 10)

@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { createKeys } from '../../src/auth/keys.js'
-import { openKeyFolder, thumbprint } from '../../src/auth/key-origin.js'
 import { createPublicKey } from 'node:crypto'
 import { silentLog } from '../silent-log.js'
-import { makeAuth, makeLog } from './fixtures.js'
+import { createKeys, makeAuth, makeLog, openKeyFolder, thumbprint } from './fixtures.js'
 import { makePair } from './key-pair.js'
 
 const run = promisify(execFile)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { Redactor } from '../../src/cli/dev/redactor.js'
+import { withoutPasswords } from '../../src/core/secrets.js'
 import { passwords, tokens } from './random-secrets.js'
 
 describe('a redactor', () => {
@@ -47,5 +48,23 @@ describe('a redactor', () => {
       }),
       { seed: 7, numRuns: 300 },
     )
+  })
+})
+
+describe('passwords in addresses', () => {
+  it.each([
+    ['postgres://desk:p%40ss@host/desk', 'postgres://desk:…@host/desk'],
+    [
+      'to postgres://desk:a:b@c@host:5432/desk failed',
+      'to postgres://desk:…@host:5432/desk failed',
+    ],
+    [
+      '?direct=postgres%3A%2F%2Fdesk%3Asecret%40host%2Fdesk',
+      '?direct=postgres%3A%2F%2Fdesk%3A…%40host%2Fdesk',
+    ],
+    ['postgres://host/desk?user=a&password=b&x=1', 'postgres://host/desk?user=a&password=…&x=1'],
+    ['http://localhost:3000/a@b', 'http://localhost:3000/a@b'],
+  ])('%s', (text, redacted) => {
+    expect(withoutPasswords(text)).toBe(redacted)
   })
 })

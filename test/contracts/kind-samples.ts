@@ -1,7 +1,7 @@
 /** Sample values of every kind, in their JSON form, and a kind that exists only in tests. */
 import type { FieldRules } from '../../src/index.js'
 import type { Kind } from '../../src/fields/kinds/kind.js'
-import { kinds } from '../../src/fields/kinds/table.js'
+import { kinds } from '../fields/compiled.js'
 import type { KindName } from '../public-types.js'
 
 /** An amount of money, stored in cents and written as `"12.50"`. It shows all that a new kind of the framework needs. */

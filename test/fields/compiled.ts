@@ -9,6 +9,7 @@ import { kinds } from '../../src/fields/kinds/table.js'
 import { readShape, type Shape } from '../../src/fields/shape.js'
 import type { Class, KindName } from '../public-types.js'
 
+export { kinds }
 export type { FormatName, InputOptions }
 
 export const formatNames = Object.keys(formats) as FormatName[]

@@ -5,16 +5,16 @@ import { PassThrough, Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { HttpError, events, type EventItem } from '../../src/index.js'
-import { createCors } from '../../src/http/cors.js'
-import { toEventText } from '../../src/http/events.js'
 import type { Outgoing } from '../../src/http/node-messages.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
-import { createResponder } from '../../src/http/responder.js'
 import {
-  respondWith,
+  createCors,
   createMemoryLog,
+  createResponder,
   plainRule,
+  respondWith,
   startResponderServer,
+  toEventText,
 } from './responder-server.js'
 
 describe('toEventText', () => {

@@ -7,6 +7,9 @@ import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder, type Responder } from '../../src/http/responder.js'
 import type { ResultRule } from '../../src/http/result.js'
 
+export { toEventText } from '../../src/http/events.js'
+export { createCors, createResponder }
+
 export const plainRule: ResultRule = { status: 200, notFoundWhenEmpty: false }
 
 export interface LogEntry {

@@ -1,6 +1,16 @@
-/** Scripts of migrations are split into statements at their semicolons. */
+/** SQL as text: the templates of dialects, and the scripts of migrations, which are split at their semicolons. */
 import { describe, expect, it } from '@jest/globals'
+import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
 import { splitStatements } from '../../src/records/migrations/migrations.js'
+
+it('quotes names, and does not treat a value as part of a slot', () => {
+  const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`
+  expect(toText(text, (place) => `$${place}`)).toEqual({
+    sql: '"t"."a""b" = $1 and "c" = $2',
+    order: [1, 0],
+  })
+  expect(() => raw('a\0b')).toThrow(TypeError)
+})
 
 describe('splitStatements', () => {
   it.each<[string, string[]]>([
