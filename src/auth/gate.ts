@@ -146,15 +146,16 @@ export function createGate(options: GateOptions): Gate {
       if (rule.open) return undefined
       return withEvents(request, () => admit(request, rule, findToken(request, true)))
     },
-    // The caller counts as read when the application reads it.
-    recognise: (request, rule) =>
-      withoutTracking(request, () =>
+    recognise: (request, rule) => {
+      const run = (): void | Promise<void> =>
         withEvents(request, () => {
           const token = findToken(request, rule !== noAuthAccess)
           const isAnonymous = token === '' && !hasScheme(request)
           return isAnonymous ? undefined : admit(request, tokenAccess, token)
-        }),
-      ),
+        })
+      // The caller counts as read when the application reads it.
+      return request.isWatched ? withoutTracking(request, run) : run()
+    },
     identify: (request) => {
       if (request.admitted !== undefined) return request.admitted
       const sent = sentToken(request)
