@@ -53,6 +53,8 @@ export function readZone(name: string): string | undefined {
 
 let lastPreparation: Promise<void> = Promise.resolve()
 
+const ignore = (): void => undefined
+
 /**
  * Finds the changes of zones for `writeOffset`. Each zone that is not cached gets its own turn of the event loop, because a
  * query may name many. Of all queries, one zone is prepared at a time.
@@ -65,9 +67,9 @@ export function prepareZones(zones: Iterable<string>): MaybePromise<void> {
   for (const zone of missing) {
     lastPreparation = lastPreparation
       .then(() => setImmediate())
-      .then(() => {
-        zoneOffsets(zone)
-      })
+      .then(() => zoneOffsets(zone))
+      // An error occurs again where the changes are used, and must not fail the preparations of other queries.
+      .then(ignore, ignore)
   }
   return lastPreparation
 }
