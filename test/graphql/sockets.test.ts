@@ -434,6 +434,9 @@ describe('limits', () => {
     other.close()
     expect(heldQueries).toHaveLength(6)
     raw.send({ id: 'held 6', type: 'complete' })
+    // The server has read both messages when it responds to the second one.
+    raw.send({ type: 'ping' })
+    expect(await raw.next()).toMatchObject({ type: 'pong' })
     const ids = new Set<string>()
     const readAll = async (): Promise<void> => {
       while (ids.size < 19) {
