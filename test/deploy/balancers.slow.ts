@@ -155,6 +155,9 @@ describe.each(Object.entries(balancers))('%s', (name, balancer) => {
     const processes = await Promise.all(ports.map(serve))
     const url = await balance(command, balancer, ports)
     await untilUp(url)
+    const headers = { 'x-forwarded-proto': 'https', forwarded: 'proto=https' }
+    const response = await fetch(`${url}/secure`, { headers })
+    expect(await response.json()).toEqual({ secure: false })
     const end = load(url)
     for (const [index, port] of ports.entries()) {
       await stop(processes[index] as ChildProcess)

@@ -102,4 +102,21 @@ describe('docs/deploy', () => {
       },
     })
   })
+
+  it.each([
+    ['nginx.conf', 'proxy_set_header X-Forwarded-Proto $scheme;', 'proxy_set_header Forwarded "";'],
+    [
+      'haproxy.cfg',
+      'http-request set-header X-Forwarded-Proto http unless { ssl_fc }',
+      'http-request del-header Forwarded',
+    ],
+    [
+      'Caddyfile',
+      'reverse_proxy 127.0.0.1:3001 127.0.0.1:3002 127.0.0.1:3003 {',
+      'header_up -Forwarded',
+    ],
+  ])('%s passes on no scheme that a client has written', (name, ...rules) => {
+    const lines = linesOf(name).map((line) => line.trim())
+    for (const rule of rules) expect(lines).toContain(rule)
+  })
 })

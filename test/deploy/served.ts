@@ -1,12 +1,23 @@
 /** One of the processes behind a balancer: `served.ts <port>`. It sends `up` once it listens. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { bootstrap, Controller, Get, Module, NoAuth, Post } from '../../src/index.js'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  type HttpRequest,
+  Module,
+  NoAuth,
+  Post,
+} from '../../src/index.js'
 import { health } from '../../src/modules/health/health.js'
 
 @Controller('/')
 class ServedController {
   @Get('/items/<id:int>') show(id: number) {
     return { id, pid: process.pid }
+  }
+  @Get('/secure') secure(request: HttpRequest) {
+    return { secure: request.secure }
   }
   @Post('/items') @NoAuth create(body: unknown) {
     return body
