@@ -15,7 +15,7 @@ import type { Problem } from '../errors/declaration-error.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/served-route.js'
-import { FileBody, isPlainPath } from '../http/file-reply.js'
+import { FileBody, isPlainPath, statIfPresent } from '../http/file-reply.js'
 import { createCachedText, redirect, Reply } from '../http/reply.js'
 import { namesMedia } from '../http/request-head.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -205,10 +205,10 @@ function fileOf(path: string, root: string): Reply<FileBody> {
 /** @returns `page` for a folder with an `index.html` */
 function findBelow(below: string, root: string): 'file' | 'page' | undefined {
   if (!isPlainPath(below, true)) return undefined
-  const found = statSync(join(root, below), { throwIfNoEntry: false })
+  const found = statIfPresent(join(root, below))
   if (found?.isFile() === true) return 'file'
   if (found?.isDirectory() !== true) return undefined
-  const index = statSync(join(root, below, 'index.html'), { throwIfNoEntry: false })
+  const index = statIfPresent(join(root, below, 'index.html'))
   return index?.isFile() === true ? 'page' : undefined
 }
 

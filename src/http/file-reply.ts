@@ -2,6 +2,8 @@
  * Sends files of a folder. Paths that could lead out of it are rejected, not normalized. Source: specification, "File
  * serving"; RFC 9110 §13 (conditions) and §14 (ranges).
  */
+import { once } from 'node:events'
+import { ReadStream, statSync, type Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -98,9 +100,27 @@ export async function openFile(request: ServerRequest, body: FileBody): Promise<
     index: false,
     ...(body.wellKnown ? { dotfiles: 'allow' as const } : {}),
   })
-  if (sent.type === 'file') return toOpenFile(sent)
+  if (sent.type === 'file') {
+    await waitUntilOpen(sent.stream)
+    return toOpenFile(sent)
+  }
   sent.stream.destroy()
   throw toHttpError(sent.statusCode, sent.headers)
+}
+
+/**
+ * Waits until the system has opened the file, so that a file that cannot be read is an error and not a broken response.
+ *
+ * @throws {HttpError} 404
+ */
+async function waitUntilOpen(stream: Readable): Promise<void> {
+  if (!(stream instanceof ReadStream)) return
+  try {
+    await once(stream, 'open')
+  } catch (cause) {
+    if (!isAbsence(cause)) throw cause
+    throw new HttpError(404, undefined, { cause, reason: 'the file cannot be read' })
+  }
 }
 
 /** Ranges and conditions apply to reads. Any other method gets the complete file. */
@@ -165,9 +185,27 @@ export function isPlainPath(path: string, wellKnown = false): boolean {
     )
 }
 
+/**
+ * Errors of the file system that depend on the path alone: it names nothing, is too long or not text for the file
+ * system, or names a file that this process may not read.
+ */
+const absenceCodes: ReadonlySet<unknown> = new Set([
+  ...['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EILSEQ', 'EINVAL'],
+  ...['EACCES', 'EPERM'],
+])
+
 function isAbsence(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | null)?.code
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG' || code === 'ELOOP'
+  return absenceCodes.has((error as NodeJS.ErrnoException | null)?.code)
+}
+
+/** @returns undefined if a client gets 404 for the path. @throws errors of the file system itself */
+export function statIfPresent(path: string): Stats | undefined {
+  try {
+    return statSync(path)
+  } catch (error) {
+    if (isAbsence(error)) return undefined
+    throw error
+  }
 }
 
 interface Sent {

@@ -137,9 +137,10 @@ async function copyAcross(from: string, to: string): Promise<void> {
 
 // Control characters, and marks that change the direction of text: "photo\u202Egnp.exe" is displayed as "photoexe.png".
 const hidden = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+/** Bytes in UTF-8. File systems refuse names over 255 bytes, and applications often add a prefix. */
 const longestName = 200
 
-/** The client's name without folders (of either slash), control characters and more than 200 characters. */
+/** The client's name without folders (of either slash), control characters and more than 200 bytes. */
 export function cleanFileName(name: string): string {
   const last = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
   const clean = last.replace(hidden, '').trim()
@@ -148,11 +149,12 @@ export function cleanFileName(name: string): string {
 }
 
 function shorten(name: string): string {
-  if (name.length <= longestName) return name
+  if (Buffer.byteLength(name) <= longestName) return name
   const extension = cleanExtension(name)
-  // The cut may split a character of two units.
-  const start = name.slice(0, longestName - extension.length).replace(/[\ud800-\udbff]$/, '')
-  return start.trimEnd() + extension
+  const start = new TextEncoder().encode(name).subarray(0, longestName - extension.length)
+  // The cut may split a character.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return decoder.decode(start, { stream: true }).trimEnd() + extension
 }
 
 /** `.jpg` for `Holiday.JPG`; empty if there is no extension of at most 16 letters and digits. */

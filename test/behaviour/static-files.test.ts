@@ -1,5 +1,5 @@
 /** Source: public API, 1 and 2. Titles begin with the statement that they check. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -31,6 +31,7 @@ describe('static', () => {
     await mkdir(join(root, 'guide'))
     await writeFile(join(root, 'guide', 'index.html'), '<p>Guide')
     await writeFile(join(root, 't.txt'), 'text')
+    await symlink(join(root, 'loop'), join(root, 'loop'))
     app = await bootstrap(ShopModule, { ...quiet, static: { '/assets': root, '/shop': root } })
   })
   afterAll(async () => {
@@ -66,6 +67,11 @@ describe('static', () => {
     ['GET', '/assets/..%2f..%2fetc/passwd', 404],
     ['GET', '/assets/../../etc/passwd', 404],
     ['GET', '/assets/%00', 400],
+    ['GET', `/assets/${'n'.repeat(300)}`, 404],
+    ['GET', `/assets/${encodeURIComponent('ü'.repeat(200))}.css`, 404],
+    ['GET', `/assets/${'folder/'.repeat(700)}a.css`, 404],
+    ['GET', '/assets/loop', 404],
+    ['GET', '/assets/loop/a.css', 404],
     ['POST', '/assets/index.html', 405],
     ['GET', '/asset', 404],
   ])('static: %s %s is %d', async (method, url, status) => {
