@@ -157,6 +157,7 @@ export {
   type RecordRights,
   type RelationDescription,
 } from './records/rest/record-rights.js'
+export type { ExactNumber, RelationPath } from './records/model/query-names.js'
 export type { Selected, SelectOptions, Where } from './records/model/record-types.js'
 export { skip, type Skip } from './records/model/skip.js'
 export type {

@@ -5,6 +5,7 @@ import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Isolation } from '../core/transaction.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
+import type { ManyRelationName } from './model/query-names.js'
 import type { SelectOptions, OrderBy } from './model/record-types.js'
 import { writeCursor, readOrder } from './filters/order.js'
 import type { Id, ListOptions } from './filters/list-options.js'
@@ -134,7 +135,7 @@ export abstract class ManyRecords<T extends object> {
    * @returns one row without `groupBy`, otherwise one row for each group; groups of nulls come last
    */
   aggregate<const O extends AggregateOptions<T>>(
-    options?: O & SelectOptions<O, AggregateOptions<T>>,
+    options?: O & SelectOptions<O, AggregateOptions<T>, T>,
   ): Promise<AggregateRow<T>[]> {
     return promise(() => runAggregate<T>(this.table, this.source, options ?? {}))
   }
@@ -155,12 +156,12 @@ export abstract class ManyRecords<T extends object> {
    *
    * @returns the number of new links
    */
-  link(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+  link(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
     return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: false }))
   }
 
   /** @returns the number of removed links */
-  unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
+  unlink(id: Id, relation: ManyRelationName<T>, ids: readonly Id[]): Promise<number> {
     return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: true }))
   }
 

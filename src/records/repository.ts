@@ -75,7 +75,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** @returns null if no row has the key, if the row is marked as deleted, or if the value cannot be a key */
-  find(id: Id, options?: FindOneOptions & Partial<T>): Promise<T | null> {
+  find<const O extends FindOneOptions<T> & Partial<T>>(
+    id: Id,
+    options?: O & SelectOptions<O, FindOneOptions<T> & Partial<T>, T>,
+  ): Promise<T | null>
+  find(id: Id, options?: FindOneOptions<T> & Partial<T>): Promise<T | null> {
     return promise(() => {
       if (options !== undefined) checkFindOptions(options, this.table.shard)
       const key = toKey(this.#codec, id)
@@ -104,7 +108,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * `reviewsCount`.
    */
   list<const O extends ListOptions<T>>(
-    input?: O & SelectOptions<O, ListOptions<T>>,
+    input?: O & SelectOptions<O, ListOptions<T>, T>,
   ): Promise<WithCounts<T, O>[]>
   list(input?: ListOptions<T>): Promise<T[]> {
     const options: ListOptions<T> = input ?? {}
@@ -202,7 +206,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   update<const O extends UpdateOptions<T> & Partial<T>>(
     id: Id,
     values: NestedChanges<T>,
-    options?: O & SelectOptions<O, UpdateOptions<T> & Partial<T>>,
+    options?: O & SelectOptions<O, UpdateOptions<T> & Partial<T>, T>,
   ): Promise<T | null> {
     return promise(() => {
       const { table } = this

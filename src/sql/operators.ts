@@ -25,9 +25,11 @@ export type OperandKind =
 /** The operators with the operand `value`. */
 type ValueOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'
 
+type Comparisons = readonly ColumnComparison[]
+
 export interface OperatorEntry {
   /** The columns that the operator applies to. */
-  readonly fits: readonly ColumnComparison[]
+  readonly fits: Comparisons
   readonly operand: OperandKind
   /** For `value`: null is allowed. */
   readonly takesNull?: true
@@ -56,11 +58,12 @@ export interface ComparisonParts {
   readonly value: Sql
 }
 
-const all: readonly ColumnComparison[] = ['nothing', 'equality', 'order', 'text', 'list', 'json']
+// Tuples of literals, because the types of filters are made from them.
+const all = ['nothing', 'equality', 'order', 'text', 'list', 'json'] as const satisfies Comparisons
 // For JSON: compares values within it, at `path`.
-const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'json']
-const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
-const textual: readonly ColumnComparison[] = ['text', 'json']
+const comparable = ['equality', 'order', 'text', 'json'] as const satisfies Comparisons
+const ordered = ['order', 'text', 'json'] as const satisfies Comparisons
+const textual = ['text', 'json'] as const satisfies Comparisons
 
 const compare =
   (symbol: string) =>

@@ -6,6 +6,7 @@ import {
   connect,
   Controller,
   type Database,
+  type ExactNumber,
   Field,
   type Generated,
   Module,
@@ -25,10 +26,10 @@ class Sale {
   @Field('string') color!: string
   @Field('integer') pieces!: number
   @Field('numeric', { optional: true }) weight?: number
-  @Field('decimal', { precision: 12, scale: 2, optional: true }) price?: string
-  @Field('decimal', { precision: 18, scale: 4 }) large!: string
-  @Field('decimal', { precision: 38, scale: 10 }) huge!: string
-  @Field('bigint') views!: string
+  @Field('decimal', { precision: 12, scale: 2, optional: true }) price?: ExactNumber
+  @Field('decimal', { precision: 18, scale: 4 }) large!: ExactNumber
+  @Field('decimal', { precision: 38, scale: 10 }) huge!: ExactNumber
+  @Field('bigint') views!: ExactNumber
   @Field('boolean') paid!: boolean
   @Field('datetime') at!: string
   @Field('json', { optional: true }) meta?: unknown

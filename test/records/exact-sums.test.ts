@@ -11,6 +11,7 @@ import {
   connect,
   Controller,
   type Database,
+  type ExactNumber,
   Field,
   type Generated,
   Module,
@@ -32,8 +33,8 @@ class Count {
   @Field('string') shop!: string
   @Field('integer') pieces!: number
   @Field('integer', { list: true, default: [] }) sizes!: Generated<number[]>
-  @Field('decimal', { precision: 18, scale: 2 }) price!: string
-  @Field('decimal', { precision: 38, scale: 8 }) worth!: string
+  @Field('decimal', { precision: 18, scale: 2 }) price!: ExactNumber
+  @Field('decimal', { precision: 38, scale: 8 }) worth!: ExactNumber
 }
 
 @Controller('/counts', { crud: Count })

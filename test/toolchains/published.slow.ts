@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { root, runNode } from '../openapi/command.js'
 import { createPackageFolder } from './package-folder.js'
 
-const compilers = { 6: 'node_modules/typescript/bin/tsc', 7: 'node_modules/typescript7/bin/tsc' }
+const compilers = {
+  5: 'node_modules/typescript5/bin/tsc',
+  6: 'node_modules/typescript/bin/tsc',
+  7: 'node_modules/typescript7/bin/tsc',
+}
 let folder: string
 
 beforeAll(async () => {
@@ -19,6 +23,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('an application on the published types', () => {
   it.each([
+    [5, 'nodenext', 'nodenext'],
     [6, 'nodenext', 'nodenext'],
     [6, 'preserve', 'bundler'],
     [7, 'nodenext', 'nodenext'],

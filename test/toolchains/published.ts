@@ -56,6 +56,10 @@ export const openDatabase = () => connect('sqlite::memory:', { records: [User] }
 export const users = (database: Database) => database.records(User)
 export const builder = (database: Database) => database.kysely
 export const listUsers = (repository: Repository<User>) => repository.list.bind(repository)
+// @ts-expect-error misspelt: no relation of a user
+export const misspelt = (repository: Repository<User>) => repository.list({ with: ['tems'] })
+// @ts-expect-error other kind: a pattern for a number
+export const pattern = (repository: Repository<User>) => repository.count({ id: { like: '1%' } })
 export const countUsers = (repository: Repository<User>) => repository.count.bind(repository)
 export const follow = (database: Database) => database.onChange.bind(database)
 export const verify = (auth: Auth, token: string) => auth.verify(token)

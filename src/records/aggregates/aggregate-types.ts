@@ -1,6 +1,7 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { TimeUnit } from '../../engines/contract/dialect.js'
-import type { Operators, OrderTerm, Where } from '../model/record-types.js'
+import type { ColumnName, ExactNumber, NumberName, OrderedName } from '../model/query-names.js'
+import type { Operators, OrderTerm, Unmarked, Where } from '../model/record-types.js'
 import type { Skip } from '../model/skip.js'
 import type { RowsView } from '../filters/list-options.js'
 
@@ -22,17 +23,17 @@ export interface AggregateOptions<T> {
    * One row for each combination of these fields' values; null counts as a value. Default: one row for all. Timestamps
    * and dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
    */
-  groupBy?: readonly ((keyof T & string) | TimeGrouping<T>)[] | undefined
+  groupBy?: readonly (ColumnName<T> | TimeGrouping<T>)[] | undefined
   /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
   count?: boolean | undefined
   /** Numeric fields, returned as `sumPrice`, exact for integers and decimals. Null if there are no values. */
-  sum?: readonly (keyof T & string)[] | undefined
+  sum?: readonly NumberName<T>[] | undefined
   /** Numeric fields, returned as `avgPrice`. For a decimal it is rounded to the field's scale. */
-  avg?: readonly (keyof T & string)[] | undefined
+  avg?: readonly NumberName<T>[] | undefined
   /** The smallest value, as `minPrice`. */
-  min?: readonly (keyof T & string)[] | undefined
+  min?: readonly OrderedName<T>[] | undefined
   /** The largest value, as `maxPrice`. */
-  max?: readonly (keyof T & string)[] | undefined
+  max?: readonly OrderedName<T>[] | undefined
   /** Only groups that match: `{ count: { gte: 2 }, sumPrice: { lt: '100.00' } }`. */
   having?: Having<T>
   /**
@@ -48,7 +49,7 @@ export interface AggregateOptions<T> {
 
 /** Groups a timestamp or date by its local time. */
 export interface TimeGrouping<T> {
-  field: keyof T & string
+  field: OrderedName<T>
   /**
    * A week begins on Monday. The group's value is its first local day, `2026-11-16`; for hours the local hour with its
    * distance from UTC, `2026-11-16T10:00:00+01:00`.
@@ -58,20 +59,28 @@ export interface TimeGrouping<T> {
   zone?: string
 }
 
-type Name<T, F extends string> = `${F}${Capitalize<keyof T & string>}`
+/** The results `sumPrice` and `avgPrice`. */
+type NumberResult<T> = `${'sum' | 'avg'}${Capitalize<NumberName<T>>}`
 
-export type AggregateName<T> = 'count' | Name<T, AggregateFunction>
+/** The results `minPrice` and `maxPrice`. */
+type OrderedResult<Name extends string> = `${'min' | 'max'}${Capitalize<Name>}`
 
-export type Having<T> = { [K in AggregateName<T>]?: HavingTest | number | string | null | Skip }
+export type AggregateName<T> = 'count' | NumberResult<T> | OrderedResult<OrderedName<T>>
 
-/** The comparisons of a value of a group. Patterns are for the smallest and the largest text: `minName`, `maxName`. */
-export type HavingTest = Operators<unknown>
+/** Conditions on the results of groups. Patterns are for the smallest and the largest text: `minName`, `maxName`. */
+export type Having<T> = {
+  [K in 'count' | NumberResult<T>]?: Operators<number | ExactNumber> | number | string | null | Skip
+} & {
+  [K in OrderedName<T> as OrderedResult<K>]?: HavingTest<Unmarked<NonNullable<T[K]>>>
+}
+
+type HavingTest<V> = Operators<V> | V | null | Skip
 
 export type AggregateOrder<T> = {
-  [K in AggregateName<T> | (keyof T & string)]?: OrderTerm
+  [K in AggregateName<T> | ColumnName<T>]?: OrderTerm
 }
 
 /** Grouping fields under their own names; aggregates as `count`, `sumPrice` and so on. */
 export type AggregateRow<T> = { [K in keyof T]?: T[K] | null } & { count?: number } & {
-  [K in Name<T, 'sum' | 'avg'>]?: number | string | null
-} & { [K in keyof T & string as `${'min' | 'max'}${Capitalize<K>}`]?: T[K] | null }
+  [K in NumberResult<T>]?: number | string | null
+} & { [K in OrderedName<T> as OrderedResult<K>]?: T[K] | null }

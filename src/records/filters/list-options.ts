@@ -11,6 +11,7 @@ import {
   isHidden,
   suggestedRelations,
 } from './query-errors.js'
+import type { ColumnName, ManyRelationName, RelationPath } from '../model/query-names.js'
 import type { OrderBy, Where } from '../model/record-types.js'
 import { undefinedOption, type Skip, rejectUnnamed } from '../model/skip.js'
 import type { Condition, Relation, Table } from '../model/table.js'
@@ -24,16 +25,16 @@ import { relationCountName } from '../../fields/shape.js'
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
 
-export interface FindOptions {
+export interface FindOptions<T> {
   /**
    * Relations to load as well, by dotted path: `['category', 'reviews.author']`. One statement for each level. Default
    * none.
    */
-  with?: readonly string[]
+  with?: readonly RelationPath<T>[]
 }
 
 /** Options for one row, found by its key. */
-export interface FindOneOptions extends FindOptions {
+export interface FindOneOptions<T> extends FindOptions<T> {
   /**
    * Locks the row until the transaction ends: other transactions that change or lock it wait. Only inside a transaction.
    * Default false.
@@ -41,19 +42,19 @@ export interface FindOneOptions extends FindOptions {
   lock?: boolean
 }
 
-export interface ListOptions<T> extends FindOptions {
+export interface ListOptions<T> extends FindOptions<T> {
   where?: Where<T>
   /** Rows whose texts, named by `@Record({ search })`, contain all these words; same as `{ search }` in `where`. */
   search?: string | Skip
   /** Default: by the key; with a search in `where`, the best matches first. */
   orderBy?: OrderBy<T>
   /** Returns only the first of the rows that are equal in all of these fields. Default: every row. */
-  distinct?: readonly (keyof T & string)[]
+  distinct?: readonly ColumnName<T>[]
   /**
    * Relations to many rows whose rows are counted: `['reviews']` sets `reviewsCount` on each row, in the same
    * statement. Default none.
    */
-  counts?: readonly (keyof T & string)[]
+  counts?: readonly ManyRelationName<T>[]
   /** The maximum number of rows. Default all. */
   limit?: number
   /** The number of rows to skip. Default 0. */

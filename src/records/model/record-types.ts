@@ -2,7 +2,9 @@
  * Types derived from a record's class: filters, orders, and the properties that a new row must have. Source: public API,
  * Records; decisions, Records: writes.
  */
+import type { ColumnComparison } from '../../engines/contract/table.js'
 import type { operators } from '../../sql/operators.js'
+import type { CheckedPaths, ColumnValue, IsExactText } from './query-names.js'
 import type { Skip } from './skip.js'
 
 /**
@@ -31,26 +33,50 @@ export type Where<T> = {
       })
 
 type WhereValue<V> =
-  | Skip
-  | (V extends readonly (infer Item)[]
-      ? Item extends object
-        ? Where<Item> | Pick<Operators<V>, 'isNull'> | JsonTest
-        : Pick<Operators<V>, 'isNull'> & { has?: Item | Skip }
-      : V extends Uint8Array
-        ? V | null | Operators<V>
-        : V extends object
-          ? Where<V> | Pick<Operators<V>, 'isNull'> | JsonTest
-          : V | null | Operators<V>)
+  Skip | ColumnTest<Extract<V, ColumnValue>> | ObjectTest<Exclude<V, ColumnValue>>
 
-/** The comparisons of a column, made from the table of operators. `V` is the type of its values. */
+/** A union such as `'open' | 'closed'` is one type of values, so that `in` takes both. */
+type ColumnTest<V> = [V] extends [never] ? never : V | null | Operators<V>
+
+type ObjectTest<V> = V extends readonly (infer Item)[]
+  ? Item extends object
+    ? Where<Item> | NullTest | JsonTest
+    : NullTest & { has?: Item | Skip }
+  : V extends object
+    ? Where<V> | NullTest | JsonTest
+    : V | null | Operators<V>
+
+type NullTest = Pick<Operators<unknown>, 'isNull'>
+
+/**
+ * The comparisons of a column, made from the table of operators. `V` is the type of its values: patterns are only for
+ * text, and booleans are not ordered.
+ */
 export type Operators<V> = OperatorsOf<typeof operators, V>
 
 type OperatorsOf<Table, V> = {
-  -readonly [Name in keyof Table as IsOfItems<Table[Name]> extends true ? never : Name]?:
+  -readonly [Name in keyof Table as FitsValues<Table[Name], V> extends true ? Name : never]?:
     OperandOf<Table[Name], V> | Skip
 }
 
-type IsOfItems<Entry> = Entry extends { operand: 'item' } ? true : false
+type FitsValues<Entry, V> = Entry extends { operand: 'item' }
+  ? false
+  : Entry extends { fits: readonly (infer Fitting)[] }
+    ? [Extract<Fitting, ComparisonOf<V>>] extends [never]
+      ? false
+      : true
+    : false
+
+/** How columns of these values compare. Types that are none of a column's, such as `unknown`, compare in every way. */
+type ComparisonOf<V> = V extends boolean | Uint8Array
+  ? 'equality'
+  : V extends number | bigint
+    ? 'order'
+    : V extends string
+      ? IsExactText<V> extends true
+        ? 'order'
+        : 'text'
+      : ColumnComparison
 
 type OperandOf<Entry, V> = Entry extends { operand: 'flag' }
   ? boolean
@@ -79,10 +105,14 @@ export type Direction = 'asc' | 'desc'
  */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
-export type OrderTerms<T> = { [K in keyof T]?: OrderTerm | RelatedOrder<NonNullable<T[K]>> }
+export type OrderTerms<T> = { [K in keyof T]?: OrderOf<Unmarked<NonNullable<T[K]>>> }
 
-/** The order by fields of a related row. */
-type RelatedOrder<V> = V extends Scalar | readonly unknown[] ? never : OrderTerms<V>
+/** The order by a column, or by fields of a related row. Lists and methods have none. */
+type OrderOf<V> = [V] extends [ColumnValue | Date]
+  ? OrderTerm
+  : V extends readonly unknown[] | ((...args: never[]) => unknown)
+    ? never
+    : OrderTerms<V>
 
 export type OrderTerm =
   Direction | Skip | { direction?: Direction | Skip; nulls?: 'first' | 'last' | Skip }
@@ -97,8 +127,12 @@ export type OrderTerm =
  */
 export type Selected<G, S> = [S] extends [G] ? unknown : CheckedFilter<G, S>
 
-/** The same check for options that contain filters. */
-export type SelectOptions<O, S> = [S] extends [O]
+/**
+ * The same check for options that contain filters. It checks the paths of `with` too.
+ *
+ * @typeParam T the record
+ */
+export type SelectOptions<O, S, T> = [S] extends [O]
   ? unknown
   : {
       [K in keyof O]: K extends keyof S
@@ -108,7 +142,9 @@ export type SelectOptions<O, S> = [S] extends [O]
             ? IsOptional<O, K> extends true
               ? O[K]
               : Selected<O[K], NonNullable<S[K]>>
-            : O[K]
+            : K extends 'with'
+              ? CheckedPaths<O[K], T>
+              : O[K]
         : never
     }
 

@@ -12,7 +12,8 @@ import type { HttpRequest } from '../../http/request.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../database.js'
 import type { Database as PublicDatabase } from '../public-database.js'
-import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'
+import type { FindOneOptions, FindOptions, Id, ListOptions } from '../filters/list-options.js'
+import type { SelectOptions } from '../model/record-types.js'
 import type { Table } from '../model/table.js'
 import { checkCost } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
@@ -29,6 +30,8 @@ import { ClientRecords } from '../clients/client-records.js'
 
 /** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
 type Values = Readonly<Record<string, unknown>>
+
+type CallerListOptions<T> = Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' | 'after'>
 
 /** The number of rows that `all` reads in one page. */
 const pageSize = 500
@@ -117,7 +120,14 @@ export class CallerRecords<T extends object = object> {
    * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} 401 or 403 for a record that the caller may not read
    */
-  async find(id: Id, { lock = false, with: paths = [] }: FindOneOptions = {}): Promise<T | null> {
+  find<const O extends FindOneOptions<T>>(
+    id: Id,
+    options?: O & SelectOptions<O, FindOneOptions<T>, T>,
+  ): Promise<T | null>
+  async find(
+    id: Id,
+    { lock = false, with: paths = [] }: FindOneOptions<T> = {},
+  ): Promise<T | null> {
     await this.#demandRead()
     if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
     if (paths.length === 0) return this.#records.find(id)
@@ -125,7 +135,10 @@ export class CallerRecords<T extends object = object> {
   }
 
   /** @throws {HttpError} 401 or 403, also for fields that the caller may not read */
-  async list(options: Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' | 'after'>): Promise<T[]> {
+  list<const O extends CallerListOptions<T>>(
+    options: O & SelectOptions<O, CallerListOptions<T>, T>,
+  ): Promise<T[]>
+  async list(options: CallerListOptions<T>): Promise<T[]> {
     await this.#demandRead()
     return this.#records.list(options)
   }
@@ -137,9 +150,13 @@ export class CallerRecords<T extends object = object> {
    * @param options `with` names relations
    * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403
    */
+  all<const O extends FindOptions<T>>(
+    query: TextValues,
+    options?: O & SelectOptions<O, FindOptions<T>, T>,
+  ): AsyncGenerator<T[], void, undefined>
   async *all(
     query: TextValues,
-    { with: paths = [] }: Pick<FindOneOptions, 'with'> = {},
+    { with: paths = [] }: FindOptions<T> = {},
   ): AsyncGenerator<T[], void, undefined> {
     await this.#demandRead()
     const related = readRelationTree(this.#table, paths)

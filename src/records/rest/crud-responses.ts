@@ -257,7 +257,7 @@ function isOld(error: unknown): error is HttpError {
 
 interface AggregateQuery {
   readonly where: Record<string, unknown>
-  readonly groupBy: readonly (string | TimeGrouping<Record<string, unknown>>)[]
+  readonly groupBy: readonly (string | TimeGrouping<Record<string, string>>)[]
   readonly count: boolean | undefined
   readonly functions: Readonly<Record<string, readonly string[]>>
   readonly having: Record<string, unknown> | undefined
@@ -315,7 +315,7 @@ export async function aggregateRows(
 function readGroup(
   text: string,
   zoneText: string | string[] | undefined,
-): string | TimeGrouping<Record<string, unknown>> {
+): string | TimeGrouping<Record<string, string>> {
   const [field = '', by, ...more] = text.split(':')
   if (by === undefined) return field
   const unit = timeUnits.find((one) => one === by)

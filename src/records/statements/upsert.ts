@@ -5,6 +5,7 @@
 
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
+import type { ColumnName } from '../model/query-names.js'
 import type { Table } from '../model/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import { namesRelations } from './write-tree.js'
@@ -90,7 +91,7 @@ function namedColumns(table: Table, input: object, by: readonly Column[]): Colum
 
 export interface UpsertOptions<T> {
   /** A unique field, the key, or fields that are unique together. */
-  readonly by: (keyof T & string) | readonly (keyof T & string)[]
+  readonly by: ColumnName<T> | readonly ColumnName<T>[]
 }
 
 /** The methods of a repository that an upsert uses. */
