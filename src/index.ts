@@ -86,7 +86,11 @@ export { Operational } from './extensions/custom-decorator.js'
 export { Undocumented } from './extensions/custom-decorator.js'
 export { Live } from './live/live.js'
 export type { LiveQueriesOptions } from './live/live.js'
-export { createMetadata, type CustomMetadata } from './extensions/custom-metadata.js'
+export {
+  createMetadata,
+  type CustomMetadata,
+  type WarnedApplication,
+} from './extensions/custom-metadata.js'
 export { HealthCheck } from './extensions/custom-metadata.js'
 export { pendingWork, resetState } from './core/provider-symbols.js'
 export type {

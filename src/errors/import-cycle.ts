@@ -1,8 +1,8 @@
 /** Explains the error that Node.js throws if files import each other and one uses a class before it is defined. */
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, resolve } from 'node:path'
 import { DeclarationError, isDebugged, type Problem } from './declaration-error.js'
+import { displayPath, findSourcePosition } from './source-position.js'
 
 /** Maximum number of files to search for the cycle. */
 const maxFiles = 2_000
@@ -11,7 +11,7 @@ const maxFiles = 2_000
 export function findImportCycle(error: unknown): Problem | undefined {
   if (!(error instanceof Error) || error.name !== 'ReferenceError') return undefined
   const [, used] = /^Cannot access '([\w$]+)' before initialization/.exec(error.message) ?? []
-  const location = findLocation(error.stack ?? '')
+  const location = findSourcePosition(error.stack ?? '')
   if (used === undefined || location === undefined) return undefined
   const { file, line } = location
   const where = `${displayPath(file)}:${line}`
@@ -34,21 +34,6 @@ export function findImportCycle(error: unknown): Problem | undefined {
     message: `${where} uses ${used} before it is defined, because files import each other${files}.`,
     remedy: `Write () => ${used} in the decorator (and Rel<${used}> as the type of a relation), or move what both files need into a third one.`,
   }
-}
-
-/** Finds the first position in a stack that is in the application. */
-function findLocation(stack: string): { readonly file: string; readonly line: string } | undefined {
-  for (const [, url, line] of stack.matchAll(
-    /\(?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()\n]*?):(\d+):\d+\)?$/gm,
-  )) {
-    if (url === undefined || line === undefined || /[\\/]node_modules[\\/]/.test(url)) continue
-    try {
-      return { file: url.startsWith('file:') ? fileURLToPath(url.replace(/\?.*$/, '')) : url, line }
-    } catch {
-      // The URL is not a file on this machine.
-    }
-  }
-  return undefined
 }
 
 /**
@@ -104,11 +89,6 @@ function readSource(file: string): string {
   } catch {
     return ''
   }
-}
-
-function displayPath(file: string): string {
-  const path = relative(process.cwd(), file)
-  return path.startsWith('..') ? file : path
 }
 
 function escaped(name: string): string {

@@ -1,5 +1,6 @@
 /** `createMetadata`: decorators that only store arguments for methods. Packages read them at the start. */
-import type { Problem } from '../errors/declaration-error.js'
+import type { Log } from '../core/log.js'
+import { rememberPosition } from '../errors/source-position.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
 import { createMemberMetadata, lineage, type Class } from '../metadata/class-metadata.js'
@@ -24,17 +25,24 @@ export interface CustomMetadata<Arguments extends readonly unknown[]> {
   /** Returns the decorated methods of a class and its base classes, with the arguments of the decorator. */
   readonly read: (owner: Class) => ReadonlyMap<string, Arguments>
   /**
-   * For the `check` of a module whose decorator is used on providers: returns a problem for each decorated class that
-   * the process has loaded, but that no module lists.
-   *
-   * @param providers the classes of the application, which are passed to `check`
+   * Logs a warning for each decorated class that the process has loaded, but that no module lists. Call it in `onStart`
+   * of a provider, unless another process uses such classes.
    */
-  readonly findUnlisted: (providers: readonly Class[]) => Problem[]
+  readonly warnUnlisted: (application: WarnedApplication) => void
+}
+
+/** The part of `ApplicationState` that is needed here. */
+export interface WarnedApplication {
+  readonly log: Pick<Log, 'warn'>
+  /** All providers and controllers. */
+  readonly providers: readonly unknown[]
 }
 
 /** A decorated method. With standard decorators, its class is known only once metadata of the class is read. */
 interface Use {
   readonly member: string
+  /** Returns the file and line. */
+  readonly position: () => string | undefined
   owner: WeakRef<Class> | undefined
 }
 
@@ -54,9 +62,10 @@ export function createMetadata<Arguments extends readonly unknown[]>(
 ): CustomMetadata<Arguments> {
   const metadata = createMemberMetadata<Arguments>(name)
   const uses: Use[] = []
-  const decorator = (...args: Arguments): AnyDecorator =>
-    ((...decorated: unknown[]): void => {
-      const use: Use = { member: memberOf(decorated[1]), owner: undefined }
+  const decorator = (...args: Arguments): AnyDecorator => {
+    const apply = (...decorated: unknown[]): void => {
+      const position = rememberPosition(apply)
+      const use: Use = { member: memberOf(decorated[1]), position, owner: undefined }
       const isDecorator = decorate(decorated, ({ owner, member, kind, isStatic }) => {
         if (member === undefined || kind !== 'method' || isStatic)
           throw new TypeError(
@@ -67,21 +76,37 @@ export function createMetadata<Arguments extends readonly unknown[]>(
       })
       if (!isDecorator) throw new TypeError(`@${name} can only be used on a method.`)
       uses.push(use)
-    }) as AnyDecorator
+    }
+    return apply as AnyDecorator
+  }
   return Object.assign(decorator, {
     read: (owner: Class) => metadata.readAll(owner),
-    findUnlisted: (providers: readonly Class[]) => {
-      const listed = new Set([...providers, ...listedClasses()].flatMap(lineage))
+    warnUnlisted: ({ log, providers }: WarnedApplication) => {
+      const listed = new Set([...providers.flatMap(classOf), ...listedClasses()].flatMap(lineage))
       // Reading the metadata of a class sets the class in the uses of its methods.
       for (const type of listed) metadata.readAll(type)
-      return uses.flatMap(({ owner, member }) => {
+      const unlisted = uses.filter(({ owner }) => {
         const type = owner?.deref()
-        const isCollected = owner !== undefined && type === undefined
-        if (isCollected || (type !== undefined && listed.has(type))) return []
-        return [unlisted(`@${name}`, type?.name, member)]
+        return owner === undefined || (type !== undefined && !listed.has(type))
       })
+      for (const ofClass of groupByClass(unlisted))
+        log.warn({ code: 'UNLISTED_PROVIDER' }, toWarning(`@${name}`, ofClass))
     },
   })
+}
+
+function classOf(provider: unknown): Class[] {
+  return typeof provider === 'object' && provider !== null ? [provider.constructor as Class] : []
+}
+
+/** @returns the uses of each class; a use whose class is unknown is alone */
+function groupByClass(uses: readonly Use[]): Use[][] {
+  const byClass = new Map<object, Use[]>()
+  for (const use of uses) {
+    const key = use.owner?.deref() ?? use
+    byClass.set(key, [...(byClass.get(key) ?? []), use])
+  }
+  return [...byClass.values()]
 }
 
 function memberOf(nameOrContext: unknown): string {
@@ -90,10 +115,11 @@ function memberOf(nameOrContext: unknown): string {
   return String(isContext ? nameOrContext.name : nameOrContext)
 }
 
-function unlisted(decorator: string, type: string | undefined, member: string): Problem {
-  return {
-    code: 'MISSING_PROVIDER',
-    message: `${type === undefined ? member : `${type}.${member}`} has ${decorator}, but no module lists its class.`,
-    remedy: `Add ${type ?? 'the class'} to the providers of a module.`,
-  }
+/** @param uses of one class */
+function toWarning(decorator: string, uses: readonly Use[]): string {
+  const name = uses[0]?.owner?.deref()?.name
+  const position = uses[0]?.position()
+  const where = position === undefined ? '' : ` (${position})`
+  const members = uses.map(({ member }) => member).join(', ')
+  return `${name ?? 'A class'}${where} has ${decorator} on ${members}, but no module lists it. Add ${name ?? 'the class'} to the providers of a module, unless another process uses it.`
 }

@@ -1,10 +1,11 @@
 /**
- * Decorated classes that no module lists stop the start, in the report with the other problems.
+ * Decorated classes that no module lists are warnings, because another process or role may use them.
  *
  * @jest-environment node
  */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
+  ApplicationState,
   bootstrap,
   Controller,
   createModule,
@@ -13,30 +14,42 @@ import {
   HealthCheck,
   Module,
   type Application,
-  type DeclarationError,
 } from 'filigree'
 import { health } from 'filigree/health'
 import { Cron, Every, Job, jobs } from 'filigree/jobs'
+import { silentLog } from '../silent-log.js'
 
 let app: Application | undefined
 afterEach(() => app?.close())
 
-async function problemsOf(module: new () => object): Promise<string[]> {
-  try {
-    app = await bootstrap(module, {
-      listen: false,
-      logger: false,
-      env: {},
-      database: 'sqlite::memory:',
-    })
-    return []
-  } catch (error) {
-    return (error as DeclarationError).problems.map(({ code, message }) => `${code}: ${message}`)
+/** @returns the warnings of the start */
+async function warningsOf(module: new () => object): Promise<string[]> {
+  const warnings: string[] = []
+  const warn = (details: object, message: string): void => {
+    warnings.push(`${String(Reflect.get(details, 'code'))}: ${message}`)
   }
+  app = await bootstrap(module, {
+    listen: false,
+    logger: { ...silentLog, warn },
+    env: {},
+    database: 'sqlite::memory:',
+  })
+  return warnings
+}
+
+function warningOf(name: string, uses: string): unknown {
+  return expect.stringMatching(
+    new RegExp(
+      `^UNLISTED_PROVIDER: ${name} \\(test/modules/unlisted-providers\\.test\\.ts:\\d+\\) has ${uses}, but no module lists it\\. Add ${name} to the providers of a module, unless another process uses it\\.$`,
+    ),
+  )
 }
 
 class ForgottenMail {
   @Job() welcome(): void {
+    return undefined
+  }
+  @Job() remind(): void {
     return undefined
   }
 }
@@ -88,61 +101,67 @@ class JobController {
 }
 
 describe('a class in the providers of no module', () => {
-  it('stops the start where it has jobs, with the other problems', async () => {
-    @Controller('/<id:integer>')
-    class FaultyController {
-      @Get('/')
-      show(): string {
-        return ''
-      }
-    }
+  it('is a warning in a process that runs jobs', async () => {
     @Module({
-      imports: [jobs()],
-      controllers: [FaultyController, JobController],
+      imports: [jobs({ work: true })],
+      controllers: [JobController],
       providers: [Derived, { provide: 'value', use: new Value() }],
     })
     class AppModule {}
-    const problems = await problemsOf(AppModule)
-    expect(problems).toEqual([
-      expect.stringContaining('unknown type "integer"'),
-      `MISSING_PROVIDER: ${ForgottenMail.name}.welcome has @Job, but no module lists its class.`,
-      `MISSING_PROVIDER: ${ForgottenReports.name}.nightly has @Cron, but no module lists its class.`,
-      `MISSING_PROVIDER: ${ForgottenReports.name}.often has @Every, but no module lists its class.`,
+    expect(await warningsOf(AppModule)).toEqual([
+      warningOf(ForgottenMail.name, '@Job on welcome, remind'),
+      warningOf(ForgottenReports.name, '@Cron on nightly'),
+      warningOf(ForgottenReports.name, '@Every on often'),
     ])
     expect(AnotherModule.name).toBe('AnotherModule')
   })
 
-  it('stops the start where it has health checks', async () => {
+  it.each([[undefined], [{ work: false }]])(
+    'is no warning in a process that only adds jobs: jobs(%j)',
+    async (options) => {
+      @Module({ imports: [jobs(options)] })
+      class AppModule {}
+      expect(await warningsOf(AppModule)).toEqual([])
+    },
+  )
+
+  it('is a warning where it has health checks', async () => {
     @Module({ imports: [health()] })
     class AppModule {}
-    expect(await problemsOf(AppModule)).toEqual([
-      `MISSING_PROVIDER: ${ForgottenStore.name}.ping has @HealthCheck, but no module lists its class.`,
+    expect(await warningsOf(AppModule)).toEqual([
+      warningOf(ForgottenStore.name, '@HealthCheck on ping'),
     ])
   })
 
-  it('stops the start where a package checks its custom decorator', async () => {
+  it('is a warning of a package with a decorator of its own', async () => {
     const Nightly = createMetadata<[hour: number]>('Nightly')
     class Cleaner {
       @Nightly(3) tidy(): void {
         return undefined
       }
     }
+    class Runner {
+      static inject = [ApplicationState]
+      constructor(private readonly state: ApplicationState) {}
+      onStart(): void {
+        Nightly.warnUnlisted(this.state)
+      }
+    }
     const nightly = createModule(function nightly() {
-      return { check: Nightly.findUnlisted }
+      return { providers: [Runner] }
     })
     @Module({ imports: [nightly()] })
     class AppModule {}
-    expect(await problemsOf(AppModule)).toEqual([
-      'MISSING_PROVIDER: Cleaner.tidy has @Nightly, but no module lists its class.',
-    ])
+    expect(await warningsOf(AppModule)).toEqual([warningOf('Cleaner', '@Nightly on tidy')])
+    await app?.close()
     @Module({ imports: [nightly()], providers: [Cleaner] })
     class ListedModule {}
-    expect(await problemsOf(ListedModule)).toEqual([])
+    expect(await warningsOf(ListedModule)).toEqual([])
   })
 
-  it('is allowed in an application without the module that reads the decorator', async () => {
+  it('is no warning in an application without the module that reads the decorator', async () => {
     @Module()
     class AppModule {}
-    expect(await problemsOf(AppModule)).toEqual([])
+    expect(await warningsOf(AppModule)).toEqual([])
   })
 })

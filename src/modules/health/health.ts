@@ -60,6 +60,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
     onStart(): void {
       this.#delay.start()
+      HealthCheck.warnUnlisted(this.state)
     }
 
     /** Keeps the port open for a while, so that probes on new connections see that the application closes. */
@@ -106,7 +107,6 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
   return {
     problems: findProblems(options),
-    check: HealthCheck.findUnlisted,
     providers: [HealthProbe],
     controllers: [HealthController],
   }

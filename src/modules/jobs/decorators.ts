@@ -140,11 +140,10 @@ export function readJobs(classes: readonly Class[], problems: Problem[]): Declar
   return [...byName.values()]
 }
 
-/** @returns a problem for each job whose class is not a provider, because it would never run */
-export function findUnlistedJobs(providers: readonly Class[]): Problem[] {
-  return [jobMetadata, cronMetadata, everyMetadata].flatMap((metadata) =>
-    metadata.findUnlisted(providers),
-  )
+/** Logs a warning for each class with jobs that no module lists. Its jobs wait for a process that lists it. */
+export function warnUnlistedJobs(application: ApplicationState): void {
+  for (const metadata of [jobMetadata, cronMetadata, everyMetadata])
+    metadata.warnUnlisted(application)
 }
 
 function duplicateName({ name, owner, method }: DeclaredJob, other: DeclaredJob): Problem {

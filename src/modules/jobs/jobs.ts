@@ -13,7 +13,7 @@ import {
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
-import { findUnlistedJobs, readJobs, type Class, JobRegistry } from './decorators.js'
+import { warnUnlistedJobs, readJobs, type Class, JobRegistry } from './decorators.js'
 import { JobEntry, readQueueMetrics, JobTable, JobReaders } from './job-table.js'
 import { Jobs } from './queue.js'
 import { WorkerNotifier, type WorkOptions } from './worker-context.js'
@@ -76,7 +76,7 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     check: (providers: readonly Class[]) => {
       const jobProblems: Problem[] = []
       readJobs(providers, jobProblems)
-      return [...jobProblems, ...findUnlistedJobs(providers)]
+      return jobProblems
     },
     examine: findJobsWithoutClass,
     providers: [
@@ -155,6 +155,8 @@ class JobsRuntime implements Lifecycle {
   async onStart(): Promise<void> {
     const { clock, work } = this.#parts
     subscribe(scrapeChannel, this.#onScrape)
+    // A process that runs no jobs may leave their classes to another process.
+    if (work) warnUnlistedJobs(this.#parts.state)
     if (clock.isMoved) {
       // Tests run jobs explicitly. Schedules count from the start.
       await this.worker.prepare()
