@@ -30,14 +30,16 @@ export function bundleProgram(path: string): string {
  * stay separate files.
  *
  * @param name part of the folder's name
+ * @param moduleNames modules to bundle, such as `throttle`: `dist/server/throttle.js`
  * @returns the folder of the package, inside node_modules so that it finds its packages. Remove it after use.
  */
-export function bundlePackage(name: string): string {
+export function bundlePackage(name: string, moduleNames: readonly string[] = []): string {
   const folder = join(modules, '.cache', `filigree-${name}-${process.pid}`)
   mkdirSync(folder, { recursive: true })
   copyFileSync('package.json', join(folder, 'package.json'))
   execFileSync(join(modules, '.bin', 'esbuild'), [
     ...['index=src/index.ts', 'cli=src/cli/main.ts', '--bundle', '--splitting'],
+    ...moduleNames.map((module) => `${module}=src/modules/${module}/${module}.ts`),
     ...['--platform=node', '--format=esm', '--packages=external', '--tsconfig=tsconfig.json'],
     ...['--log-level=error', `--outdir=${join(folder, 'dist/server')}`],
   ])

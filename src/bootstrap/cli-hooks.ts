@@ -3,6 +3,8 @@
  * and commands that only describe an application capture its call of `bootstrap`, which then starts nothing.
  */
 
+import { findLoadingCopy, setLoadsApplication } from '../errors/copies.js'
+import { DeclarationError } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { BootstrapOptions } from './options.js'
 import type { Log } from '../core/log.js'
@@ -85,16 +87,25 @@ export async function captureBootstrap<T>(
       resolve({ call: captured })
     }
   })
+  setLoadsApplication(true)
   try {
     return await Promise.race([call, load().then((loaded) => ({ loaded }))])
   } finally {
+    setLoadsApplication(false)
     take = undefined
   }
 }
 
-/** Called by `bootstrap`. @returns true if a command captures the call, so that nothing may be started */
+/**
+ * Called by `bootstrap`.
+ *
+ * @returns true if a command captures the call, so that nothing may be started
+ * @throws {DeclarationError} the command was run from another copy of the package, which cannot capture the call
+ */
 export function isCaptured(call: BootstrapCall): boolean {
   wasCalled = true
   take?.(call)
+  const otherCopy = take === undefined ? findLoadingCopy() : undefined
+  if (otherCopy !== undefined) throw new DeclarationError([otherCopy])
   return take !== undefined
 }

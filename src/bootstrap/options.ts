@@ -1,6 +1,7 @@
 /** The options of `bootstrap`: checked, completed with defaults and the environment, frozen. */
 import type { AuthOptions } from '../auth/options.js'
 import { defaultUrl } from '../engines/engine-for-url.js'
+import { findOtherCopy } from '../errors/copies.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
@@ -344,7 +345,11 @@ function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Pr
 
 function checkDatabase(database: unknown, problems: Problem[]): void {
   if (database === undefined || typeof database === 'string') return
-  if (typeof database === 'object' && database !== null) return
+  if (typeof database === 'object' && database !== null) {
+    const otherCopy = findOtherCopy(database.constructor, 'The option database')
+    if (otherCopy !== undefined) problems.push(otherCopy)
+    return
+  }
   const remedy = `Give an address such as '${defaultUrl}', or what connect() returned.`
   problems.push(invalid('database', JSON.stringify(database), remedy))
 }

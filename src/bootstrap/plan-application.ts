@@ -4,12 +4,13 @@
  */
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
+import { explainOtherCopies } from '../errors/copies.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
 import { PublicUrl } from './public-url.js'
 import { resolveClass, type Class } from '../metadata/class-metadata.js'
-import { isClass } from '../metadata/dialect.js'
+import { findOtherCopyOf, isClass } from '../metadata/dialect.js'
 import type { ReadDocument } from '../openapi/docs-files.js'
 import type { CorsHeaders } from '../http/cors.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
@@ -154,13 +155,14 @@ export async function planApplication(
     problems.push(...findUnknownAddress(container))
 
   const classes = listClasses({ providers, controllers, interceptors, settings })
+  problems.push(...classes.flatMap((type) => findOtherCopyOf(type) ?? []))
   for (const check of parts.checks) problems.push(...check(classes))
   const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
   const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
   const missing = await findMissingPackages(packages, { loads: production })
   if (production) problems.push(...missing)
 
-  if (problems.length > 0) throw new DeclarationError(problems)
+  if (problems.length > 0) throw new DeclarationError(explainOtherCopies(problems))
   if (starts) logWarnings(log, [...findUnknownVariables(variables, providers), ...missing])
   return {
     environment,

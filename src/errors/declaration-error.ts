@@ -2,6 +2,7 @@
  * Configuration errors of the developer. They are found at startup and reported together, before the application
  * listens.
  */
+import { acceptOtherCopies } from './copies.js'
 
 /** One mistake in a declaration, e.g. code `UNKNOWN_PATH_TYPE`. */
 export interface Problem {
@@ -43,6 +44,8 @@ export class DeclarationError extends Error {
     if (options?.isCall !== true && !isDebugged()) reportAlone(this)
   }
 }
+
+acceptOtherCopies(DeclarationError, 'DeclarationError')
 
 /** True if reports include their stack, which requires that `DEBUG` contains filigree. */
 export function isDebugged(): boolean {

@@ -8,7 +8,7 @@ import { type FieldError, HttpError } from './http-error.js'
  * The key of the violated rule's parameter (`min: 3` → 3), which applications use in their own error formats. JSON does
  * not contain symbols. The property is enumerable, so that a copy of the error with another path includes it.
  */
-const ruleValue = Symbol('rule value')
+const ruleValue = Symbol.for('filigree.ruleValue')
 
 interface RuleFieldError extends FieldError {
   readonly [ruleValue]?: unknown
@@ -29,7 +29,7 @@ export function ruleValueOf(fieldError: RuleFieldError): unknown {
  * learns that there are some. The property is enumerable, so that a copy of the error with another path includes it. It
  * is not part of the JSON.
  */
-const hidden = Symbol('hidden')
+const hidden = Symbol.for('filigree.hidden')
 
 /** @returns the error with these validation errors marked; any other error unchanged */
 export function markHidden(error: unknown, isHidden: (fieldError: FieldError) => boolean): unknown {
@@ -84,7 +84,7 @@ interface MarkedFieldError extends FieldError {
 const rowNumber = /^\d+\./
 
 /** Enumerable, so that a copy of the error with another path includes it. It is not part of the JSON. */
-const written = Symbol('written')
+const written = Symbol.for('filigree.written')
 
 /** @returns the error with its validation errors marked as errors of a write; any other error unchanged */
 export function markWritten(error: unknown, record: Written): unknown {

@@ -1,5 +1,6 @@
 /** Errors for clients: their status, message and headers form the response. */
 
+import { acceptOtherCopies } from './copies.js'
 import { refuseUnknownOptions } from './unknown-options.js'
 
 /**
@@ -71,6 +72,8 @@ export class HttpError extends Error {
     this.reason = options.reason
   }
 }
+
+acceptOtherCopies(HttpError, 'HttpError')
 
 /** Returns the standard phrase of an error status (RFC 9110 §15), or `Error` for a status without one. */
 export function reasonPhrase(status: number): string {

@@ -1,4 +1,5 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
+import { acceptOtherCopies } from '../errors/copies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
@@ -64,6 +65,8 @@ export class EventStream {
     }
   }
 }
+
+acceptOtherCopies(EventStream, 'EventStream')
 
 const itemNames: ReadonlySet<string> = new Set(['data', 'event', 'id', 'retry'])
 

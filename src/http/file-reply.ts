@@ -7,6 +7,7 @@ import { ReadStream, statSync, type Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { relative, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
+import { acceptOtherCopies } from '../errors/copies.js'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { isExecuted } from './file-types.js'
@@ -44,6 +45,8 @@ export class FileBody {
     this.wellKnown = wellKnown
   }
 }
+
+acceptOtherCopies(FileBody, 'FileBody')
 
 const harmless = Object.freeze([
   'Content-Disposition',

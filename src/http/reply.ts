@@ -1,4 +1,5 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
+import { acceptOtherCopies } from '../errors/copies.js'
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
@@ -140,6 +141,8 @@ export class Reply<Body = unknown> {
     return this
   }
 }
+
+acceptOtherCopies(Reply, 'Reply')
 
 /**
  * Builds a response.

@@ -2,6 +2,7 @@
  * Typed metadata of classes and their members. Decorators write it, and the start reads it once. Each feature creates
  * its own metadata here.
  */
+import { markDeclared } from '../errors/copies.js'
 import { isClass, settleDecorators } from './dialect.js'
 
 /**
@@ -50,6 +51,7 @@ export function createClassMetadata<T>(name: string): ClassMetadata<T> {
   const key = Symbol(`filigree:${name}`)
   return {
     write: (owner, value) => {
+      markDeclared(owner)
       Reflect.defineMetadata(key, value, owner)
     },
     read: (owner) => {

@@ -6,6 +6,8 @@
  */
 
 import 'reflect-metadata'
+import { findOtherCopy, hasOtherCopies, markDeclared } from '../errors/copies.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Class } from './class-metadata.js'
 
 /** The thing that a decorator is applied to. */
@@ -41,6 +43,7 @@ export function decorate(
   }
   const target = readTarget(args)
   if (target === undefined) return false
+  markDeclared(target.owner)
   apply(target)
   return true
 }
@@ -152,6 +155,7 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   }
   if (kind === 'class') {
     const owner = value as Class
+    markDeclared(owner)
     applyWaiting(owner, metadata)
     apply({ owner, member: undefined, kind: 'class', isStatic: false })
     return
@@ -164,6 +168,7 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   const isStatic = context.static === true
   const existing = waiting.get(metadata)
   const list = existing ?? []
+  markDeclared(metadata)
   list.push((owner) => {
     apply({ owner, member, kind: targetKind, isStatic })
   })
@@ -178,13 +183,50 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   })
 }
 
-/** Applies the waiting decorators of a class's members. Call it before metadata of the class is read. */
+/**
+ * Applies the waiting decorators of a class's members. Call it before metadata of the class is read.
+ *
+ * @throws {DeclarationError} another copy of the package has declared the class or a base class, so that its metadata is
+ * incomplete here
+ */
 export function settleDecorators(owner: Class): void {
+  const problem = findOtherCopyOf(owner)
+  if (problem !== undefined) throw new DeclarationError([problem])
+  for (const { type, metadata } of standardMetadata(owner)) applyWaiting(type, metadata)
+}
+
+/** @returns a problem if another copy of the package has declared the class or one of its base classes */
+export function findOtherCopyOf(owner: Class): Problem | undefined {
+  if (!hasOtherCopies()) return undefined
+  for (let current: unknown = owner; typeof current === 'function';) {
+    const type = current as Class
+    const problem = findOtherCopy(type, type.name)
+    if (problem !== undefined) return problem
+    current = Object.getPrototypeOf(type)
+  }
+  // Standard decorators of members run before their class exists.
+  const found = standardMetadata(owner).map(({ type, metadata }) =>
+    findOtherCopy(metadata, type.name),
+  )
+  return found.find((problem) => problem !== undefined)
+}
+
+interface OwnMetadata {
+  readonly type: Class
+  /** The metadata of the standard decorators of the class itself. */
+  readonly metadata: object
+}
+
+/** The metadata of standard decorators of a class and its base classes. */
+function standardMetadata(owner: Class): OwnMetadata[] {
+  const all: OwnMetadata[] = []
   for (let current: unknown = owner; typeof current === 'function';) {
     const metadata: unknown = Object.getOwnPropertyDescriptor(current, metadataSymbol)?.value
-    if (typeof metadata === 'object' && metadata !== null) applyWaiting(current as Class, metadata)
+    if (typeof metadata === 'object' && metadata !== null)
+      all.push({ type: current as Class, metadata })
     current = Object.getPrototypeOf(current)
   }
+  return all
 }
 
 function applyWaiting(owner: Class, metadata: object): void {

@@ -3,7 +3,7 @@
  * probably forgotten.
  */
 import { resolveClass, type Class } from './class-metadata.js'
-import { isClass } from './dialect.js'
+import { findOtherCopyOf, isClass } from './dialect.js'
 
 const classes = new Set<WeakRef<Class>>()
 const remembered = new WeakSet<Class>()
@@ -33,6 +33,7 @@ function remember(type: Class): void {
   classes.add(new WeakRef(type))
 }
 
+/** @returns the listed classes, except those of another copy of the package, which stop the start of their application */
 export function listedClasses(): Class[] {
   thunks = thunks.filter((thunk) => {
     try {
@@ -46,6 +47,6 @@ export function listedClasses(): Class[] {
   return [...classes].flatMap((reference) => {
     const type = reference.deref()
     if (type === undefined) classes.delete(reference)
-    return type ?? []
+    return type === undefined || findOtherCopyOf(type) !== undefined ? [] : type
   })
 }

@@ -1,4 +1,5 @@
 /** The database of an application: repositories, transactions, schema. Source: public API, Records. */
+import { markDeclared } from '../errors/copies.js'
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
@@ -535,6 +536,8 @@ export class Database implements Source {
     return this.#transactions.runWrite(work, isolation, request).catch(refuseUnavailable)
   }
 }
+
+markDeclared(Database)
 
 /** The argument of the function that `transaction` calls. */
 export class Transaction {

@@ -8,6 +8,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { after, isThenable } from '../core/maybe-promise.js'
+import { provideServedRequest, requestOfOtherCopy } from '../errors/copies.js'
 import type { Log } from '../core/log.js'
 import { Reply } from '../http/reply.js'
 import type { Invoker } from './invoker.js'
@@ -20,6 +21,12 @@ let following = false
 let synchronous: HttpRequest | undefined
 let warned = false
 
+provideServedRequest(findRequest)
+
+function findRequest(): HttpRequest | undefined {
+  return following ? storage.getStore() : synchronous
+}
+
 /**
  * Returns the request that is being served.
  *
@@ -29,7 +36,7 @@ let warned = false
  * @returns `undefined` outside a request
  */
 export function currentRequest(): HttpRequest | undefined {
-  const request = following ? storage.getStore() : synchronous
+  const request = findRequest() ?? (requestOfOtherCopy() as HttpRequest | undefined)
   if (request !== undefined) return request
   trackRequest()
   if (!following && !warned && !isTracking()) {
@@ -44,7 +51,7 @@ export function currentRequest(): HttpRequest | undefined {
 
 /** Returns the route of the request that is being served, such as `GET /lamps/<id:int>`, if it is known at this time. */
 export function servedRoute(): string | undefined {
-  const route = (following ? storage.getStore() : synchronous)?.route
+  const route = findRequest()?.route
   return route && `${route.method} ${route.path}`
 }
 

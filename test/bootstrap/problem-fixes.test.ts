@@ -822,6 +822,7 @@ const untestedCodes: Readonly<globalThis.Record<string, string>> = {
   CLIENT_MISSING: 'depends on the build',
   AUTH_KEYS: 'depends on the environment',
   DATABASE_DRIVER_MISSING: 'depends on the machine',
+  SECOND_COPY: 'depends on files: second-copy.test.ts',
   IMPORT_CYCLE: 'depends on files: failed-start.test.ts',
   NOT_DEFINED_YET: 'depends on files: failed-start.test.ts',
   DATABASE_POOLED: 'depends on the machine: pooler.slow.ts',

@@ -1,4 +1,6 @@
 /** The kinds of database errors, which are the same for every engine. */
+import { acceptOtherCopies } from '../../errors/copies.js'
+
 export type EngineErrorKind =
   /** A unique constraint is violated. */
   | 'unique'
@@ -56,3 +58,5 @@ export class EngineError extends Error {
     this.needsSession = details.needsSession === true
   }
 }
+
+acceptOtherCopies(EngineError, 'EngineError')

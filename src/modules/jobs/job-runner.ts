@@ -17,6 +17,7 @@ import {
   type ActiveRun,
   logFields,
   GiveUp,
+  isGiveUp,
   JobRun,
   type JobStopped,
 } from './running-jobs.js'
@@ -208,7 +209,7 @@ export class JobRunner {
       this.release(running, wasOwned ? 'given back' : 'lost')
       return
     }
-    const isFinal = error instanceof GiveUp || claimed.attempt > claimed.retries
+    const isFinal = isGiveUp(error) || claimed.attempt > claimed.retries
     const state = reason === 'cancelled' ? 'cancelled' : isFinal ? 'failed' : 'waiting'
     const ending = {
       state,

@@ -29,6 +29,11 @@ export class GiveUp extends Error {
   override readonly name = 'GiveUp'
 }
 
+/** True for `GiveUp` of any copy of the package. */
+export function isGiveUp(error: unknown): boolean {
+  return error instanceof Error && error.name === 'GiveUp'
+}
+
 /** The reason of an aborted `signal`. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped'
