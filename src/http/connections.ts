@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { ChunkedBodies, isChunked } from './chunked-bodies.js'
 import { toHeadBytes, type UpgradedConnection } from './upgrade.js'
 import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
@@ -241,24 +242,28 @@ interface PipeliningOptions {
 export class Pipelining {
   readonly #options: PipeliningOptions
   readonly #batches = new WeakMap<Socket, Batch>()
+  readonly #chunkedBodies: ChunkedBodies
+  /** Connections that begin again with a request whose chunks are merged. */
+  readonly #merged = new WeakSet<Socket>()
   /** The next steps of connections whose response is written, in order of arrival. */
   readonly #ready: (() => void)[] = []
   #isScheduled = false
   /** Node's listeners to `drain` of the connection whose parser was just stopped. */
   #drainListeners: (() => void)[] = []
-  /** The request before which a parser was just stopped. */
-  #stopped: IncomingMessage | undefined
+  /** The request before whose body a parser was just stopped. */
+  #stopped: { readonly incoming: IncomingMessage; readonly isChunked: boolean } | undefined
   /** Counts the turns of the event loop in which requests arrive. */
   #tick = 0
   #isTickCounted = false
 
   constructor(options: PipeliningOptions) {
     this.#options = options
+    this.#chunkedBodies = new ChunkedBodies(options.server)
   }
 
   /**
    * Stops the parser of a connection before each request that arrives while an earlier one has no complete response, or in
-   * the same turn of the event loop as an earlier one.
+   * the same turn of the event loop as an earlier one, and before each chunked body, whose chunks are merged first.
    */
   watch(socket: Socket): void {
     const { parser } = socket as Socket & ParsedSocket
@@ -266,14 +271,15 @@ export class Pipelining {
     if (typeof handOver !== 'function' || !parser) return
     let latestTick = -1
     parser.onIncoming = (incoming, keepAlive) => {
-      if (currentResponse(socket) === undefined && latestTick !== this.#tick) {
+      const mustMerge = !this.#merged.delete(socket) && isChunked(incoming)
+      if (!mustMerge && currentResponse(socket) === undefined && latestTick !== this.#tick) {
         latestTick = this.#tick
         if (!this.#isTickCounted) this.#countTick()
         return handOver(incoming, keepAlive)
       }
       // Node emits `upgrade` or `connect` with the bytes behind the head, and removes its listeners from the socket.
       this.#drainListeners = socket.listeners('drain') as (() => void)[]
-      this.#stopped = incoming
+      this.#stopped = { incoming, isChunked: isChunked(incoming) }
       Object.assign(incoming, { upgrade: true })
       return stopParser
     }
@@ -281,7 +287,7 @@ export class Pipelining {
 
   /** True if the parser was stopped before this request. */
   isStopped(incoming: IncomingMessage): boolean {
-    return incoming === this.#stopped
+    return incoming === this.#stopped?.incoming
   }
 
   /**
@@ -290,6 +296,7 @@ export class Pipelining {
    * @param rest bytes behind the head of the request
    */
   hold(incoming: IncomingMessage, socket: Socket, rest: Buffer): void {
+    const isMerged = this.#stopped?.isChunked === true
     this.#stopped = undefined
     const end = socket.bytesRead - socket.readableLength
     const currentBatch = this.#batches.get(socket)
@@ -327,9 +334,16 @@ export class Pipelining {
       const [first = rest, ...remaining] = chunks
       socket.unshift(remaining.length === 0 ? first : Buffer.concat(chunks))
       socket.unshift(head)
-      this.#options.server.emit('connection', socket)
-      socket.resume()
+      this.#begin(socket, isMerged ? head.length : undefined)
     })
+  }
+
+  /** @param chunkedHead the length of the head of a request whose body is chunked */
+  #begin(socket: Socket, chunkedHead: number | undefined): void {
+    if (chunkedHead !== undefined) this.#merged.add(socket)
+    this.#options.server.emit('connection', socket)
+    if (chunkedHead !== undefined) this.#chunkedBodies.follow(socket, chunkedHead)
+    socket.resume()
   }
 
   /** Calls `next` when the current response is written and other connections had a turn. Never, if the connection ends. */

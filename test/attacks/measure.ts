@@ -44,3 +44,25 @@ export function sampleGrowth(interval: number): () => number {
     return (peak - before) / 1024 / 1024
   }
 }
+
+/**
+ * Watches the event loop by processor time, because other processes may delay it.
+ *
+ * @returns a function that ends it, and returns the longest turn in milliseconds
+ */
+export function watchTurns(): () => number {
+  let last = process.cpuUsage()
+  let longest = 0
+  let isOver = false
+  const next = (): void => {
+    const { user, system } = process.cpuUsage(last)
+    longest = Math.max(longest, (user + system) / 1000)
+    last = process.cpuUsage()
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  return () => {
+    isOver = true
+    return longest
+  }
+}

@@ -20,6 +20,7 @@ import {
   bodyTypeOf,
   type MediaType,
 } from './body-types.js'
+import { ChunkList } from './chunk-list.js'
 import { readJson } from './json.js'
 import {
   MultipartParser,
@@ -193,16 +194,16 @@ class MultipartReading {
 
   #receiveField(part: Stream, receive: (bytes: Buffer) => void): void {
     if (++this.#fieldCount > this.#limits.fields) throw tooMany('fields', this.#limits.fields)
-    const chunks: Buffer[] = []
+    const chunks = new ChunkList()
     part.on('data', (chunk: Buffer) => {
       this.#fieldBytes += chunk.length
       if (this.#fieldBytes > this.#limits.body) {
         this.#fail(tooLarge('The text in the form', this.#limits.body))
-      } else chunks.push(chunk)
+      } else chunks.add(chunk)
     })
     part.on('end', () => {
       try {
-        receive(Buffer.concat(chunks))
+        receive(chunks.join())
       } catch (error) {
         this.#fail(error)
       }

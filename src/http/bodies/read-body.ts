@@ -19,6 +19,7 @@ import {
 import { readJson } from './json.js'
 import { noBoundary, readBoundary, readMultipart } from './multipart.js'
 import type { Incoming } from '../node-messages.js'
+import { ChunkList } from './chunk-list.js'
 import { clientLeft, tooLarge } from '../refusals.js'
 
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
@@ -207,7 +208,7 @@ export function collect(
     return
   }
   let first: Buffer | undefined
-  let rest: Buffer[] | undefined
+  let rest: ChunkList | undefined
   let large: LargeBody | undefined
   let total = 0
   let open = true
@@ -217,7 +218,7 @@ export function collect(
     open = false
     if (error === undefined) {
       if (large !== undefined) done(undefined, large.bytes)
-      else done(undefined, rest === undefined ? (first ?? empty) : Buffer.concat(rest, total))
+      else done(undefined, rest === undefined ? (first ?? empty) : rest.join())
       return
     }
     incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError)
@@ -234,11 +235,15 @@ export function collect(
     }
     if (large !== undefined) large.append(chunk)
     else if (first === undefined) first = chunk
-    else if (rest === undefined) rest = [first, chunk]
-    else if (total <= minLargeBytes) rest.push(chunk)
+    else if (rest === undefined) {
+      rest = new ChunkList()
+      rest.add(first)
+      rest.add(chunk)
+    } else if (total <= minLargeBytes) rest.add(chunk)
     else {
       large = new LargeBody(expected)
-      for (const part of [...rest, chunk]) large.append(part)
+      large.append(rest.join())
+      large.append(chunk)
       rest = undefined
     }
     // All announced bytes have arrived. Waiting for the end would only cost another turn of the event loop.
