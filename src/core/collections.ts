@@ -90,4 +90,8 @@ export class BoundedCache<V> {
     this.#values.set(key, value)
     return value
   }
+
+  delete(key: string): void {
+    this.#values.delete(key)
+  }
 }

@@ -5,13 +5,15 @@
 import { once } from 'node:events'
 import { ReadStream, statSync, type Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
-import { relative, resolve, sep } from 'node:path'
-import type { Readable } from 'node:stream'
+import { join, relative, resolve, sep } from 'node:path'
+import { Readable } from 'node:stream'
 import { acceptOtherCopies } from '../errors/copies.js'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { isExecuted } from './file-types.js'
+import { contentTag, isTimeReliable } from './file-tags.js'
 import { Reply } from './reply.js'
+import { matchesEntityTag } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface FileOptions {
@@ -65,7 +67,8 @@ export function headersAgainstExecution(
 
 /**
  * Responds with a file: with its media type, ETag, Last-Modified, ranges and 304, and with `Cache-Control: no-cache`
- * unless `.header` sets another rule. 404 `{ error }` for missing files, and for `..`, backslashes, NUL,
+ * unless `.header` sets another rule. A file whose time is before 1980 or in the future has an ETag of its content and
+ * no Last-Modified. 404 `{ error }` for missing files, and for `..`, backslashes, NUL,
  * percent-encoded forms of these, names that begin with a dot, folders, and symlinks out of the root. Browsers save
  * files that they would execute, unless `inline` is true.
  *
@@ -97,15 +100,19 @@ export async function openFile(request: ServerRequest, body: FileBody): Promise<
   // Loaded lazily, because most applications serve no files.
   const { default: send } = await import('@fastify/send')
   const escaped = found.path.split(sep).map(encodeURIComponent).join('/')
-  const sent = await send(conditionsOf(request, found.size), escaped, {
+  const tag = await tagByContent(found)
+  if (tag !== undefined && isRead(request) && matchesEntityTag(ifNoneMatch(request), tag))
+    return unchanged(tag)
+  const sent = await send(conditionsOf(request, found.size, tag), escaped, {
     root: found.root,
     cacheControl: false,
     index: false,
+    ...(tag === undefined ? {} : { etag: false, lastModified: false }),
     ...(body.wellKnown ? { dotfiles: 'allow' as const } : {}),
   })
   if (sent.type === 'file') {
     await waitUntilOpen(sent.stream)
-    return toOpenFile(sent)
+    return toOpenFile(sent, tag)
   }
   sent.stream.destroy()
   throw toHttpError(sent.statusCode, sent.headers)
@@ -121,15 +128,55 @@ async function waitUntilOpen(stream: Readable): Promise<void> {
   try {
     await once(stream, 'open')
   } catch (cause) {
-    if (!isAbsence(cause)) throw cause
-    throw new HttpError(404, undefined, { cause, reason: 'the file cannot be read' })
+    throw toReadError(cause)
   }
 }
 
+/** @returns 404 for a file that cannot be read; any other error as it is */
+function toReadError(cause: unknown): unknown {
+  if (!isAbsence(cause)) return cause
+  return new HttpError(404, undefined, { cause, reason: 'the file cannot be read' })
+}
+
+/** The tag of the content if the time of the file does not tell versions apart. */
+async function tagByContent({
+  root,
+  path,
+  modified,
+  state,
+}: FoundFile): Promise<string | undefined> {
+  if (isTimeReliable(modified)) return undefined
+  try {
+    return await contentTag(join(root, path), state)
+  } catch (cause) {
+    throw toReadError(cause)
+  }
+}
+
+function isRead({ method }: ServerRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function ifNoneMatch({ incoming }: ServerRequest): string | undefined {
+  return incoming.headers['if-none-match']
+}
+
+function unchanged(tag: string): OpenFile {
+  const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
+  return { status: 304, headers, type: '', length: undefined, stream: Readable.from([]) }
+}
+
 /** Ranges and conditions apply to reads. Any other method gets the complete file. */
-function conditionsOf({ method, incoming }: ServerRequest, size: number): Readable {
-  const isRead = method === 'GET' || method === 'HEAD'
-  const headers = isRead ? { ...incoming.headers } : {}
+function conditionsOf(request: ServerRequest, size: number, tag: string | undefined): Readable {
+  const { method } = request
+  const headers = isRead(request) ? { ...request.incoming.headers } : {}
+  // Dates do not tell versions of this file apart. Without them, a client downloads the complete file.
+  if (tag !== undefined) {
+    if (headers['if-range'] !== undefined) delete headers.range
+    delete headers['if-modified-since']
+    delete headers['if-unmodified-since']
+    delete headers['if-none-match']
+  }
   // Ranges are only defined for GET (RFC 9110 §14.2). The ETags are weak, which is not sufficient for `If-Range`
   // (§13.1.5).
   if (method === 'HEAD' || headers['if-range']?.toString().includes('"') === true)
@@ -151,6 +198,10 @@ interface FoundFile {
   readonly path: string
   /** Bytes. */
   readonly size: number
+  /** When the content was written, in milliseconds of the Unix epoch. */
+  readonly modified: number
+  /** Changes whenever the file is written or replaced on this machine. */
+  readonly state: string
 }
 
 /** Finds the file, with all links resolved; `undefined` if it does not exist or must not be visible. */
@@ -165,7 +216,9 @@ async function findFile({ path, root, wellKnown }: FileBody): Promise<FoundFile 
     if (!found.isFile()) return undefined
     const below = relative(realRoot, real)
     if (!isPlainPath(below.replaceAll(sep, '/'), wellKnown)) return undefined
-    return { root: realRoot, path: below, size: found.size }
+    const { size, mtimeMs, ctimeMs, ino } = found
+    const state = `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+    return { root: realRoot, path: below, size, modified: mtimeMs, state }
   } catch (error) {
     if (isAbsence(error)) return undefined
     throw error
@@ -217,8 +270,8 @@ interface Sent {
   readonly stream: Readable
 }
 
-function toOpenFile({ statusCode, headers, stream }: Sent): OpenFile {
-  const rest: string[] = []
+function toOpenFile({ statusCode, headers, stream }: Sent, tag: string | undefined): OpenFile {
+  const rest: string[] = tag === undefined ? [] : ['ETag', tag]
   for (const [name, value] of Object.entries(headers)) {
     if (name !== 'Content-Type' && name !== 'Content-Length') rest.push(name, String(value))
   }

@@ -353,6 +353,51 @@ describe('conditions', () => {
   })
 })
 
+describe('a file whose time does not tell versions apart', () => {
+  it.each([
+    ['the first second of 1970 (Nix, jib)', new Date(1000)],
+    ['the first second of ZIP (Bazel)', new Date('1980-01-01T00:00:00Z')],
+    ['a time in the future', new Date('2126-01-01T00:00:00Z')],
+  ])('gets a tag that the content decides: %s', async (_title, time) => {
+    const write = async (content: string): Promise<void> => {
+      await writeFile(join(root, 'release.js'), content)
+      await utimes(join(root, 'release.js'), time, time)
+    }
+    await write('version(1)')
+    const first = await get('release.js')
+    const known = { 'if-none-match': first.headers.etag! }
+    expect(first.headers['last-modified']).toBeUndefined()
+    expect(await get('release.js', { headers: known })).toMatchObject({ status: 304, text: '' })
+    await write('version(2)')
+    const second = await get('release.js', { headers: known })
+    expect(second).toMatchObject({ status: 200, text: 'version(2)' })
+    expect(second.headers.etag).not.toBe(first.headers.etag)
+    const since = { 'if-modified-since': new Date().toUTCString() }
+    expect((await get('release.js', { headers: since })).status).toBe(200)
+    const resumed = { range: 'bytes=2-3', 'if-range': new Date().toUTCString() }
+    expect(await get('release.js', { headers: resumed })).toMatchObject({
+      status: 200,
+      text: 'version(2)',
+    })
+    expect(await get('release.js', { headers: { range: 'bytes=0-6' } })).toMatchObject({
+      status: 206,
+      text: 'version',
+    })
+    const otherTag = { 'if-match': '"other"' }
+    expect((await get('release.js', { headers: otherTag })).status).toBe(412)
+    expect((await get('release.js', { headers: { 'if-match': '*' } })).status).toBe(200)
+  })
+
+  it('gets the same tag on each machine', async () => {
+    for (const name of ['here.js', 'there.js']) {
+      await writeFile(join(root, name), 'one version')
+      await utimes(join(root, name), new Date(1000), new Date(1000))
+    }
+    const [here, there] = [await get('here.js'), await get('there.js')]
+    expect(here.headers.etag).toBe(there.headers.etag)
+  })
+})
+
 describe('a file that is served concurrently', () => {
   it('is complete for each client', async () => {
     await writeFile(join(root, 'large.bin'), Buffer.alloc(1_000_000, 'x'))
