@@ -225,7 +225,7 @@ describe('the document of crud and its routes', () => {
         .filter((one) => one.in === 'header')
         .map(({ name }) => name)
     for (const method of ['patch', 'put', 'delete']) {
-      expect(headersOf('/parcels/{id}', method)).toStrictEqual(['If-Match'])
+      expect(headersOf('/parcels/{id}', method)).toStrictEqual(['If-Match', 'If-None-Match'])
       expect(headersOf('/labels/{id}', method)).toStrictEqual([])
       expect(paths['/labels/{id}']?.[method]?.responses).not.toHaveProperty('412')
     }

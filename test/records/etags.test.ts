@@ -121,6 +121,28 @@ describe.each(engines)('ETags of rows that callers see differently on %s', (_, o
     expect(old.status).toBe(412)
   })
 
+  it.each(['PUT', 'PATCH', 'DELETE'])('%s: If-None-Match excludes versions', async (method) => {
+    const created = await send('POST', '', key, { total: 1, townId: 1 })
+    const path = `/${(created.json() as Trip).id}`
+    const write = async (headers: object, at = path): Promise<[number, unknown]> => {
+      const body = method === 'DELETE' ? undefined : { total: 2, townId: 1 }
+      const response = await send(method, at, headers, body)
+      return [response.status, response.headers.etag]
+    }
+    for (const condition of ['*', '"1"', 'W/"1"', '"7", "1-abc"'])
+      expect(await write({ 'If-None-Match': condition })).toStrictEqual([412, undefined])
+    expect(await write({ 'If-None-Match': '"1"', 'If-Match': '*' })).toStrictEqual([412, undefined])
+    expect(await write({ 'If-None-Match': '"7"', 'If-Match': '"7"' })).toStrictEqual([
+      412,
+      undefined,
+    ])
+    expect(await write({ 'If-None-Match': 'one' })).toStrictEqual([400, undefined])
+    expect((await send('GET', path, key)).json()).toMatchObject({ total: 1, version: 1 })
+    expect(await write({ 'If-None-Match': '*' }, '/999')).toStrictEqual([404, undefined])
+    const done = method === 'DELETE' ? [204, undefined] : [200, expect.stringContaining('"2')]
+    expect(await write({ 'If-None-Match': '"7"', 'If-Match': '"1"' })).toStrictEqual(done)
+  })
+
   it.each(['POST', 'PUT', 'PATCH'])(
     '%s: cross-field rules read hidden and stored values',
     async (method) => {

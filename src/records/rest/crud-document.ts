@@ -93,11 +93,13 @@ function versionTexts({ version }: Table): VersionTexts {
     requestHeaders: {
       'If-Match':
         'ETags of the row, or `*`. The row is written only if it is at one of these versions.',
+      'If-None-Match':
+        'ETags of the row, or `*`. The row is written only if it is at none of these versions.',
     },
     responseHeaders: { ETag: 'The version of the row.' },
     errors: {
-      400: 'The body or `If-Match` is invalid.',
-      412: 'The version of the row is not in `If-Match`.',
+      400: 'The body or a condition is invalid.',
+      412: 'The version of the row is not in `If-Match`, or it is in `If-None-Match`.',
     },
   }
 }

@@ -36,7 +36,7 @@ import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/searc
 import type { RelationCount } from '../filters/list-options.js'
 import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/response-head.js'
-import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { policyOf } from '../rights/record-policy.js'
 
 /** Up to this many rows the total is exact by default. Above, it is an estimate. */
@@ -198,40 +198,84 @@ function tagOf(version: number, content: string): string {
   return `"${version}-${entityTag(content).slice(1, -1)}"`
 }
 
+/** A write of one row under the conditions of a request. */
+export interface ConditionalWrite<T> {
+  readonly table: Table
+  readonly request: HttpRequest
+  /** Reads the row for `If-None-Match`; null if the caller can see no such row. */
+  readonly find: () => MaybePromise<object | null>
+  /** @param expected the row must be at one of these versions; undefined: at any */
+  readonly write: (expected: readonly number[] | undefined) => MaybePromise<T>
+}
+
 /**
- * Writes if `If-Match` allows it: it lists the row's version, or is `*`, or is missing. A record without versions never
- * matches a tag, because its tags identify only the content that a response has shown.
+ * Writes if `If-Match` and `If-None-Match` allow it. `If-Match` lists the row's version, or is `*`, or is missing.
+ * `If-None-Match` does neither list the row's version nor is `*`, or is missing. A record without versions fails each
+ * condition that lists tags, because its tags identify only the content that a response has shown.
  *
- * @throws {HttpError} 400 for anything except a list of tags, 412 for a row at another version or without versions
+ * @throws {HttpError} 400 for anything except `*` and a list of tags, 412 for a row that does not meet a condition
  */
-export function whereMatching<T>(
+export function writeIfAllowed<T>(conditional: ConditionalWrite<T>): MaybePromise<T> {
+  const { table, request, find, write } = conditional
+  const ifMatch = readCondition('If-Match', table, request.incoming.headers['if-match'])
+  const ifNoneMatch = readCondition(
+    'If-None-Match',
+    table,
+    request.incoming.headers['if-none-match'],
+  )
+  // Only strong tags match `If-Match`, because a weak tag allows no write (RFC 9110 §13.1.1).
+  const expected = ifMatch === undefined || ifMatch === '*' ? undefined : ifMatch.flatMap(toVersion)
+  if (ifNoneMatch === undefined) return writeAt(write, expected)
+  return after(find(), (row) => {
+    if (row === null) return writeAt(write, expected)
+    const version = versionOf(table, row)
+    if (ifNoneMatch === '*' || version === undefined) throw notAllowed(table)
+    if (ifNoneMatch.some((tag) => toVersion(tag.replace(/^W\//, ''))[0] === version))
+      throw notAllowed(table)
+    // The version that was read, so that a simultaneous change cannot lead to a version that the condition excludes.
+    return writeAt(write, expected?.filter((one) => one === version) ?? [version])
+  })
+}
+
+function notAllowed({ type }: Table): HttpError {
+  return new HttpError(
+    412,
+    `This ${type.name} exists already, at a version that If-None-Match excludes.`,
+  )
+}
+
+/** @returns the tags as written */
+function readCondition(
+  header: 'If-Match' | 'If-None-Match',
   table: Table,
-  request: HttpRequest,
-  write: (expected: readonly number[] | undefined) => MaybePromise<T>,
-): MaybePromise<T> {
-  const condition = request.incoming.headers['if-match']
-  if (condition === undefined || condition.trim() === '*') return write(undefined)
+  condition: string | undefined,
+): '*' | readonly string[] | undefined {
+  if (condition === undefined) return undefined
+  if (condition.trim() === '*') return '*'
   const tags = readTags(condition)
   if (tags === undefined)
-    throw new HttpError(400, 'If-Match must be *, or a list of ETags, separated by commas.')
-  if (table.version === undefined) {
-    const { name } = table.type
-    throw new HttpError(412, `If-Match cannot be checked, because ${name} has no version.`, {
-      reason: `declare @Record({ version: true }) for ${name}`,
-    })
-  }
+    throw new HttpError(400, `${header} must be *, or a list of ETags, separated by commas.`)
+  if (table.version !== undefined) return tags
+  const { name } = table.type
+  throw new HttpError(412, `${header} cannot be checked, because ${name} has no version.`, {
+    reason: `declare @Record({ version: true }) for ${name}`,
+  })
+}
+
+function writeAt<T>(
+  write: ConditionalWrite<T>['write'],
+  expected: readonly number[] | undefined,
+): MaybePromise<T> {
+  if (expected === undefined) return write(undefined)
   return attempt<T>(
-    () => write(tags.flatMap(toVersion)),
+    () => write(expected),
     (error) => {
       throw isOld(error) ? new HttpError(412, error.message, { cause: error }) : error
     },
   )
 }
 
-/**
- * Only strong tags match, because a weak tag allows no write. Only the version counts, whichever fields the client
- * has seen.
- */
+/** The version of a strong tag, whichever fields the client has seen. Empty for any other tag. */
 function toVersion(tag: string): number[] {
   const [, digits] = /^"(\d{1,15})(?:-[^"]*)?"$/.exec(tag) ?? []
   return digits === undefined ? [] : [Number(digits)]

@@ -43,7 +43,7 @@ import {
   tagged,
   taggedOrNotModified,
   versionOf,
-  whereMatching,
+  writeIfAllowed,
   countsOption,
   listRows,
   showRows,
@@ -359,13 +359,16 @@ function updateRoutes({
   changeArguments,
   recordsToWrite,
 }: RouteContext): CrudRoute[] {
-  const run = (id: Id, body: object, request: HttpRequest): MaybePromise<object | null> =>
-    whereMatching(table, request, (expected) =>
-      after(
-        recordsToWrite(request).update(id, { ...body }, expected),
-        (row) => row && tagged(table, row),
-      ),
-    )
+  const run = (id: Id, body: object, request: HttpRequest): MaybePromise<object | null> => {
+    const records = recordsToWrite(request)
+    return writeIfAllowed({
+      table,
+      request,
+      find: () => records.find(id),
+      write: (expected) =>
+        after(records.update(id, { ...body }, expected), (row) => row && tagged(table, row)),
+    })
+  }
   const route = (method: 'PATCH' | 'PUT', body: Class): CrudRoute => ({
     operation: 'update',
     method,
@@ -382,15 +385,21 @@ function deleteRoute({ table, rowPath, changeArguments, recordsToWrite }: RouteC
     method: 'DELETE',
     path: rowPath,
     options: { args: ['id', ...changeArguments], status: 204 },
-    run: (id: Id, request: HttpRequest) =>
-      whereMatching(table, request, (expected) =>
-        after(recordsToWrite(request).delete(id, expected), (isDeleted) => {
-          if (!isDeleted)
-            throw new HttpError(404, undefined, {
-              reason: 'there is no such row, or `rows` does not show it to the caller',
-            })
-        }),
-      ),
+    run: (id: Id, request: HttpRequest) => {
+      const records = recordsToWrite(request)
+      return writeIfAllowed({
+        table,
+        request,
+        find: () => records.find(id),
+        write: (expected) =>
+          after(records.delete(id, expected), (isDeleted) => {
+            if (!isDeleted)
+              throw new HttpError(404, undefined, {
+                reason: 'there is no such row, or `rows` does not show it to the caller',
+              })
+          }),
+      })
+    },
   }
 }
 
