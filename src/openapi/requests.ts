@@ -55,7 +55,7 @@ export function readDeclaredParameters(owner: Class, member: string): ParameterO
     in: 'query',
     required: false,
     description,
-    ...(isList === true ? { style: 'form' as const, explode: false } : {}),
+    ...(isList === true ? { style: 'form' as const, explode: true } : {}),
     schema: isList === true ? { type: 'array', items: { ...schema } } : { ...schema },
   }))
 }

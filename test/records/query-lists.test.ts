@@ -74,6 +74,24 @@ describe.each(await startBothEngines())('lists in query strings on %s', (_, open
     expect(await find(query)).toEqual(found)
   })
 
+  it.each([
+    ['text.between=0%2C1', 'text.between'],
+    ['text.between=0', 'text.between'],
+    ['id.between=1%2C2%2C3', 'id.between'],
+  ])('%s is refused and names the way to write a list', async (query, name) => {
+    const response = await app.inject(`/notes?${query}`)
+    const message = `${name} must be a list of 2 values. Repeat the parameter: ${name}=…&${name}=…`
+    expect([response.status, response.json()]).toMatchObject([400, { error: message }])
+  })
+
+  it('of two values are read from a parameter that is repeated, as URLSearchParams writes it', async () => {
+    const parameters = new URLSearchParams([
+      ['text.between', '0'],
+      ['text.between', '0,00'],
+    ])
+    expect(await find(parameters.toString())).toEqual(['0', '0,00'])
+  })
+
   it('filter aggregates', async () => {
     const response = await app.inject('/notes/aggregate?count=true&text.in=0%2C00')
     expect(response.json()).toEqual([{ count: 1 }])

@@ -176,7 +176,19 @@ function readTest(
   // Only text can contain commas. Lists of other values may have encoded commas as separators.
   const items =
     column.compares === 'text' ? listItems(query, name) : [text].flat().join().split(',')
+  const { means } = operatorOf(operator)
+  if (means !== undefined && items.length !== means.length) throw wrongCount(name, means.length)
   return { [operator]: items.map((item) => readValue(column, name, item)) }
+}
+
+/** Encoders of queries write the comma of a list as `%2C`, which a text may contain. A repeated parameter is a list. */
+function wrongCount(name: string, count: number): HttpError {
+  const repeated = Array.from({ length: count }, () => `${name}=…`).join('&')
+  return invalid(
+    name,
+    'type',
+    `must be a list of ${count} values. Repeat the parameter: ${repeated}`,
+  )
 }
 
 type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
