@@ -3,6 +3,7 @@
  * grammar, and then the same check runs as for a body. Source: decisions, Routing.
  */
 import { isMap } from '../core/json.js'
+import { clip } from '../core/text.js'
 import {
   buildSafely,
   compileBuilder,
@@ -34,9 +35,11 @@ export function compileText<T extends object>(
   const order = createViolationOrder(shape)
   const read = options.isForm === true ? formReaderOf : readerOf
   const readers = shape.fields.map((field) => ({ name: field.name, read: read(field) }))
+  const refusesUnknown = options.unknownKeys !== 'drop'
   return (value) => {
     const unreadable = new Map<string, Violation>()
     const converted = isMap(value) ? convert(value, readers, unreadable) : value
+    if (refusesUnknown && isMap(converted)) refuseBrackets(converted, shape, unreadable)
     const run: CheckRun = { violations: [], deferred: [], inputName, order }
     const built = buildSafely(build, converted, run) as T
     if (unreadable.size === 0) {
@@ -107,6 +110,31 @@ function convert(
   return values
 }
 
+/** Explains names such as `size[width]`, in which other servers read an object. Removes them from the values. */
+function refuseBrackets(
+  values: Record<string, unknown>,
+  shape: Shape,
+  unreadable: Map<string, Violation>,
+): void {
+  for (const key in values) {
+    const bracket = key.indexOf('[')
+    if (bracket <= 0) continue
+    const name = key.slice(0, bracket)
+    const field = shape.fields.find((one) => one.name === name && !one.readOnly && !one.hidden)
+    const form = field && formOf(field)
+    if (form === undefined) continue
+    unreadable.set(name, { path: clip(key), code: 'unknown', text: `is unknown. ${form}` })
+    Reflect.deleteProperty(values, key)
+  }
+}
+
+/** The way to write a value with several parts as text; undefined if the field has one part. */
+function formOf({ name, nested, kind, list }: ShapeField): string | undefined {
+  if (nested === undefined && kind !== 'json')
+    return list ? `Repeat the name for each value: ${name}=…&${name}=…` : undefined
+  return `Write ${name} as JSON: ${list ? '[{"…": …}]' : '{"…": …}'}`
+}
+
 function readerOf(field: ShapeField): Reader {
   const readItem = itemReaderOf(field)
   if (!field.list)
@@ -116,7 +144,10 @@ function readerOf(field: ShapeField): Reader {
     for (const [index, item] of (Array.isArray(raw) ? (raw as unknown[]) : [raw]).entries()) {
       const value = readItem(item)
       if (value instanceof UnreadableText) return new UnreadableText(value.text, `.${index}`)
-      list.push(value)
+      // A client may send the items of a class one by one, or as one JSON list.
+      if (field.nested !== undefined && typeof item === 'string' && Array.isArray(value))
+        list.push(...(value as unknown[]))
+      else list.push(value)
     }
     return list
   }

@@ -116,6 +116,40 @@ describe('compileText', () => {
     expect(query).toEqual({ limit: 10, tag: ['a'], ids: [1, 2], open: false })
   })
 
+  it('reads a list of a class from repeated values and from JSON lists', () => {
+    const lists = ['[{"x":1},{"x":2}]', ['{"x":1}', '{"x":2}'], ['[{"x":1}]', '{"x":2}']]
+    for (const points of lists)
+      expect(check(Query, { points })).toMatchObject({ points: [{ x: 1 }, { x: 2 }] })
+    expect(check(Query, { points: '[]' })).toMatchObject({ points: [] })
+    expect(check(Query, { points: '[{"x":1},{"x":"a"}]' })).toEqual([
+      'points.1.x type: points.1.x must be an integer',
+    ])
+  })
+
+  it.each([
+    [{ 'point[x]': '1' }, 'point[x]', 'Write point as JSON: {"…": …}'],
+    [
+      { 'points[0][x]': '1', 'points[1][x]': '2' },
+      'points[1][x]',
+      'Write points as JSON: [{"…": …}]',
+    ],
+    [{ 'tag[]': ['a', 'b'] }, 'tag[]', 'Repeat the name for each value: tag=…&tag=…'],
+    [{ 'ids[0]': '1' }, 'ids[0]', 'Repeat the name for each value: ids=…&ids=…'],
+  ])('says how to write %j', (query, path, form) => {
+    expect(check(Query, query)).toEqual([`${path} unknown: ${path} is unknown. ${form}`])
+  })
+
+  it('does not report a required field as missing beside its name in brackets', () => {
+    class Order {
+      @Field(() => Point) point!: Point
+    }
+    expect(check(Order, { 'point[x]': '1' })).toHaveLength(1)
+    expect(check(Order, { 'pont[x]': '1' })).toHaveLength(2)
+    expect(check(Order, { point: '{"x":1}', 'pont[x]': '1' }, { unknownKeys: 'drop' })).toEqual(
+      Object.assign(new Order(), { point: Object.assign(new Point(), { x: 1 }) }),
+    )
+  })
+
   it('reads nested classes from JSON', () => {
     expect(check(Query, { point: '{"x":1}', points: ['{"x":1}', '{"x":2}'] })).toEqual({
       limit: 10,
