@@ -263,9 +263,14 @@ class NodeResponder implements Responder {
         length === undefined && this.#streams !== undefined
           ? this.#streams.admit(request, reader, toStreamKind(body))
           : reader
-      streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
-        this.fail(request, error)
-      })
+      const send = (): void => {
+        streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
+          this.fail(request, error)
+        })
+      }
+      const returned = request.returnedStreams?.find((stream) => stream.body === body)
+      if (returned === undefined) send()
+      else returned.runInContext(send)
     }
   }
 }

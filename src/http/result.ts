@@ -3,6 +3,7 @@
  * that are not sent. Source: decisions, Responses.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import {
@@ -189,7 +190,11 @@ export function toReader(body: object): ChunkReader | undefined {
   return toChunkReader(body instanceof Blob ? body.stream() : body)
 }
 
-/** Remembers a stream in a result, because an interceptor may replace it. Does nothing if there is none. */
+/**
+ * Remembers a stream in a result, because an interceptor may replace it, and the asynchronous context of the caller, in
+ * which the stream is read: `als.run(store, next)` in an interceptor covers a generator that the handler returns. Does
+ * nothing if there is no stream.
+ */
 export function rememberStream(request: ServerRequest, value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   const body = bodyOf(value)
@@ -199,24 +204,27 @@ export function rememberStream(request: ServerRequest, value: unknown): void {
     discard(body)
     return
   }
-  request.replacedStreams ??= []
-  if (!request.replacedStreams.includes(body)) request.replacedStreams.push(body)
+  request.returnedStreams ??= []
+  // The innermost call comes first, in the context of the handler.
+  if (request.returnedStreams.some((stream) => stream.body === body)) return
+  request.returnedStreams.push({ body, runInContext: AsyncLocalStorage.snapshot() })
 }
 
 /**
  * Closes the remembered streams, except the one that was sent. Call it after the response was sent, because the
  * response may read from them, for example to compress one.
  */
-export function releaseReplacedStreams(request: ServerRequest, sent: unknown): void {
+export function releaseUnsentStreams(request: ServerRequest, sent: unknown): void {
   const current = bodyOf(sent)
-  for (const stream of request.replacedStreams ?? []) {
-    if (stream === current) continue
-    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(stream)
+  const streams = request.returnedStreams ?? []
+  request.returnedStreams = streams.filter(({ body }) => body === current)
+  for (const { body } of streams) {
+    if (body === current) continue
+    if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(body)
     else {
       request.onFinished(() => {
-        discard(stream)
+        discard(body)
       })
     }
   }
-  request.replacedStreams = undefined
 }

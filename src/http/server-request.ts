@@ -119,6 +119,13 @@ function warnOfAddress(settings: RequestSettings, entry: string): void {
   )
 }
 
+/** A stream in the result of a handler or an interceptor. */
+export interface ReturnedStream {
+  readonly body: object
+  /** Runs work in the asynchronous context in which the stream was returned. */
+  readonly runInContext: (work: () => void) => void
+}
+
 export class ServerRequest implements HttpRequest {
   /** Set by the dispatcher. */
   route: RouteInfo | undefined = undefined
@@ -178,8 +185,8 @@ export class ServerRequest implements HttpRequest {
   failure: unknown = undefined
   /** True once the steps after the handler have begun: they run only once. */
   finishing = false
-  /** Streams in results of interceptors. Streams that are not sent are released. */
-  replacedStreams: object[] | undefined = undefined
+  /** Streams in results of handlers and interceptors. Streams that are not sent are released. */
+  returnedStreams: ReturnedStream[] | undefined = undefined
   /** Functions that run after the response was sent or the client has disconnected. */
   cleanups: (() => void)[] | undefined = undefined
   /** Values of `requestValue`. */

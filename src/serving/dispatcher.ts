@@ -19,7 +19,7 @@ import { isThenable } from '../core/maybe-promise.js'
 import { methods, pathError, type RouteLookup } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
-import { releaseReplacedStreams } from '../http/result.js'
+import { releaseUnsentStreams } from '../http/result.js'
 import type { ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
 import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
@@ -305,7 +305,7 @@ export class Dispatcher {
     }
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    if (request.replacedStreams !== undefined) releaseReplacedStreams(request, result)
+    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, result)
     this.#responder.send(request, result, route.rule)
   }
 
@@ -313,7 +313,7 @@ export class Dispatcher {
     if (request.answered) return
     request.answered = true
     if (this.draining) request.addHeader('Connection', 'close')
-    if (request.replacedStreams !== undefined) releaseReplacedStreams(request, undefined)
+    if (request.returnedStreams !== undefined) releaseUnsentStreams(request, undefined)
     this.#responder.fail(request, error)
   }
 
