@@ -88,7 +88,7 @@ export function acceptsPage({ incoming }: ServerRequest): boolean {
 }
 
 function withHeaders({ html, headers }: PageContent): PageContent {
-  return { html, headers: [...headers, 'Cache-Control', 'no-store', 'Vary', 'Accept'] }
+  return { html, headers: [...headers, 'Cache-Control', 'no-store'] }
 }
 
 /** @param problems receives a value that is not a function */

@@ -93,7 +93,6 @@ export function selfEndingEvents(items: AsyncIterable<WrittenEvent>): Reply<Even
   return new Reply(new EventStream(items, true))
     .type('text/event-stream')
     .header('Cache-Control', 'no-cache')
-    .header('Vary', 'Accept')
 }
 
 /**

@@ -6,7 +6,14 @@ import {
   hasHiddenErrors,
 } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
-import { addMissing, assertHeader, setHeader, isBodyless, toHead } from './response-head.js'
+import {
+  addMissing,
+  assertHeader,
+  onAccept,
+  setHeader,
+  isBodyless,
+  toHead,
+} from './response-head.js'
 import { type Sending, endWith } from './response-body.js'
 import type { Incoming } from './node-messages.js'
 import type { Cors } from './cors.js'
@@ -211,6 +218,7 @@ export class FailureWriter {
   #toResponse(request: ServerRequest, error: unknown): ErrorResponse {
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
     if (isInner) return toErrorResponse(error, request.incoming.headers.accept)
+    request.dependsOn |= onAccept
     const send = this.#toJsonResponse(request, error)
     if (this.#pages === undefined || !acceptsPage(request)) return send
     const { status, headers } = send

@@ -54,7 +54,8 @@ export function toInterceptedHead(
   addTokenCookie(head, request)
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
   prefixLocation(head, request.basePath)
-  setPrivacy(head, request)
+  // A cache before the handler stores one representation. `Accept` is named when the response is sent.
+  setPrivacy(head, request, request.dependsOn & ~onAccept)
   return head
 }
 
@@ -223,9 +224,21 @@ export const onAuthorization = 1
 export const onCookie = 2
 /** The application reads the token itself, so that the response may depend on any header. */
 export const onAnything = 4
+/** The response is one of several representations: JSON or events, or an error as JSON or as a page. */
+export const onAccept = 8
 
-const named = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
-const varied = [...named, '*', '*', '*', '*'] as const
+const allBits = onAuthorization | onCookie | onAnything | onAccept
+
+/** The value of `Vary`, by bits. */
+const varied: readonly string[] = Array.from({ length: allBits + 1 }, (_, bits) => {
+  if ((bits & onAnything) !== 0) return '*'
+  const names: [bit: number, name: string][] = [
+    [onAuthorization, 'Authorization'],
+    [onCookie, 'Cookie'],
+    [onAccept, 'Accept'],
+  ]
+  return names.flatMap(([bit, name]) => ((bits & bit) === 0 ? [] : [name])).join(', ')
+})
 const noStore = 'private, no-store'
 /**
  * Headers that shared caches use instead of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`.
@@ -235,18 +248,26 @@ const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 /** The fast path for a response without cache headers and cookies. */
 export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (request.dependsOn === 0) return
-  head.push('Vary', varied[request.dependsOn & 7] ?? '')
+  head.push('Vary', varied[request.dependsOn & allBits] ?? '')
   if (isPersonal(request)) head.push('Cache-Control', noStore)
 }
 
 /** The lengths of the names that `setPrivacy` searches. Most headers have another length. */
 const lengths = ['vary', 'set-cookie', 'cache-control'].map((name) => name.length)
 
-/** Adds `Vary`, and `Cache-Control` if the response is for one caller, to a complete head. */
-export function setPrivacy(head: string[], request: ServerRequest): void {
+/**
+ * Adds `Vary`, and `Cache-Control` if the response is for one caller, to a complete head.
+ *
+ * @param dependsOn the bits that `Vary` names
+ */
+export function setPrivacy(
+  head: string[],
+  request: ServerRequest,
+  dependsOn = request.dependsOn,
+): void {
   let personal = isPersonal(request)
   let rule = -1
-  let missing = request.dependsOn
+  let missing = dependsOn
   for (let index = 0; index + 1 < head.length; index += 2) {
     const name = head[index] ?? ''
     if (!lengths.includes(name.length)) continue
@@ -262,7 +283,7 @@ export function setPrivacy(head: string[], request: ServerRequest): void {
         if (missing !== 0) missing &= ~varyBits(head[index + 1] ?? '')
     }
   }
-  if (missing !== 0) head.push('Vary', varied[missing & 7] ?? '')
+  if (missing !== 0) head.push('Vary', varied[missing & allBits] ?? '')
   if (!personal) return
   if (rule === -1) head.push('Cache-Control', noStore)
   else if (!isPrivate(head[rule + 1] ?? '')) head[rule + 1] = noStore
@@ -296,9 +317,10 @@ function varyBits(vary: string): number {
 
 function readVary(vary: string): number {
   const names = vary.split(',').map((name) => name.trim().toLowerCase())
-  if (names.includes('*')) return onAuthorization | onCookie | onAnything
+  if (names.includes('*')) return allBits
   const authorization = names.includes('authorization') ? onAuthorization : 0
-  return authorization | (names.includes('cookie') ? onCookie : 0)
+  const accept = names.includes('accept') ? onAccept : 0
+  return authorization | accept | (names.includes('cookie') ? onCookie : 0)
 }
 
 /** ETags, and the conditions that name them. Source: RFC 9110 §8.8.3 and §13.1.2. */

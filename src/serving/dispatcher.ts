@@ -14,7 +14,7 @@ import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headError } from '../http/request-head.js'
 import type { Responder } from '../http/responder.js'
-import { noSniff } from '../http/response-head.js'
+import { noSniff, onAccept } from '../http/response-head.js'
 import { isThenable } from '../core/maybe-promise.js'
 import { methods, pathError, type RouteLookup } from '../routing/route-table.js'
 import { runInRequest } from './current-request.js'
@@ -174,6 +174,7 @@ export class Dispatcher {
   #runRoute(request: ServerRequest, route: ServedRoute): void {
     request.pathNames = route.pathNames
     if (route.headers !== undefined) request.responseHeaders = [...route.headers]
+    if (route.hasLiveQueries === true) request.dependsOn |= onAccept
     request.route = route.info
     const runner = route.pipeline === undefined ? this.#run : this.#runIntercepted
     runInRequest(request, runner, route, 0)

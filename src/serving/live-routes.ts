@@ -210,13 +210,18 @@ interface LiveRoute {
 
 let routes = 0
 
+/** @param handler the method of the handler */
+export function hasLiveQueries({ route, info }: PlannedRoute, handler: unknown): boolean {
+  const isLive = responseRights(handler) !== undefined || info.metadata.get(Live) !== undefined
+  return route.method === 'GET' && isLive
+}
+
 /** @returns `invoke` unchanged if the route has no live queries */
 export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   const { plan, handler, invoke } = route
+  if (!hasLiveQueries(plan, handler)) return invoke
   const { method, name, pattern } = plan.route
   const generated = responseRights(handler)
-  const isLive = generated !== undefined || plan.info.metadata.get(Live) !== undefined
-  if (method !== 'GET' || !isLive) return invoke
   // Versions of a route may be equal in everything else.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
   const rights = rightsOf(route, generated)

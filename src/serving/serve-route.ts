@@ -27,7 +27,7 @@ import {
   type Step,
 } from './served-route.js'
 import { watchPromises, type PromiseWatch } from './current-request.js'
-import { withLiveQueries } from './live-routes.js'
+import { hasLiveQueries, withLiveQueries } from './live-routes.js'
 import { aroundHandler, noInterceptors, type RouteInterceptors } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 
@@ -85,6 +85,7 @@ export function serveRoute(
     pathNames: route.pattern.names,
     info: plan.info,
     headers: plan.headers,
+    hasLiveQueries: hasLiveQueries(plan, handler),
     ...toSteps([
       ...interceptors.gate,
       // A guard may read the session. Otherwise the store is only read after the gate.

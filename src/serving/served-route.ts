@@ -56,6 +56,8 @@ export interface ServedRoute {
   readonly info: RouteInfo | undefined
   /** Headers of all responses, including errors: names and values in turn; `undefined` if there are none. */
   readonly headers?: readonly string[] | undefined
+  /** True if clients that accept events get a live query instead of one response. */
+  readonly hasLiveQueries?: boolean
   /** In order, before the handler. Contains only the steps that the route needs. */
   readonly before: readonly Step[]
   /** The same steps with their interceptors; `undefined` if there are none. */

@@ -97,10 +97,18 @@ const rulesOf = ({ headers }: InjectResponse) => ({
 const ofOne = { rule: 'private, no-store', vary: 'Authorization' }
 
 describe('a response to a token', () => {
-  it.each(['/secured', '/secured/text', '/secured/none', '/secured/missing', '/secured/admin'])(
+  it.each(['/secured', '/secured/text', '/secured/none'])(
     'is private, no-store from %s',
     async (url) => {
       expect(rulesOf(await app.inject({ url, token: token() }))).toEqual(ofOne)
+    },
+  )
+
+  it.each(['/secured/missing', '/secured/admin'])(
+    'is private, no-store if it is an error, from %s',
+    async (url) => {
+      const rules = rulesOf(await app.inject({ url, token: token() }))
+      expect(rules).toEqual({ ...ofOne, vary: 'Authorization, Accept' })
     },
   )
 
@@ -109,7 +117,7 @@ describe('a response to a token', () => {
   })
 
   it('has its Vary header if it is a 401', async () => {
-    expect(rulesOf(await app.inject('/secured')).vary).toBe('Authorization')
+    expect(rulesOf(await app.inject('/secured')).vary).toBe('Authorization, Accept')
   })
 
   it.each([

@@ -331,6 +331,17 @@ describe('a list of crud', () => {
     expect(events).toEqual(['lost'])
   })
 
+  it('has the same Vary as the JSON of its address', async () => {
+    for (const path of ['/others', '/board/kept', '/board/kept']) {
+      const plain = await fetch(app.url + path)
+      const list = await live(path)
+      const vary = [plain, list.response].map(({ headers }) => headers.get('vary') ?? '')
+      expect(vary[0]).toMatch(/\bAccept\b/)
+      expect(vary[1]).toBe(vary[0])
+      await plain.body?.cancel()
+    }
+  })
+
   it('does not use responses cached by @CacheFor', async () => {
     const plain = await fetch(`${app.url}/board/kept`)
     expect(await plain.json()).toHaveLength(1)
