@@ -129,7 +129,54 @@ const longFrame = (): Uint8Array => {
 const fragments = (count: number): Uint8Array =>
   Buffer.alloc(count * 7, Buffer.from([0, 0x81, 0, 0, 0, 0, 0x61]))
 
+/** Masked pings without data. */
+const pings = (count: number): Uint8Array =>
+  Buffer.alloc(count * 6, Buffer.from([0x89, 0x80, 0, 0, 0, 0]))
+
+/** A masked text frame of at most 65,535 bytes. */
+const textFrame = (message: object): Buffer => {
+  const payload = Buffer.from(JSON.stringify(message))
+  const head = Buffer.from([0x81, 0x80 | 126, 0, 0, 0, 0, 0, 0])
+  head.writeUInt16BE(payload.length, 2)
+  return Buffer.concat([head, payload])
+}
+
+/** Operations that the client completes immediately. */
+const operations = (count: number): Uint8Array =>
+  Buffer.concat(
+    Array.from({ length: count }, (_, index) => [
+      textFrame({ type: 'subscribe', id: String(index), payload: { query: '{ notes { id } }' } }),
+      textFrame({ type: 'complete', id: String(index) }),
+    ]).flat(),
+  )
+
 export const attacks: readonly Attack[] = [
+  {
+    name: 'websocket: one socket sends 3.6 million pings before connection_init',
+    before: 'others wait for up to 5.5 s, and the process grows by 290 MiB',
+    measures: true,
+    run: () =>
+      attackBy({
+        connections: 1,
+        isAcknowledged: false,
+        head: pings(1),
+        chunk: pings(9000),
+        repeat: 400,
+      }),
+  },
+  {
+    name: 'websocket: one socket begins and completes 100,000 operations',
+    before: 'others wait for up to 5.5 s, and the socket is never closed',
+    measures: true,
+    run: () =>
+      attackBy({
+        connections: 1,
+        isAcknowledged: true,
+        head: pings(1),
+        chunk: operations(500),
+        repeat: 200,
+      }),
+  },
   {
     name: 'websocket: 250 acknowledged sockets each send 1 MiB less one byte of a message',
     before: 'the process grows by 257 MiB, and no socket is closed after 48 s',

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { WebSocket } from 'ws'
 import { bootstrap, GraphQL, Module, type Application } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
+import { waitUntil } from '../wait-until.js'
 
 const big = 'x'.repeat(100_000)
 
@@ -140,6 +141,54 @@ describe('WebSockets', () => {
     expect(second.readyState).toBe(WebSocket.OPEN)
     second.terminate()
     third.terminate()
+  })
+
+  /** A masked ping without data. */
+  const pingFrame = Buffer.from([0x89, 0x80, 0, 0, 0, 0])
+  /** Messages of one burst, as one text each. */
+  const burst = (count: number, message: (index: number) => object): string[] =>
+    Array.from({ length: count }, (_, index) => JSON.stringify(message(index)))
+
+  it('reply to 100 pings in a second, and are closed after more', async () => {
+    const address = await start()
+    const socket = await open(address)
+    let pongs = 0
+    socket.on('pong', () => pongs++)
+    write(socket, Buffer.alloc(100 * pingFrame.length, pingFrame))
+    await waitUntil(() => pongs === 100)
+    socket.terminate()
+    const beyond = await open(address)
+    beyond.on('pong', () => pongs++)
+    write(beyond, Buffer.alloc(10_000 * pingFrame.length, pingFrame))
+    expect(await closed(beyond)).toBe(1008)
+    expect(pongs).toBe(100)
+  })
+
+  it('are closed after 100 messages of the type ping in a second', async () => {
+    const socket = await open(await start())
+    let pongs = 0
+    socket.on('message', () => pongs++)
+    for (const text of burst(1000, () => ({ type: 'ping' }))) socket.send(text)
+    expect(await closed(socket)).toBe(4429)
+    expect(pongs).toBe(100)
+  })
+
+  it('are closed after 4,000 frames in a second', async () => {
+    const socket = await open(await start())
+    // Messages of the type pong, which have no reply.
+    for (const text of burst(5000, () => ({ type: 'pong' }))) socket.send(text)
+    expect(await closed(socket)).toBe(1008)
+  })
+
+  it('are closed after 500 operations in a second, also if the client completes them', async () => {
+    const socket = await acknowledged(await start())
+    const payload = { query: '{ now }' }
+    for (let index = 0; index < 1000; index++) {
+      const id = String(index)
+      socket.send(JSON.stringify({ type: 'subscribe', id, payload }))
+      socket.send(JSON.stringify({ type: 'complete', id }))
+    }
+    expect(await closed(socket)).toBe(4429)
   })
 
   it('are closed after 1,024 fragments', async () => {

@@ -29,7 +29,7 @@ import {
   withAuthorization,
   type Carrier,
 } from '../tunneled-request.js'
-import type { WebSocket } from './web-socket.js'
+import { SecondCount, type WebSocket } from './web-socket.js'
 
 /** The beginning of an execution result whose operation did not run. */
 const notRun = '{"errors":'
@@ -156,6 +156,9 @@ interface RunningOperation {
 /** With more unread bytes than this, no more messages are read from the client or sent to it. */
 const maxUnreadBytes = 256 * 1024
 
+/** Maximum operations, and messages that only request a response, of a socket in a second. */
+const [maxOperationsPerSecond, maxPingsPerSecond] = [500, 100]
+
 const codes = {
   goingAway: 1001,
   tryAgain: 1013,
@@ -165,7 +168,7 @@ const codes = {
   notAcceptable: 4406,
   noInit: 4408,
   idInUse: 4409,
-  tooManyInits: 4429,
+  tooMany: 4429,
   internal: 4500,
 } as const
 
@@ -174,6 +177,10 @@ export class GraphqlSocket {
   readonly #host: SocketHost
   readonly #operations = new Map<string, RunningOperation>()
   readonly #queue = createRequestQueue()
+  /** Operations in the queue, with those that the client has completed meanwhile. */
+  #queued = 0
+  readonly #operationRate = new SecondCount(maxOperationsPerSecond)
+  readonly #pingRate = new SecondCount(maxPingsPerSecond)
   #carrier: Carrier
   #state: 'new' | 'checking' | 'acknowledged' | 'ending' | 'closed' = 'new'
   /** Whether the client has replied to the last ping. */
@@ -191,7 +198,9 @@ export class GraphqlSocket {
       this.#take(data, isBinary)
     })
     socket.on('ping', (data) => {
+      if (this.#state === 'closed') return
       if (socket.bufferedAmount <= maxUnreadBytes) socket.pong(data)
+      this.#holdBack()
     })
     socket.on('pong', () => {
       this.#isAlive = true
@@ -251,6 +260,8 @@ export class GraphqlSocket {
   }
 
   #take(data: Buffer, isBinary: boolean): void {
+    // The library passes on the messages that it has already received.
+    if (this.#state === 'closed') return
     const message = isBinary ? undefined : readMessage(data)
     if (message === undefined) {
       this.#close(codes.invalid, 'Invalid message received')
@@ -261,7 +272,8 @@ export class GraphqlSocket {
         void this.#init(message.payload)
         break
       case 'ping':
-        this.#send('{"type":"pong"}')
+        if (this.#pingRate.add(1)) this.#send('{"type":"pong"}')
+        else this.refuse(codes.tooMany, 'Too many pings')
         break
       case 'subscribe':
         this.#subscribe(message.id, message.payload)
@@ -277,7 +289,7 @@ export class GraphqlSocket {
 
   async #init(payload: unknown): Promise<void> {
     if (this.#state !== 'new') {
-      this.#close(codes.tooManyInits, 'Too many initialisation requests')
+      this.#close(codes.tooMany, 'Too many initialisation requests')
       return
     }
     this.#state = 'checking'
@@ -319,22 +331,28 @@ export class GraphqlSocket {
       this.#close(codes.unauthorized, 'Unauthorized')
       return
     }
+    if (!this.#operationRate.add(1)) {
+      this.refuse(codes.tooMany, 'Too many operations')
+      return
+    }
     if (this.#operations.has(id)) {
       // A reason has at most 123 bytes, and a letter up to three.
       this.#close(codes.idInUse, `Subscriber for ${id.slice(0, 31)} already exists`)
       return
     }
-    if (this.#operations.size >= this.#host.maxOperations) {
+    if (Math.max(this.#operations.size, this.#queued) >= this.#host.maxOperations) {
       this.#fail(id, 'Too many operations are open on this connection.', 'TOO_MANY_STREAMS')
       return
     }
     const operation = { outgoing: new FakeResponse(), payload, streams: false }
     this.#operations.set(id, operation)
+    this.#queued++
     this.#queue.add(() => this.#start(id, operation))
   }
 
   /** @returns a promise that is fulfilled when the next operation may start */
   async #start(id: string, operation: RunningOperation): Promise<void> {
+    this.#queued--
     // The client may have completed it while it waited.
     if (!this.#isRunning(id, operation)) return
     void this.#run(id, operation).finally(() => {

@@ -95,8 +95,8 @@ function loadLibrary(): Library | undefined {
 }
 
 /**
- * Limits incomplete messages of WebSockets: their size, their time, and the total size of all of them. The library
- * stores an incomplete message without a time limit. Source: decisions, Security limits; RFC 6455 §5.2.
+ * Limits what WebSockets receive: the frames in a second, and the size, the time and the total size of incomplete messages.
+ * The library stores an incomplete message without a time limit. Source: decisions, Security limits; RFC 6455 §5.2.
  */
 
 export interface UnfinishedLimits {
@@ -106,6 +106,34 @@ export interface UnfinishedLimits {
   readonly bytes: number
   /** Milliseconds within which a message must be complete. */
   readonly time: number
+}
+
+/**
+ * Maximum frames of a socket in a second: of any kind, and of control frames, which the library replies to. A client sends
+ * several in a minute, and one for each operation.
+ */
+const [maxFramesPerSecond, maxControlFramesPerSecond] = [4000, 100]
+
+/** Counts events in windows of a second. */
+export class SecondCount {
+  readonly #max: number
+  #count = 0
+  #began = -Infinity
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Counts further events. @returns false if there are too many in this second */
+  add(events: number): boolean {
+    const now = performance.now()
+    if (now - this.#began >= 1000) {
+      this.#began = now
+      this.#count = 0
+    }
+    this.#count += events
+    return this.#count <= this.#max
+  }
 }
 
 /** Close codes of RFC 6455 §7.4.1. */
@@ -141,6 +169,8 @@ export class UnfinishedMessages {
    */
   follow(socket: Socket, maxPayload: () => number, close: CloseSocket): void {
     const frames = new FrameCounter(maxPayload)
+    const rate = new SecondCount(maxFramesPerSecond)
+    const controlRate = new SecondCount(maxControlFramesPerSecond)
     let receiving: Receiving | undefined
     let isClosed = false
     const finish = (): void => {
@@ -155,9 +185,13 @@ export class UnfinishedMessages {
     // Runs before the library, which stores the chunk.
     socket.prependListener('data', (chunk: Buffer) => {
       if (isClosed) return
-      const { messages } = frames
+      const { messages, total, controls } = frames
       if (!frames.read(chunk)) {
         end(closeCodes.tooBig, 'Message too large')
+        return
+      }
+      if (!rate.add(frames.total - total) || !controlRate.add(frames.controls - controls)) {
+        end(closeCodes.policy, 'Too many frames')
         return
       }
       if (frames.messages !== messages) finish()
@@ -206,6 +240,9 @@ export class UnfinishedMessages {
 class FrameCounter {
   /** Messages that are complete. */
   messages = 0
+  /** Frames whose head is complete, and how many of them are control frames. */
+  total = 0
+  controls = 0
   readonly #maxPayload: () => number
   readonly #head = Buffer.alloc(14)
   #headLength = 0
@@ -251,6 +288,8 @@ class FrameCounter {
 
   #beginPayload(): boolean {
     const length = lengthOf(this.#head)
+    this.total++
+    if (this.#isControl) this.controls++
     this.#headLength = 0
     this.#headEnd = 2
     this.#missing = length
