@@ -10,7 +10,14 @@ import { thing, type Fields } from './thing.js'
 import { runSql } from './run-sql.js'
 import type { Class } from '../public-types.js'
 import { engineOf, internalsOf } from './open-database.js'
-import { makeMigration, migrateDown, migrateUp, migrationStatus } from './migration-helpers.js'
+import {
+  checkMigrations,
+  makeMigration,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+  setRecords,
+} from './migration-helpers.js'
 
 @Record
 class Owner {
@@ -313,15 +320,149 @@ describe.each(engines)('migrations on %s', (engine) => {
     }
   })
 
-  it('refuse an unknown first line', async () => {
+  it.each<[string, string, string, string]>([
+    [
+      'an unknown directive',
+      '-- filigree: no transactions\n',
+      '1: "no transactions" is not',
+      'Did you mean "no transaction"?',
+    ],
+    [
+      'a directive in another spelling',
+      '-- Filigree: NO transaction\n',
+      '1: "NO transaction" is not',
+      'Write "-- filigree: no transaction"',
+    ],
+    [
+      'a directive that is not in the first line',
+      '-- Why.\n-- filigree: no transaction\n',
+      '2: "-- filigree: no transaction" must be the first line',
+      'Move it',
+    ],
+    [
+      'a comment that begins like the mark',
+      '-- down payments\n',
+      '1: "-- down payments" resembles',
+      'Begin other comments with another word',
+    ],
+    [
+      'a mark without a space',
+      'select 1;\n--down\n',
+      '2: "--down" resembles',
+      'Write exactly "-- down"',
+    ],
+    [
+      'a mark in upper case',
+      'select 1;\n\n-- DOWN\n',
+      '3: "-- DOWN" resembles',
+      'Write exactly "-- down"',
+    ],
+    [
+      'an indented mark',
+      "select '\n\n';\n  -- Down:\n",
+      '4: "-- Down:" resembles',
+      'Write exactly "-- down"',
+    ],
+    [
+      'an indented mark in lower case',
+      'select 1;\n -- down\n',
+      '2: "-- down" resembles',
+      'Write exactly "-- down"',
+    ],
+    [
+      'the mark of another tool',
+      'select 1;\n-- migrate:down\n',
+      '2: "-- migrate:down" resembles',
+      'Write exactly "-- down"',
+    ],
+    [
+      'a comment in the part below the mark',
+      '-- down\n-- Down it goes.\n',
+      '2: "-- Down it goes." resembles',
+      'Begin other comments',
+    ],
+    [
+      'a second mark',
+      '-- down\nselect 1;\n-- down\n',
+      '3: "-- down" is in line 1 already',
+      'below one such line',
+    ],
+  ])('refuse %s, with file and line, before anything runs', async (_what, text, where, remedy) => {
     const database = await open(thing(named))
     await makeMigration(database, 'a', options())
-    await write('20261121104000_b', '-- filigree: no transactions\nselect 1;\n')
-    expect((await failure(migrateUp(database, options()))).problems[0]).toMatchObject({
-      code: 'MIGRATION_FAILED',
-      message: `20261121104000_b.${engine}.sql: "no transactions" in the first line is not a known directive.`,
-      remedy: expect.stringContaining('Did you mean "no transaction"?'),
-    })
+    await write('20261121104000_b', `${text}create table half (id integer);\n`)
+    const commands = [
+      () => migrateUp(database, options()),
+      () => migrateDown(database, options()),
+      () => migrationStatus(database, options()),
+      () => makeMigration(database, 'c', options(20)),
+      () => checkMigrations(database, { folder: options().folder, engines: [engine] }),
+    ]
+    for (const command of commands) {
+      expect((await failure(command())).problems[0]).toMatchObject({
+        code: 'MIGRATION_FAILED',
+        message: expect.stringContaining(`20261121104000_b.${engine}.sql, line ${where}`),
+        remedy: expect.stringContaining(remedy),
+      })
+    }
+    expect(await tables(database)).not.toContain('half')
+  })
+
+  it.each([
+    ['a mark with spaces behind it', '-- down  \n'],
+    [
+      'a mark with a byte order mark before the file and Windows line ends',
+      '-- down\r\n',
+      '\uFEFF',
+    ],
+    [
+      'a mark below texts and comments that contain one',
+      '-- down\n',
+      '/* \n-- down\n*/\nselect \'\n-- down\n\';\nselect 1 as "\n-- DOWN\n";\n',
+    ],
+    [
+      'a mark below comments about the words downgrade and download',
+      '-- down\n',
+      '-- downgrade\n-- Downloads go here.\n',
+    ],
+  ])('are divided by %s', async (_what, mark, before = '') => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', options())
+    const end = mark.endsWith('\r\n') ? '\r\n' : '\n'
+    const parts = ['create table half (id integer);', end, mark, 'drop table half;', end]
+    await write('20261121104000_b', `${before}${parts.join('')}`)
+    await migrateUp(database, options())
+    expect(await tables(database)).toContain('half')
+    expect(await migrateDown(database, options())).toEqual(['20261121104000_b'])
+    expect(await tables(database)).not.toContain('half')
+  })
+
+  it('run without a transaction if a byte order mark precedes the first line', async () => {
+    const database = await open(thing(named))
+    await makeMigration(database, 'a', options())
+    await write('20261121104000_b', '\uFEFF-- filigree: no transaction\nselect 1;\n')
+    const run = migrateUp(database, options())
+    if (engine === 'postgres') expect(await run).toHaveLength(2)
+    else await expect(run).rejects.toThrow('asks to run without a transaction')
+  })
+
+  it('can be made and reverted for a record named Down and defaults that contain marks', async () => {
+    const down = (value: string): Class => {
+      const Down = class {}
+      Field('id')(Down.prototype, 'id')
+      Field('string', { default: value })(Down.prototype, 'name')
+      Record({ table: 'down' })(Down)
+      return Down
+    }
+    const database = await open(down('-- down'))
+    await makeMigration(database, 'a', options())
+    setRecords(database, down('a\n-- down\ncreate table half (id integer);\n--'))
+    await makeMigration(database, 'b', options(1))
+    await migrateUp(database, options(2))
+    expect(await tables(database)).not.toContain('half')
+    expect(await database.differences()).toEqual([])
+    expect(await migrateDown(database, { ...options(), steps: 2 })).toHaveLength(2)
+    expect(await tables(database)).not.toContain('down')
   })
 })
 

@@ -13,7 +13,7 @@ import {
 } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
 import { runSql } from './run-sql.js'
-import { thing } from './thing.js'
+import { thing, type Fields } from './thing.js'
 import type { Class } from '../public-types.js'
 import {
   checkMigrations,
@@ -129,6 +129,185 @@ describe.each(engines)('renames: %s', (_name, address) => {
     expect(kinds).toEqual(expect.arrayContaining(['renamed table', 'renamed column']))
     expect(await database.records(Post).list()).toMatchObject([{ heading: 'One' }])
     expect(await database.sync()).toEqual([])
+  })
+})
+
+/** Fields of the version before, of the version after, and the values of a row in both. */
+type RenameCase = readonly [string, Fields, Fields, Values, Values]
+type Values = Readonly<globalThis.Record<string, unknown>>
+const text: Fields[string] = ['string', { unique: true }]
+const was = (name: string): Fields[string] => ['string', { unique: true, was: name }]
+const added: Fields[string] = ['string', { default: 'new', maxLength: 9 }]
+
+const renameCases: readonly RenameCase[] = [
+  [
+    'to a new name while another field takes the old one',
+    { name: text },
+    { title: was('name'), name: added },
+    { name: 'a' },
+    { title: 'a', name: 'new' },
+  ],
+  [
+    'while an optional field takes the old name',
+    { name: text },
+    { name: ['string', { nullable: true }], title: was('name') },
+    { name: 'a' },
+    { title: 'a', name: null },
+  ],
+  [
+    'while a required integer takes the old name',
+    { name: text },
+    { name: ['integer', { default: 3 }], title: was('name') },
+    { name: 'a' },
+    { title: 'a', name: 3 },
+  ],
+  [
+    'in a chain, in either order',
+    { a: text, b: text },
+    { b: was('a'), c: was('b') },
+    { a: 'first', b: 'second' },
+    { b: 'first', c: 'second' },
+  ],
+  [
+    'in a chain whose first name a new field takes',
+    { a: text, b: text },
+    { c: was('b'), a: added, b: was('a') },
+    { a: 'first', b: 'second' },
+    { a: 'new', b: 'first', c: 'second' },
+  ],
+]
+
+@Record({ table: 'post', was: 'article' })
+class MovedPost {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 40 }) title!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+}
+@Record({ table: 'label' })
+class Label {
+  @Field('id') id!: number
+}
+@Record({ table: 'post', was: 'article' })
+class LabelledPost {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 40 }) title!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
+}
+@Record({ table: 'article' })
+class LabelledArticle {
+  @Field('id') id!: number
+  @Field('string', { unique: true, maxLength: 40 }) title!: string
+  @ManyToMany(() => Tag) tags!: Rel<Tag[]>
+  @ManyToMany(() => Label) labels!: Rel<Label[]>
+}
+
+describe.each(engines)('renames that free a name: %s', (_name, address) => {
+  it.each(renameCases)('keep the values %s', async (_what, before, after, values, expected) => {
+    for (const isSync of [false, true]) {
+      const old = thing(before)
+      const database = await open(await address(), old)
+      const apply = async (name: string, minute: number): Promise<void> => {
+        if (isSync) await database.sync()
+        else {
+          await makeMigration(database, name, optionsAt(minute))
+          await migrateUp(database, optionsAt(minute))
+        }
+      }
+      await apply('first', 0)
+      await database.records(old).create(values)
+      const type = thing(after)
+      setRecords(database, type)
+      await expect(database.verify()).rejects.toThrow('is called')
+      await apply('second', 1)
+      await database.verify()
+      expect(await database.differences()).toEqual([])
+      expect(await database.records(type).list()).toMatchObject([expected])
+      expect(await database.sync()).toEqual([])
+      if (isSync) continue
+      expect(await makeMigration(database, 'again', optionsAt(2))).toBeUndefined()
+      await migrateDown(database, optionsAt(1))
+      setRecords(database, old)
+      expect(await database.records(old).list()).toMatchObject([values])
+      await database.verify()
+    }
+  })
+
+  it('move a table to its new name before a new record takes the old one', async () => {
+    const database = await open(await address(), Article, Tag)
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
+    const tag = await database.records(Tag).create({})
+    const article = await database.records(Article).create({ title: 'One' })
+    await sql`insert into article_tag (article_id, tag_id) values (${article.id}, ${tag.id})`.execute(
+      database.kysely,
+    )
+    setRecords(database, MovedPost, Article, Tag)
+    await makeMigration(database, 'second', optionsAt(1))
+    await migrateUp(database, optionsAt(1))
+    await database.verify()
+    expect(await database.records(MovedPost).list()).toMatchObject([{ title: 'One' }])
+    expect(await database.records(Article).list()).toEqual([])
+    expect(await rows(database, 'select post_id from post_tag')).toHaveLength(1)
+    expect(await rows(database, 'select article_id from article_tag')).toHaveLength(0)
+    // A later relation of the renamed record does not take the table of the new one.
+    setRecords(database, MovedPost, LabelledArticle, Tag, Label)
+    await database.sync()
+    setRecords(database, LabelledPost, LabelledArticle, Tag, Label)
+    expect((await database.sync()).map(({ message }) => message)).toEqual([
+      'Table label_post is missing.',
+      ...(database.engineName === 'sqlite'
+        ? []
+        : [
+            expect.stringContaining('label_post.post_id does not refer'),
+            expect.stringContaining('label_post.label_id does not refer'),
+          ]),
+    ])
+  })
+
+  it.each<[string, Fields, Fields, string]>([
+    [
+      'two fields exchange their names',
+      { a: text, b: text },
+      { a: was('b'), b: was('a') },
+      'Thing.a and Thing.b exchange their names',
+    ],
+    [
+      'three fields exchange their names',
+      { a: text, b: text, c: text },
+      { a: was('b'), b: was('c'), c: was('a') },
+      'Thing.a and Thing.b and Thing.c exchange their names',
+    ],
+    [
+      'two fields have the same old name',
+      { a: text },
+      { b: was('a'), c: was('a') },
+      'Thing.b and Thing.c have the same old name, a',
+    ],
+  ])('are refused before anything runs if %s', async (_what, before, after, message) => {
+    const old = thing(before)
+    const database = await open(await address(), old)
+    await makeMigration(database, 'first', optionsAt(0))
+    await migrateUp(database, optionsAt(0))
+    const values = Object.fromEntries(Object.keys(before).map((name) => [name, `of ${name}`]))
+    await database.records(old).create(values)
+    setRecords(database, thing(after))
+    for (const attempt of [
+      () => database.verify(),
+      () => database.sync(),
+      () => makeMigration(database, 'second', optionsAt(1)),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({
+        problems: [
+          {
+            message: expect.stringContaining(message),
+            remedy: expect.stringMatching(/^Remove `was` from/),
+          },
+        ],
+      })
+    }
+    setRecords(database, old)
+    expect(await database.records(old).list()).toMatchObject([values])
   })
 })
 

@@ -110,6 +110,19 @@ describe('a schema change', () => {
     expect(await migrateUp(impatient, { folder })).toEqual(['20260101000000_one'])
   })
 
+  it('waits no longer because a comment or a name contains the word concurrently', async () => {
+    await write(
+      `-- filigree: no transaction\n-- Not concurrently:\nalter table entry add column "concurrently" text default 'concurrently';`,
+    )
+    const impatient = await open('?schemaTimeout=300')
+    await database.transaction(async (tx) => {
+      await tx.records(Entry).count()
+      await expect(migrateUp(impatient, { folder })).rejects.toMatchObject({
+        problems: [{ code: 'SCHEMA_LOCKED' }],
+      })
+    })
+  })
+
   it.each([
     ['in a transaction', ''],
     ['without one', '-- filigree: no transaction\n'],

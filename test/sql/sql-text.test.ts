@@ -1,7 +1,7 @@
 /** SQL as text: the templates of dialects, and the scripts of migrations, which are split at their semicolons. */
 import { describe, expect, it } from '@jest/globals'
 import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
-import { splitStatements } from '../../src/records/migrations/migrations.js'
+import { splitStatements } from '../../src/records/migrations/sql-script.js'
 
 it('quotes names, and does not treat a value as part of a slot', () => {
   const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`
@@ -29,6 +29,12 @@ describe('splitStatements', () => {
     ['-- why;\nselect 1;', ['-- why;\nselect 1']],
     [`select 'open; end`, [`select 'open`, 'end']],
   ])('splits %j', (script, statements) => {
-    expect(splitStatements(script)).toStrictEqual(statements)
+    expect(splitStatements(script, { nestsComments: true })).toStrictEqual(statements)
+  })
+
+  it('ends a comment at its first end if comments cannot be nested', () => {
+    const script = '/* /* */ a; b /* */'
+    expect(splitStatements(script, { nestsComments: false })).toHaveLength(2)
+    expect(splitStatements(script, { nestsComments: true })).toEqual([])
   })
 })

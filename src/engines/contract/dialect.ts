@@ -164,6 +164,8 @@ export interface Dialect {
   readonly system?: string
   /** The name for people: `PostgreSQL`. */
   readonly title: string
+  /** Whether a comment may contain another comment. */
+  readonly nestsComments: boolean
   /** The program that makes backups, if the engine does not. */
   readonly backup?: string
   /** Kysely's compiler for this database. */

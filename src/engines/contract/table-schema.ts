@@ -69,6 +69,8 @@ export interface TableSchema {
   /** The columns of the primary key: one, or two for join tables and sharded tables. */
   readonly primaryKey: readonly string[]
   readonly isSharded?: boolean
+  /** The table of the links between two records. Its old names follow from theirs. */
+  readonly isJoin?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]
   /** Checks without a column in `columns`, for a table in its old form. */
   readonly checks?: readonly CheckSchema[]

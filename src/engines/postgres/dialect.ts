@@ -137,6 +137,7 @@ export function createPostgresDialect(
     name: 'postgres',
     system: 'postgresql',
     title: 'PostgreSQL',
+    nestsComments: true,
     backup: 'pg_dump --format=custom --file=backup.dump "$DATABASE_URL"',
     kysely: 'Postgres',
     isLocal: false,

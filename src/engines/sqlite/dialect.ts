@@ -56,6 +56,7 @@ function omitParts(scanned: readonly string[], parts: ReadonlySet<string>): stri
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   title: 'SQLite',
+  nestsComments: false,
   kysely: 'Sqlite',
   isLocal: true,
   toDriver,

@@ -53,7 +53,7 @@ export async function readBase(folder: string, dialect: Dialect): Promise<Catalo
   if (dialect.replay !== undefined) return replayMigrations(files, dialect.replay)
   const snapshot = await readSnapshot(folder, dialect.name)
   if (snapshot === undefined) return files.length === 0 ? new Map() : undefined
-  return withoutDropped(snapshot, files)
+  return withoutDropped(snapshot, files, dialect)
 }
 
 export function withoutSnapshot({ name, title }: Dialect): Error {

@@ -1,6 +1,6 @@
 /**
  * The folder of migrations. A migration is one file for each engine, `20261121103000_add-price.postgres.sql`: the
- * changes and then, below a line `-- down`, the statements that undo them. An engine's files lead from an empty
+ * changes and then, below a line that is exactly `-- down`, the statements that undo them. An engine's files lead from an empty
  * database to the schema of the records. `schema.postgres.json` next to them holds the schema after PostgreSQL's
  * migrations, for developers who are not connected to one. SQLite's migrations are run in memory instead.
  */
@@ -11,6 +11,7 @@ import { DeclarationError, type Problem } from '../../errors/declaration-error.j
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
+import { readLineComments, type LineComment } from './sql-script.js'
 
 export type EngineName = Dialect['name']
 
@@ -37,7 +38,7 @@ export interface MigrationFolder {
 /** The engine names that file names may contain. */
 const engineNames: readonly EngineName[] = dialects.map(({ name }) => name)
 
-/** @throws {DeclarationError} `MIGRATION_FAILED` for an unknown directive in the first line */
+/** @throws {DeclarationError} `MIGRATION_FAILED`, with file and line, for unknown directives and unclear marks */
 export async function readMigrations(folder: string, engine: EngineName): Promise<MigrationFolder> {
   const names = (await readdir(folder).catch(() => [] as string[])).sort()
   const namesOf = (one: EngineName): string[] => {
@@ -89,35 +90,86 @@ async function readMigration(
   name: string,
   engine: EngineName,
 ): Promise<MigrationFile> {
-  const text = (await readFile(join(folder, toFileName(name, engine)), 'utf8')).replaceAll(
-    '\r\n',
-    '\n',
-  )
-  const [up = '', down = ''] = text.split(/^-- down\b.*$/m)
+  const file = toFileName(name, engine)
+  const read = await readFile(join(folder, file), 'utf8')
+  const text = removeByteOrderMark(read).replaceAll('\r\n', '\n')
+  const syntax = dialects.find((one) => one.name === engine) ?? { nestsComments: true }
+  const comments = readLineComments(text, syntax)
+  const mark = findMark(comments, file)
   return {
     name,
-    up,
-    down: down.trim(),
-    inTransaction: !isWithoutTransaction(text, toFileName(name, engine)),
+    up: text.slice(0, mark?.start),
+    down: mark === undefined ? '' : text.slice(mark.end).trim(),
+    inTransaction: !isWithoutTransaction(comments, file),
     hash: createHash('sha256').update(text).digest('hex'),
   }
+}
+
+/** Some editors write one at the beginning of a file. Databases do not accept it. */
+export function removeByteOrderMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text
+}
+
+const downMark = '-- down'
+
+/** Other spellings, and the marks of other tools: `--down`, `-- Down:`, `-- down payments`, `-- migrate:down`. */
+const likeDownMark = /^\s*-{2,}[\s-]*(?:\+\w+\s+|\w+:|@)?down\b(?!\.\w)/i
+
+/**
+ * @returns the line `-- down`, if the file has one
+ * @throws {DeclarationError} `MIGRATION_FAILED` for a second one, or a line that may be meant as one: with a wrong guess,
+ * statements would run that must not, or be left out
+ */
+function findMark(comments: readonly LineComment[], file: string): LineComment | undefined {
+  let mark: LineComment | undefined
+  for (const comment of comments) {
+    const { text, line } = comment
+    if (text.trimEnd() === downMark) {
+      if (mark !== undefined) {
+        throw migrationError(
+          'MIGRATION_FAILED',
+          `${file}, line ${line}: "${downMark}" is in line ${mark.line} already.`,
+          'Write all statements that undo the migration below one such line.',
+        )
+      }
+      mark = comment
+    } else if (likeDownMark.test(text)) {
+      throw migrationError(
+        'MIGRATION_FAILED',
+        `${file}, line ${line}: "${text.trim()}" resembles the line "${downMark}", which divides a migration.`,
+        `Write exactly "${downMark}" where the statements that undo it begin. Begin other comments with another word.`,
+      )
+    }
+  }
+  return mark
 }
 
 const withoutTransaction = 'no transaction'
 
 /** Reads the first line, `-- filigree: no transaction`. */
-function isWithoutTransaction(text: string, file: string): boolean {
-  const directive = /^-- *filigree:(.*)/.exec(text)?.[1]?.trim()
-  if (directive === undefined) return false
-  if (directive === withoutTransaction) return true
-  const suggestion = didYouMean(directive, [withoutTransaction])
-  throw new DeclarationError([
-    {
-      code: 'MIGRATION_FAILED',
-      message: `${file}: "${directive}" in the first line is not a known directive.`,
-      remedy: `${suggestion} Write "-- filigree: ${withoutTransaction}" or no such line.`.trim(),
-    },
-  ])
+function isWithoutTransaction(comments: readonly LineComment[], file: string): boolean {
+  let isFound = false
+  for (const { text, line } of comments) {
+    const directive = /^\s*-{2,}[\s-]*filigree\s*:(.*)/i.exec(text)?.[1]?.trim()
+    if (directive === undefined) continue
+    if (directive !== withoutTransaction) {
+      const suggestion = didYouMean(directive, [withoutTransaction])
+      throw migrationError(
+        'MIGRATION_FAILED',
+        `${file}, line ${line}: "${directive}" is not a known directive.`,
+        `${suggestion} Write "-- filigree: ${withoutTransaction}" as the first line, or no such line.`.trim(),
+      )
+    }
+    if (line > 1) {
+      throw migrationError(
+        'MIGRATION_FAILED',
+        `${file}, line ${line}: "-- filigree: ${withoutTransaction}" must be the first line.`,
+        'Move it there, or remove it.',
+      )
+    }
+    isFound = true
+  }
+  return isFound
 }
 
 export function migrationError(

@@ -201,8 +201,17 @@ function writeBackfill(
 
 /** The same as a comment for the developer to fill in, if the record has no default. */
 function toComment(backfill: string): string {
-  const lines = backfill.split('\n')
-  return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
+  return `${writeComment(backfill)};\n`
+}
+
+/** A default in a message may contain line breaks. */
+function toOneLine(message: string): string {
+  return message.replace(/\s*[\r\n]+\s*/g, ' ')
+}
+
+/** Each line becomes a comment. */
+function writeComment(text: string): string {
+  return text.replace(/^/gm, '-- ')
 }
 
 function constraintOf(sql: string): string | undefined {
@@ -301,11 +310,11 @@ function runsByDefault({ kind }: Difference): boolean {
 
 function writeUp({ difference, steps }: Change): string {
   const { message, risk, rebuilds, sql, kind } = difference
-  const lines = [`-- ${message}`]
+  const lines = [writeComment(toOneLine(message))]
   if (!runsByDefault(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
     lines.push('-- Its data would be lost. Uncomment to drop it:')
-    return [...lines, ...sql.map((one) => `-- ${one};`), ''].join('\n')
+    return [...lines, ...sql.map((one) => writeComment(`${one};`)), ''].join('\n')
   }
   if (rebuilds === true) lines.push('-- The table is rebuilt and its rows are copied.')
   if (kind.startsWith('renamed')) lines.push(`-- REVIEW: ${steps.warning ?? ''}`)
@@ -319,7 +328,7 @@ function writeUp({ difference, steps }: Change): string {
 
 function writeDeferred({ difference: { message }, steps }: Change): string {
   return [
-    `-- Without blocking other work: ${message}`,
+    writeComment(`Without blocking other work: ${toOneLine(message)}`),
     ...steps.deferred.map((one) => `${one};`),
     '',
   ].join('\n')
@@ -330,7 +339,7 @@ function writeDown(
   { difference: { message }, steps: { undo } }: Change,
   isOnline: boolean,
 ): string {
-  if (undo === undefined) return `${irreversible} ${message}\n`
+  if (undo === undefined) return `${irreversible} ${toOneLine(message)}\n`
   return undo.map((one) => `${isOnline ? toConcurrent(one) : one};\n`).join('')
 }
 

@@ -13,7 +13,9 @@ import {
   type MigrationFile,
 } from './migration-files.js'
 import { needsMigration, readIrreversible } from './migration-text.js'
+import { readBareCode, splitStatements } from './sql-script.js'
 import type { Database } from '../database.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import {
@@ -56,60 +58,6 @@ export async function checkMigrations(
     found.push(...[...messages, ...lacking].map((message) => `${dialect.title}: ${message}`))
   }
   return found
-}
-
-/** `create index a …; -- b` → `['create index a …']`: a part that contains only comments is left out. */
-export function splitStatements(script: string): string[] {
-  const statements: string[] = []
-  let start = 0
-  let hasStatement = false
-  const finish = (end: number): void => {
-    if (hasStatement) statements.push(script.slice(start, end).trim())
-    start = end + 1
-    hasStatement = false
-  }
-  for (let position = 0; position < script.length;) {
-    const end = skip(script, position)
-    if (script[position] === ';') finish(position)
-    else hasStatement ||= !/^(?:\s|--|\/\*)/.test(script.slice(position, position + 2))
-    position = end
-  }
-  finish(script.length)
-  return statements
-}
-
-/** Tokens whose semicolons do not end a statement. All other text is skipped character by character. */
-const tokens = [
-  /--[^\n]*/y,
-  /[eE]'(?:[^'\\]|''|\\[^])*'/y,
-  /'(?:[^']|'')*'/y,
-  /"(?:[^"]|"")*"/y,
-  // Dollar-quoted text, with or without a tag.
-  /(\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$)[^]*?\1/uy,
-  // Names: an "e" or a "$" within a name starts no string.
-  /[\p{L}_][\p{L}\p{N}_$]*/uy,
-]
-
-/** @returns the position after the token that starts here */
-function skip(script: string, position: number): number {
-  if (script.startsWith('/*', position)) return skipComment(script, position)
-  for (const token of tokens) {
-    token.lastIndex = position
-    if (token.test(script)) return token.lastIndex
-  }
-  return position + 1
-}
-
-/** Comments of this kind may be nested. */
-function skipComment(script: string, position: number): number {
-  let depth = 0
-  const delimiters = /\/\*|\*\//g
-  delimiters.lastIndex = position
-  for (let mark = delimiters.exec(script); mark !== null; mark = delimiters.exec(script)) {
-    depth += mark[0] === '/*' ? 1 : -1
-    if (depth === 0) return delimiters.lastIndex
-  }
-  return script.length
 }
 
 export interface MigrationOptions {
@@ -255,7 +203,9 @@ export async function migrationStatus(
 }
 
 /** `create index concurrently` waits for all writers, but blocks none, so it may wait longer than the lock timeout. */
-const waitsWithoutBlocking = /\bconcurrently\b/i
+function waitsWithoutBlocking(statement: string, dialect: Dialect): boolean {
+  return /\bconcurrently\b/i.test(readBareCode(statement, dialect))
+}
 
 async function run(
   database: Database,
@@ -263,15 +213,16 @@ async function run(
   { name, inTransaction }: MigrationFile,
   sql: string,
 ): Promise<void> {
-  if (!inTransaction && !database.context.engine.changesPiecemeal) {
-    const message = `Migration ${name} asks to run without a transaction, but on ${database.context.dialect.title} migrations always run in one.`
+  const { dialect, engine } = database.context
+  if (!inTransaction && !engine.changesPiecemeal) {
+    const message = `Migration ${name} asks to run without a transaction, but on ${dialect.title} migrations always run in one.`
     throw migrationError('MIGRATION_FAILED', message, 'Remove its first line.')
   }
-  const parts = inTransaction ? [sql] : splitStatements(sql)
+  const parts = inTransaction ? [sql] : splitStatements(sql, dialect)
   for (const [index, part] of parts.entries()) {
     try {
       await transaction.run(
-        frameworkScript(part, { ignoresLockTimeout: waitsWithoutBlocking.test(part) }),
+        frameworkScript(part, { ignoresLockTimeout: waitsWithoutBlocking(part, dialect) }),
         [],
         'nothing',
       )

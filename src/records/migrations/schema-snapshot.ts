@@ -17,7 +17,8 @@ import type {
 } from '../../engines/contract/table-schema.js'
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toCatalogueType } from '../schema/type-differences.js'
-import type { EngineName, MigrationFile } from './migration-files.js'
+import { removeByteOrderMark, type EngineName, type MigrationFile } from './migration-files.js'
+import { removeComments } from './sql-script.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import { isCheckOf } from '../model/generated-names.js'
@@ -81,7 +82,7 @@ export async function readSnapshot(
   })
   if (text === undefined) return undefined
   try {
-    const tables = Object.entries(JSON.parse(text) as Snapshot)
+    const tables = Object.entries(JSON.parse(removeByteOrderMark(text)) as Snapshot)
     return new Map(
       tables.map(([name, { columns, indexes, foreignKeys, primaryKey, checks, leftBy }]) => [
         name,
@@ -199,11 +200,15 @@ function withLeftParts(
  * The schema without the columns and tables that no record declares and that a migration drops. Migration files contain
  * these statements as comments, which a developer may activate.
  */
-export function withoutDropped(schema: Catalogue, files: readonly MigrationFile[]): Catalogue {
+export function withoutDropped(
+  schema: Catalogue,
+  files: readonly MigrationFile[],
+  dialect: Dialect,
+): Catalogue {
   const statementsSince = (leftBy: string): string =>
     files
       .filter(({ name }) => name >= leftBy)
-      .map(({ up }) => up.replace(/--.*$/gm, ''))
+      .map(({ up }) => removeComments(up, dialect))
       .join('\n')
   const isDropped = (leftBy: string | undefined, pattern: string): boolean =>
     leftBy !== undefined && new RegExp(pattern, 'i').test(statementsSince(leftBy))

@@ -45,6 +45,9 @@ export function findDifferences(
   { isExact = false }: FindOptions = {},
 ): Difference[] {
   const { renames, actual } = findRenames(schemas, before, dialect)
+  const undecided = renames.filter(({ first }) => first !== undefined)
+  // Until they are decided, it is unknown what else differs.
+  if (undecided.length > 0) return undecided
   const missing = schemas.filter(({ name }) => !actual.has(name))
   const pairs = schemas
     .filter(({ name }) => actual.has(name))

@@ -22,25 +22,138 @@ export function findRenames(
   dialect: Dialect,
 ): { readonly renames: readonly Difference[]; readonly actual: Catalogue } {
   const tables = new Map(actual)
-  const renames: Difference[] = []
   const names = new Set(schemas.map(({ name }) => name))
+  const renamed = new Set<string>()
+  /** The name of a join table follows its records. Another record's table is taken only if such a record is renamed. */
+  const canTake = ({ isJoin, foreignKeys }: TableSchema, old: string): boolean =>
+    isJoin !== true || !names.has(old) || foreignKeys.some(({ table }) => renamed.has(table))
+  const renames = renameAll(
+    schemas,
+    (name, schema) => tables.has(name) && (name === schema.name || canTake(schema, name)),
+    { kind: 'renamed table', describe: ({ name }) => `table ${name}` },
+    (schema, old) => {
+      renamed.add(schema.name)
+      return renameTable(schema, old, tables, dialect)
+    },
+  )
   for (const schema of schemas) {
-    const old = schema.oldNames?.find((name) => tables.has(name) && !names.has(name))
-    if (old === undefined || tables.has(schema.name)) continue
-    renames.push(renameTable(schema, old, tables, dialect))
-  }
-  for (const schema of schemas) {
-    const existing = tables.get(schema.name)
-    if (existing === undefined) continue
-    const columns = new Set(schema.columns.map(({ name }) => name))
-    for (const column of schema.columns) {
-      const table = tables.get(schema.name) ?? existing
-      const old = column.oldNames?.find((name) => table.columns.has(name) && !columns.has(name))
-      if (old === undefined || table.columns.has(column.name)) continue
-      renames.push(renameColumn(schema, column, old, tables, dialect))
-    }
+    renames.push(
+      ...renameAll(
+        schema.columns,
+        (name) => tables.get(schema.name)?.columns.has(name) === true,
+        { kind: 'renamed column', table: schema.name, describe: ({ origin }) => origin },
+        (column, old) => renameColumn(schema, column, old, tables, dialect),
+      ),
+    )
   }
   return { renames, actual: tables }
+}
+
+/** A table or a column. */
+interface Named {
+  readonly name: string
+  readonly oldNames?: readonly string[] | undefined
+}
+
+interface RenameMessages<Item> {
+  readonly kind: 'renamed table' | 'renamed column'
+  /** The table of the columns. */
+  readonly table?: string
+  readonly describe: (item: Item) => string
+}
+
+/**
+ * Renames as long as a new name is free and its old name exists. A rename frees the name that another one needs: of `b`
+ * (was `a`) and `c` (was `b`), `c` comes first. An old name may belong to a new field, which is added afterwards.
+ *
+ * @param isPresent whether the database has the name now, so that this item may take it
+ * @param rename changes what `isPresent` returns
+ * @returns the renames, or what the schema alone cannot decide
+ */
+function renameAll<Item extends Named>(
+  items: readonly Item[],
+  isPresent: (name: string, item: Item) => boolean,
+  messages: RenameMessages<Item>,
+  rename: (item: Item, old: string) => Difference,
+): Difference[] {
+  const conflicts = [
+    ...findCycles(items, messages),
+    ...findSharedOldNames(items, isPresent, messages),
+  ]
+  if (conflicts.length > 0) return conflicts
+  const renames: Difference[] = []
+  const remaining = new Set(items.filter(({ oldNames }) => oldNames !== undefined))
+  for (let count = -1; count !== renames.length;) {
+    count = renames.length
+    for (const item of remaining) {
+      const old = item.oldNames?.find((name) => isPresent(name, item))
+      if (old === undefined || isPresent(item.name, item)) continue
+      renames.push(rename(item, old))
+      remaining.delete(item)
+    }
+  }
+  return renames
+}
+
+/** Finds items that exchange their names: the database looks the same before and after. */
+function findCycles<Item extends Named>(
+  items: readonly Item[],
+  messages: RenameMessages<Item>,
+): Difference[] {
+  const byName = new Map(items.map((item) => [item.name, item]))
+  const previousOf = ({ name, oldNames = [] }: Item): Item | undefined =>
+    oldNames.flatMap((old) => (old === name ? [] : (byName.get(old) ?? [])))[0]
+  const visited = new Set<Item>()
+  return items.flatMap((item) => {
+    const chain: Item[] = []
+    let next: Item | undefined = item
+    while (next !== undefined && !visited.has(next)) {
+      visited.add(next)
+      chain.push(next)
+      next = previousOf(next)
+    }
+    const start = next === undefined ? -1 : chain.indexOf(next)
+    if (start < 0) return []
+    const cycle = chain.slice(start)
+    return [
+      toConflict(cycle, messages, {
+        what: 'exchange their names, and the database looks the same before and after',
+        first:
+          'Remove `was` from them, and exchange the names in a migration of your own: filigree migrate make <name> --empty.',
+      }),
+    ]
+  })
+}
+
+function findSharedOldNames<Item extends Named>(
+  items: readonly Item[],
+  isPresent: (name: string, item: Item) => boolean,
+  messages: RenameMessages<Item>,
+): Difference[] {
+  const claims = new Map<string, Item[]>()
+  for (const item of items) {
+    if (isPresent(item.name, item)) continue
+    const old = item.oldNames?.find((name) => isPresent(name, item))
+    if (old !== undefined) claims.set(old, [...(claims.get(old) ?? []), item])
+  }
+  return [...claims]
+    .filter(([, list]) => list.length > 1)
+    .map(([old, list]) =>
+      toConflict(list, messages, {
+        what: `have the same old name, ${old}`,
+        first: 'Remove `was` from all but one of them.',
+      }),
+    )
+}
+
+function toConflict<Item extends Named>(
+  items: readonly Item[],
+  { kind, table = items[0]?.name ?? '', describe }: RenameMessages<Item>,
+  { what, first }: { readonly what: string; readonly first: string },
+): Difference {
+  const list = items.map(describe).join(' and ')
+  const message = `${list.charAt(0).toUpperCase()}${list.slice(1)} ${what}.`
+  return { kind, table, message, blocks: true, risk: 'by hand', first, sql: [] }
 }
 
 function renameTable(

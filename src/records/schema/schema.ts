@@ -223,6 +223,7 @@ function toJoinSchema(
   const origin = `${table.type.name}.${relation.name}`
   return {
     name: join.name,
+    isJoin: true,
     oldNames: oldJoinNames(table, target, join),
     columns: ends.map(({ column, key, end }) => ({
       name: column,
