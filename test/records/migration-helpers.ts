@@ -46,8 +46,10 @@ export function useMigrations() {
 
 /** Replaces the records of the database, as a new version of the program would. */
 export function setRecords(database: Database, ...records: Class[]): void {
-  internalsOf(database).tables.clear()
-  for (const record of records) internalsOf(database).table(record)
+  const { tables } = internalsOf(database)
+  tables.clear()
+  // `table` returns a cached table without adding it again.
+  for (const record of records) tables.add(internalsOf(database).table(record))
 }
 
 /** `filigree migrate make NAME` */

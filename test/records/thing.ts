@@ -1,11 +1,15 @@
 /** Builds the record `Thing` with the fields of a test, for example before and after a schema change. */
-import { Field, type FieldRules, Record } from '../../src/index.js'
+import { Field, type FieldRules, Record, type RecordOptions } from '../../src/index.js'
 import type { KindName, Class } from '../public-types.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 
 /** @returns a new class for the table `thing`. `more` can add relations before @Record runs. */
-export function thing(fields: Fields, more: (type: Class) => void = () => undefined): Class {
+export function thing(
+  fields: Fields,
+  more: (type: Class) => void = () => undefined,
+  options: RecordOptions = { table: 'thing' },
+): Class {
   const Thing = class {}
   Object.defineProperty(Thing, 'name', { value: 'Thing' })
   Field('id')(Thing.prototype, 'id')
@@ -13,6 +17,6 @@ export function thing(fields: Fields, more: (type: Class) => void = () => undefi
     Field(kind, rules)(Thing.prototype, name)
   }
   more(Thing)
-  Record({ table: 'thing' })(Thing)
+  Record(options)(Thing)
   return Thing
 }

@@ -1,7 +1,7 @@
 /** SQL as text: the templates of dialects, and the scripts of migrations, which are split at their semicolons. */
 import { describe, expect, it } from '@jest/globals'
 import { raw, sql, name, slot, toText } from '../../src/engines/contract/sql-text.js'
-import { splitStatements } from '../../src/records/migrations/sql-script.js'
+import { splitStatements } from '../../src/engines/contract/sql-script.js'
 
 it('quotes names, and does not treat a value as part of a slot', () => {
   const text = sql`${name('t', 'a"b')} = ${slot(1)} and ${name('c')} = ${slot(0)}`

@@ -1,27 +1,20 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 
-import type { ActualTable, ColumnSchema, TableSchema } from '../contract/table-schema.js'
-import {
-  quote,
-  toForeignKey,
-  writeCreateTable,
-  writeDropIndex,
-  writeIndex,
-} from '../contract/ddl.js'
+import { quote } from '../contract/ddl.js'
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
-import { isSearchIndexName, type Column } from '../contract/table.js'
+import type { Column } from '../contract/table.js'
 import {
-  convertDecimal,
   decimalEncoder,
   decimalType,
   exceedsNumberPrecision,
   isStoredAsText,
   sqliteTotal,
 } from './decimals.js'
-import { writeDropSearch, sqliteSearch } from './search.js'
+import { sqliteSearch } from './search.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
 import { decimals } from './functions.js'
+import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
 
 /** Reads SQLite's query plans. Source: SQLite, EXPLAIN QUERY PLAN. */
@@ -254,100 +247,4 @@ function sqliteTimeGroup({ unit, column, offset }: TimeGroup): string {
     case 'year':
       return `strftime('%Y-01-01', ${column}, ${offset})`
   }
-}
-
-/**
- * Changes a table by rebuilding it, because `alter table` of SQLite supports few changes. Source: SQLite, ALTER TABLE,
- * section 7.
- */
-
-/** Statements that rebuild the table with all its rows. Columns are copied by name. Run them with foreign keys off. */
-function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
-  const types = new Map([...actual.columns.values()].map(({ name, type }) => [name, type]))
-  const searches = [...actual.indexes.keys()].filter(isSearchIndexName)
-  const columns = [...schema.columns, ...unknownColumns(schema, actual)]
-  return replaceTable({ ...schema, columns }, types, searches, dialect)
-}
-
-/** Statements that undo a rebuild. Columns that the former table did not have are dropped. */
-function writeRestore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[] {
-  const types = new Map(schema.columns.map(({ name, type }) => [name, type]))
-  for (const { name, type } of unknownColumns(schema, actual)) types.set(name, type)
-  const searches = schema.indexes.map(({ name }) => name).filter(isSearchIndexName)
-  return replaceTable(toFormerSchema(actual), types, searches, dialect)
-}
-
-/**
- * @param types the current column types by column name
- * @param searches the names of the current search indexes
- */
-function replaceTable(
-  schema: TableSchema,
-  types: ReadonlyMap<string, string>,
-  searches: readonly string[],
-  dialect: Dialect,
-): string[] {
-  const newTable = `filigree_new_${schema.name}`.slice(0, 63)
-  const copiedColumns = schema.columns.filter(
-    ({ name, fill }) => types.has(name) || fill !== undefined,
-  )
-  const names = copiedColumns.map(({ name }) => quote(name)).join(', ')
-  const values = copiedColumns
-    .map(({ name, type, fill, nullable }) => {
-      const currentType = types.get(name)
-      if (currentType === undefined) return fill
-      const value = convertDecimal(quote(name), currentType, type)
-      return fill === undefined || nullable ? value : `coalesce(${value}, ${fill})`
-    })
-    .join(', ')
-  return [
-    writeCreateTable(schema, dialect, newTable),
-    `insert into ${quote(newTable)} (${names}) select ${values} from ${quote(schema.name)}`,
-    `drop table ${quote(schema.name)}`,
-    `alter table ${quote(newTable)} rename to ${quote(schema.name)}`,
-    ...searches.flatMap(writeDropSearch),
-    ...schema.indexes.flatMap((index) => writeIndex(schema.name, index)),
-  ]
-}
-
-/** Converts a table from the catalogue to a schema. */
-function toFormerSchema(actual: ActualTable): TableSchema {
-  const { name, columns, indexes, foreignKeys, primaryKey = [], checks } = actual
-  return {
-    name,
-    primaryKey,
-    columns: [...columns.values()].map((column) => ({
-      name: column.name,
-      type: column.type,
-      nullable: column.nullable,
-      increment: column.increment === true,
-      fill: column.nullable ? undefined : column.preset,
-      preset: column.preset,
-      origin: column.name,
-    })),
-    checks: [...(checks ?? [])].map(([check, sql]) => ({ name: check, sql })),
-    foreignKeys: foreignKeys.map((key) => toForeignKey(name, key)),
-    indexes: [...indexes].map(([index, { columns: list, unique, create = [] }]) => ({
-      name: index,
-      columns: list,
-      unique,
-      whereNull: undefined,
-      statements: { create, drop: writeDropIndex({ name: index }) },
-    })),
-  }
-}
-
-/** Columns that no field declares. They keep their values. */
-function unknownColumns(schema: TableSchema, actual: ActualTable): ColumnSchema[] {
-  const knownNames = new Set(schema.columns.map(({ name }) => name))
-  return [...actual.columns.values()]
-    .filter(({ name }) => !knownNames.has(name))
-    .map(({ name, type }) => ({
-      name,
-      type,
-      nullable: true,
-      increment: false,
-      fill: undefined,
-      origin: name,
-    }))
 }

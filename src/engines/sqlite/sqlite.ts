@@ -33,6 +33,7 @@ import {
   type SqliteOptions,
   startSqliteHeartbeat,
 } from './connection.js'
+import { DroppedParts } from './dropped-parts.js'
 import { createSqliteDialect } from './dialect.js'
 import { writesExactDoubles } from './json.js'
 import { isBusy } from './errors.js'
@@ -190,7 +191,9 @@ class SqliteEngine implements Engine {
   async changeSchema<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
     const transaction = await this.#begin(true)
     try {
-      const result = await work(transaction)
+      const runner = new DroppedParts(transaction)
+      const result = await work(runner)
+      await runner.restore()
       await transaction.commit()
       return result
     } catch (error) {
@@ -338,7 +341,9 @@ class SqliteTransaction implements TransactionRunner {
     } finally {
       this.#isOver = true
       if (this.#connection.inTransaction) this.#connection.script('rollback')
-      if (this.#schema) this.#connection.script('pragma foreign_keys = on')
+      // A migration may have failed between its statements that switch the second one on and off.
+      if (this.#schema)
+        this.#connection.script('pragma foreign_keys = on; pragma legacy_alter_table = off')
       this.#writeQueue.release()
     }
   }

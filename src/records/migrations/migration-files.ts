@@ -11,7 +11,7 @@ import { DeclarationError, type Problem } from '../../errors/declaration-error.j
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { readLineComments, type LineComment } from './sql-script.js'
+import { readLineComments, type LineComment } from '../../engines/contract/sql-script.js'
 
 export type EngineName = Dialect['name']
 

@@ -13,7 +13,7 @@ import {
   type MigrationFile,
 } from './migration-files.js'
 import { needsMigration, readIrreversible } from './migration-text.js'
-import { readBareCode, splitStatements } from './sql-script.js'
+import { readBareCode, splitStatements } from '../../engines/contract/sql-script.js'
 import type { Database } from '../database.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Runner } from '../../engines/contract/engine.js'

@@ -18,11 +18,11 @@ import type {
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toCatalogueType } from '../schema/type-differences.js'
 import { removeByteOrderMark, type EngineName, type MigrationFile } from './migration-files.js'
-import { removeComments } from './sql-script.js'
+import { removeComments } from '../../engines/contract/sql-script.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import { isCheckOf } from '../model/generated-names.js'
-import { isStaleIndex } from '../schema/difference.js'
+import { isStaleIndex } from '../schema/difference-kinds.js'
 import { findRenames } from '../schema/renames.js'
 
 /** By table. */

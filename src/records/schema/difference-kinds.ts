@@ -1,6 +1,9 @@
 /** The ways in which a database can differ from the records. */
 import type { Dialect } from '../../engines/contract/dialect.js'
+import { quote, writeDropIndex } from '../../engines/contract/ddl.js'
+import { isOwnIndexName } from '../model/generated-names.js'
 import type {
+  ActualIndex,
   ActualTable,
   ColumnSchema,
   ForeignKeySchema,
@@ -73,9 +76,28 @@ export function rebuildTable(
 ): { readonly sql: string[]; readonly undo: string[]; readonly rebuilds: true } {
   const { changes } = dialect
   if (changes.kind !== 'anew') throw new TypeError(`${dialect.title} does not rebuild tables.`)
+  const stale = [...actual.indexes].flatMap(([name, index]) =>
+    isStaleIndex(schema, name, index) ? writeDropIndex({ name }) : [],
+  )
+  const added = schema.indexes.flatMap(({ name, statements }) =>
+    statements === undefined && !actual.indexes.has(name)
+      ? [`drop index if exists ${quote(name)}`]
+      : [],
+  )
+  // Indexes that the table still has when it is dropped belong to the application. They are created again.
   return {
-    sql: changes.rebuild(schema, actual, dialect),
-    undo: changes.restore(actual, schema, dialect),
+    sql: [...stale, ...changes.rebuild(schema, actual, dialect)],
+    undo: [...added, ...changes.restore(actual, schema, dialect)],
     rebuilds: true,
   }
+}
+
+/** True for an index that the record has declared and no longer declares. */
+export function isStaleIndex(schema: TableSchema, name: string, index: ActualIndex): boolean {
+  return (
+    !schema.indexes.some((one) => one.name === name) &&
+    isOwnIndexName(name, schema.name, index) &&
+    // Indexes of a column without a field are kept with the column.
+    index.columns.every((column) => schema.columns.some((one) => one.name === column))
+  )
 }

@@ -21,14 +21,14 @@ import {
 } from '../../engines/contract/ddl.js'
 import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { isOwnIndexName, toConstraintName } from '../model/generated-names.js'
+import { toConstraintName } from '../model/generated-names.js'
 import {
   compareConstraints,
   isOwnTable,
   findKeyChanges,
   type KeyChanges,
 } from './constraint-differences.js'
-import { rebuildTable, type Difference } from './difference-kinds.js'
+import { isStaleIndex, rebuildTable, type Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'
 import { compareType, findUuidConversions } from './type-differences.js'
 
@@ -188,16 +188,6 @@ function staleForeignKeys(
               }),
         }
       })
-  )
-}
-
-/** True for an index that the record has declared and no longer declares. */
-export function isStaleIndex(schema: TableSchema, name: string, index: ActualIndex): boolean {
-  return (
-    !schema.indexes.some((one) => one.name === name) &&
-    isOwnIndexName(name, schema.name, index) &&
-    // Indexes of a column without a field are kept with the column.
-    index.columns.every((column) => schema.columns.some((one) => one.name === column))
   )
 }
 

@@ -1,5 +1,5 @@
-/** Reads the text of SQL scripts as far as migrations need it: where statements end, and which comments begin a line. */
-import type { Dialect } from '../../engines/contract/dialect.js'
+/** Reads the text of SQL scripts as far as changes of the schema need it: where statements end, and which comments begin a line. */
+import type { Dialect } from './dialect.js'
 
 /** How scripts of different databases differ. */
 export type ScriptSyntax = Pick<Dialect, 'nestsComments'>
@@ -53,6 +53,26 @@ export function readLineComments(script: string, syntax: ScriptSyntax): LineComm
   }
   return comments
 }
+
+/**
+ * Splits a script before each of its statements that drops a table. Such statements cannot be part of a trigger.
+ *
+ * @returns the parts in order; all but the first begin with `drop table`
+ */
+export function splitBeforeDroppedTables(script: string, syntax: ScriptSyntax): string[] {
+  const parts: string[] = []
+  let start = 0
+  for (let position = 0; position < script.length;) {
+    if (dropTable.test(script.slice(position, position + 200)) && position > start) {
+      parts.push(script.slice(start, position))
+      start = position
+    }
+    position = skip(script, position, syntax)
+  }
+  return [...parts, script.slice(start)]
+}
+
+const dropTable = /^drop\s+table\b/i
 
 /** The script without its comments. */
 export function removeComments(script: string, syntax: ScriptSyntax): string {
