@@ -241,6 +241,12 @@ describe('an invalid record is reported', () => {
     )
   })
 
+  it('with a column name that a subquery loses', () => {
+    expect(problemsOf(recordOf({ other: Field('string', { column: 'true' }) }))).toContainEqual(
+      'RECORD_NAME Note.other: SQLite cannot find a column "true" in every query. Name another column: { column: \'true_value\' }.',
+    )
+  })
+
   it.each([
     'constructor',
     'toString',

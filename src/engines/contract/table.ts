@@ -27,6 +27,12 @@ export const reservedColumns: ReadonlyMap<string, string> = new Map([
   ['rowid', 'SQLite'],
 ])
 
+/** Names that columns of subqueries lose, even if quoted, by the engine's title. Source: SQLite, sqlite3ColumnsFromExprList. */
+export const unnameableColumns: ReadonlyMap<string, string> = new Map([
+  ['true', 'SQLite'],
+  ['false', 'SQLite'],
+])
+
 /** One column, made from one field. */
 export interface Column {
   /** The property's name, `categoryId`. */

@@ -3,7 +3,11 @@
  * queries and inputs. Source: decisions, Records: queries.
  */
 import { createHash } from 'node:crypto'
-import { searchIndexPrefix, type IndexForm } from '../../engines/contract/table.js'
+import {
+  searchIndexPrefix,
+  unnameableColumns,
+  type IndexForm,
+} from '../../engines/contract/table.js'
 import { createRequire } from 'node:module'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
@@ -12,6 +16,12 @@ export function toSnakeCase(name: string): string {
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
+}
+
+/** The column of a field, in snake_case. Fields named `true` and `false` get `true_value` and `false_value`. */
+export function toColumnName(field: string): string {
+  const name = toSnakeCase(field)
+  return unnameableColumns.has(name) ? `${name}_value` : name
 }
 
 /** True for names that all engines accept unchanged. */

@@ -11,11 +11,12 @@ import { type RecordOptions, readRecord, type RecordConstraint } from './record.
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
-import { isSqlName, toSnakeCase } from './generated-names.js'
+import { isSqlName, toColumnName, toSnakeCase } from './generated-names.js'
 import { relationMetadataOf } from './relations.js'
 import {
   reservedColumns,
   reservedPrefixes,
+  unnameableColumns,
   type Column,
   type ColumnComparison,
 } from '../../engines/contract/table.js'
@@ -146,7 +147,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
       ),
     )
   }
-  const name = field.rules.column ?? toSnakeCase(field.name)
+  const name = field.rules.column ?? toColumnName(field.name)
   checkColumnName(where, name, problems)
   if (logicNames.has(field.name)) {
     const fix = `Rename it and keep the column: { column: '${name}' }.`
@@ -251,8 +252,12 @@ function checkName(where: string, name: string, problems: Problem[]): void {
 function checkColumnName(where: string, name: string, problems: Problem[]): void {
   checkName(`${where}: column`, name, problems)
   const engine = reservedColumns.get(name.toLowerCase())
-  if (engine === undefined) return
-  const message = `${where}: every table of ${engine} already has a column "${name}".`
+  const losingEngine = unnameableColumns.get(name.toLowerCase())
+  if (engine === undefined && losingEngine === undefined) return
+  const message =
+    engine === undefined
+      ? `${where}: ${losingEngine} cannot find a column "${name}" in every query.`
+      : `${where}: every table of ${engine} already has a column "${name}".`
   problems.push(
     problem('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`),
   )

@@ -11,6 +11,7 @@ import {
   toCheckName,
   toConstraintName,
   toIndexName,
+  toColumnName,
   toSnakeCase,
 } from '../model/generated-names.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
@@ -258,7 +259,9 @@ function toJoinSchema(
 
 /** `was` may hold the old name of the field or class, or of the column or table. */
 function toOldNames(oldName: string | undefined): readonly string[] | undefined {
-  return oldName === undefined ? undefined : [...new Set([oldName, toSnakeCase(oldName)])]
+  return oldName === undefined
+    ? undefined
+    : [...new Set([oldName, toSnakeCase(oldName), toColumnName(oldName)])]
 }
 
 function toFill(column: Column, dialect: Dialect, now: number): string | undefined {
