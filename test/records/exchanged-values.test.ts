@@ -91,6 +91,40 @@ describe.each(engines)('exchanged unique values: %s', (_name, address) => {
     expect(await positions()).toEqual([1, 2, 3])
   })
 
+  describe('of positions that updateWhere shifts', () => {
+    it.each([
+      ['up', {}, 1, [2, 3, 4]],
+      ['down', {}, -1, [0, 1, 2]],
+      ['up from the second', { position: { gte: 2 } }, 1, [1, 3, 4]],
+      ['down from the second', { position: { gte: 2 } }, -2, [1, 0, 1]],
+      ['far', { code: { in: ['c1', 'c2'] } }, 10, [11, 12, 3]],
+    ])('%s', async (_direction, where, add, expected) => {
+      const shifting = entries().updateWhere(where, { position: { add } })
+      if (new Set(expected).size < 3) {
+        await expect(shifting).rejects.toMatchObject({
+          status: 409,
+          errors: [{ path: 'position', code: 'unique' }],
+        })
+        expect(await positions()).toEqual([1, 2, 3])
+        return
+      }
+      expect(await shifting).toBe(expected.filter((value, index) => value !== index + 1).length)
+      expect(await positions()).toEqual(expected)
+      const versions = (await entries().list()).map(
+        (entry) => (entry as { version?: number }).version,
+      )
+      expect(versions).toEqual(expected.map((value, index) => (value === index + 1 ? 1 : 2)))
+    })
+
+    it('in a transaction, which can go on', async () => {
+      await app.get(Database).transaction(async () => {
+        await entries().updateWhere({}, { position: { add: 1 } })
+        await entries().create({ listId: list.id, position: 1, code: 'c0' })
+      })
+      expect(await positions()).toEqual([2, 3, 4, 1])
+    })
+  })
+
   it('work in nested updates of a repository', async () => {
     const update = [
       { id: ids[0]!, position: 3 },

@@ -1,5 +1,6 @@
 /** Changes all rows that match a filter, all or none. Source: decisions, Records: writes. */
 import { after, attempt } from '../../core/maybe-promise.js'
+import type { Isolation } from '../../core/transaction.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition, Table } from '../model/table.js'
@@ -13,8 +14,9 @@ import { boundToShard, inShardOf } from './shard.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { nameConstraint } from './violated-constraint.js'
 import type { RecordsContext, Source } from './source.js'
-import { readSums, type Sum } from './additions.js'
-import { demandUndeleted, runRows, toIds, valuesToUpdate } from './write-row.js'
+import { hasAddition, readSums, type Sum } from './additions.js'
+import { allowingSwaps, isInUniqueIndex, isUniqueViolation } from './swapped-values.js'
+import { demandUndeleted, runRows, toIds, valuesToUpdate, type Instance } from './write-row.js'
 import { toClientError, type StatementPurpose } from './client-errors.js'
 import { markingWrite } from './write-check.js'
 
@@ -42,7 +44,15 @@ export function updateWhere(
   const sums = isPlain
     ? readSums(table, context.codecOf(table), context.dialect, changes)
     : undefined
-  if (sums === undefined) return source.atomically(oneByOne, isolationOf([table]))
+  // A sum such as `position + 1` gives a row the unique value that another row of the call still has.
+  const shifting = (isolation?: Isolation): Promise<number> =>
+    allowingSwaps((work) => source.atomically(work, isolation), oneByOne)
+  if (sums === undefined) {
+    const isolation = isolationOf([table])
+    return hasUniqueSum(table, changes)
+      ? shifting(isolation)
+      : source.atomically(oneByOne, isolation)
+  }
   return source
     .atomically(async (here) => {
       const isFollowed = await here.feed.follows(table, here.runner())
@@ -57,8 +67,18 @@ export function updateWhere(
       // The rows are read one by one to find the error.
       const isRefused = error instanceof HttpError && error.status === 400 && sums.sums.length > 0
       if (error instanceof SumDoesNotFit || isRefused) return source.atomically(oneByOne)
+      if (isUniqueViolation(error) && hasUniqueSum(table, changes)) return shifting()
       throw error
     })
+}
+
+/** Whether the changes add to a column of a unique index. */
+function hasUniqueSum(table: Table, changes: object): boolean {
+  return table.columns.some(
+    (column) =>
+      isInUniqueIndex(table, column) &&
+      hasAddition(table, { [column.property]: (changes as Instance)[column.property] }),
+  )
 }
 
 /** A sum breaks a rule of its field, so nothing is written. */

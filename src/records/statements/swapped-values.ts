@@ -1,7 +1,7 @@
 /**
  * Lets rows of one call exchange unique values. Databases check unique values row by row, so `[{ id: 1, position: 2 },
  * { id: 2, position: 1 }]` fails at its first row. Then the call is rolled back and runs again: each row gets
- * placeholders for its unique values, and all rows get their values at the end.
+ * placeholders for its unique values, and all rows get their values at the end. The same lets `updateWhere` shift positions.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -176,7 +176,7 @@ export function findPlaceholders(runner: Runner): Placeholders | undefined {
   return placeholdersOf.get(runner)
 }
 
-function isUniqueViolation(error: unknown): boolean {
+export function isUniqueViolation(error: unknown): boolean {
   for (const cause of causesOf(error))
     if (cause instanceof EngineError) return cause.kind === 'unique'
   return false
@@ -212,7 +212,7 @@ export class Placeholders {
     const deferredValues: unknown[] = []
     const next = values.map((value, index) => {
       const column = columns[index] as Column
-      if (value === null || !isUnique(table, column)) return value
+      if (value === null || !isInUniqueIndex(table, column)) return value
       const placeholder = column.nullable ? null : makePlaceholder(table, column)
       if (placeholder === undefined) return value
       put.push(column)
@@ -239,6 +239,6 @@ export class Placeholders {
   }
 }
 
-function isUnique({ indexes }: Table, column: Column): boolean {
+export function isInUniqueIndex({ indexes }: Table, column: Column): boolean {
   return indexes.some(({ unique, columns }) => unique && columns.includes(column))
 }
