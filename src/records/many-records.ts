@@ -70,7 +70,10 @@ export abstract class ManyRecords<T extends object> {
    */
   createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
     const oneByOne = (): Promise<T[]> =>
-      this.source.atomically((inner) => createEach(rows, this.on(inner)), this.#isolationOf(rows))
+      this.source.atomically(
+        (inner) => createEach(this.table, inner, rows, this.on(inner)),
+        this.#isolationOf(rows),
+      )
     return this.#write(() => createTogether(this.table, this.source, rows, oneByOne))
   }
 

@@ -17,6 +17,7 @@ import {
   createTogether,
   deleteTogether,
 } from '../statements/write-many.js'
+import { createInOrder } from '../statements/reference-order.js'
 import type { ClientWriter } from './client-writer.js'
 import { demandWrite } from '../policy/tree-rights.js'
 import { retryAfterGuards } from '../rights/caller.js'
@@ -24,6 +25,7 @@ import { policyOf } from '../rights/record-policy.js'
 import {
   tablesOf,
   type Instance,
+  withValues,
   type KeyedTree,
   type WriteTree,
 } from '../statements/write-tree.js'
@@ -55,9 +57,12 @@ export class ClientManyWriter {
     return this.#writer.transaction(
       isolationOf(trees.flatMap((tree) => [...tablesOf(tree)])),
       async () => {
-        const created: Instance[] = []
-        for (const tree of trees) created.push(await this.#writer.create(tree))
-        return created
+        const [first] = trees
+        if (first === undefined) return []
+        return createInOrder(first.table, this.#writer.source, trees, {
+          valuesOf: ({ values }) => values,
+          create: (tree, values) => this.#writer.create(withValues(tree, values)),
+        })
       },
     )
   }

@@ -32,7 +32,9 @@ import {
   toTypedKey,
   toKeyText,
   atKey,
+  withValues,
 } from '../statements/write-tree.js'
+import { createInOrder } from '../statements/reference-order.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { VisibleRows } from '../statements/write-row.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
@@ -209,17 +211,19 @@ export class TreeWriter {
       refuseOwner(tree, kind === 'hasMany' ? foreign.property : '')
       await this.#changeLookedUp(tree, relation, `${path}.update.${index}`)
     }
-    const createdIds: Id[] = []
-    for (const tree of create) {
-      if (kind === 'hasMany') {
+    if (kind === 'hasMany')
+      for (const tree of create) {
         refuseOwner(tree, foreign.property)
         setDerivedKey(tree, foreign.property, ownKey)
       }
-      const child = await this.#create(tree)
-      createdIds.push(child[relation.target.key.property] as Id)
-    }
-    if (kind === 'manyToMany' && createdIds.length > 0)
+    const children = await createInOrder(relation.target, this.#target.source, create, {
+      valuesOf: ({ values }) => values,
+      create: (tree, values) => this.#create(withValues(tree, values)),
+    })
+    if (kind === 'manyToMany' && children.length > 0) {
+      const createdIds = children.map((child) => child[relation.target.key.property] as Id)
       await this.#target.records(relation.table).link(ownKey, relation.name, createdIds)
+    }
   }
 
   async #linkMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {

@@ -13,7 +13,15 @@ import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
-import { refuseInvalidKeys } from './write-row.js'
+import {
+  createInOrder,
+  orderByReferences,
+  PostponedReferences,
+  selfReferencesOf,
+} from './reference-order.js'
+import { refuseInvalidKeys, type Instance } from './write-row.js'
+import { toKeyText } from './write-tree.js'
+import type { Column } from '../../engines/contract/table.js'
 
 export interface InsertManyOptions {
   /** Called after every 1,000 rows, and at the end. */
@@ -56,6 +64,8 @@ export function insertMany(
       isRead = true
       if (table.hasWriteHooks) return createEach(table, transaction, rows, onProgress)
       const inserting = new BatchInserter(table, transaction)
+      const arrivals =
+        selfReferencesOf(table).length === 0 ? undefined : new ArrivalOrder(table, transaction)
       let checked = 0
       let done = 0
       // While the database writes a chunk, the next chunk is checked.
@@ -75,9 +85,11 @@ export function insertMany(
         for await (const chunk of source.chunks()) {
           const values = await checkChunk(table, transaction, chunk, checked)
           checked += chunk.length
-          const prepared = await inserting.prepare(values)
+          const ready = arrivals === undefined ? values : await arrivals.takeReady(values)
+          const count = ready.length
+          const prepared = await inserting.prepare(ready)
           await writing
-          writing = write(prepared, chunk.length)
+          writing = write(prepared, count)
           // The promise is awaited below. If the write fails, this handler closes a slow source early.
           writing.catch(() => {
             source.close()
@@ -90,6 +102,12 @@ export function insertMany(
         throw error
       }
       await writing
+      if (arrivals !== undefined) {
+        const last = arrivals.takeRest()
+        const count = last.length
+        if (count > 0) await write(await inserting.prepare(last), count)
+        await arrivals.references.write()
+      }
       return done
     },
     isolationOf([table]),
@@ -204,7 +222,10 @@ function roughLength(value: unknown): number {
   return length
 }
 
-/** Creates rows one by one, for records with hooks. */
+/**
+ * Creates rows one by one, for records with hooks. The rows of a list may refer to each other in any order, those of a
+ * stream only to earlier ones.
+ */
 async function createEach(
   table: Table,
   source: Source,
@@ -213,17 +234,122 @@ async function createEach(
 ): Promise<number> {
   const total = Array.isArray(rows) ? rows.length : undefined
   let done = 0
-  for await (const row of rows) {
-    try {
-      await createHooked(table, source, row)
-    } catch (error) {
-      throw atRow(error, done)
-    }
+  const create = async (values: object, index: number): Promise<Instance> => {
+    const record = await createHooked(table, source, values).catch((error: unknown) => {
+      throw atRow(error, index)
+    })
     if (++done % batchSize === 0) onProgress?.({ done, total })
+    return record
   }
+  if (Array.isArray(rows))
+    await createInOrder(table, source, rows as readonly Instance[], {
+      valuesOf: (row) => row,
+      create: (_, values, index) => create(values, index),
+    })
+  else for await (const row of rows) await create(row, done)
   if (done % batchSize !== 0) onProgress?.({ done, total })
   return done
 }
+
+/**
+ * Orders rows by their references to rows of the same record. A row whose reference was not seen yet, in the call or in
+ * the database, waits until the end.
+ */
+class ArrivalOrder {
+  /** References of circles, to be written after all rows. */
+  readonly references: PostponedReferences
+  readonly #table: Table
+  readonly #source: Source
+  /** The keys of rows that can be referred to. */
+  readonly #knownKeys = new Set<string>()
+  #waitingRows: unknown[][] = []
+
+  constructor(table: Table, source: Source) {
+    this.#table = table
+    this.#source = source
+    this.references = new PostponedReferences(table, source)
+  }
+
+  /** @param rows values of all columns, in the driver's form */
+  async takeReady(rows: unknown[][]): Promise<unknown[][]> {
+    const ordered = this.#order(rows)
+    const storedKeys = await this.#storedKeys(rows)
+    return ordered.filter((row) => {
+      const isReady = this.#referencesOf(row).every(
+        (key) => this.#knownKeys.has(key) || storedKeys.has(key),
+      )
+      if (!isReady) this.#waitingRows.push(row)
+      else {
+        const key = row[this.#position(this.#table.key)]
+        if (key !== null) this.#knownKeys.add(toKeyText(key))
+      }
+      return isReady
+    })
+  }
+
+  /** The rows that still wait, in an order in which each follows the rows that it refers to. */
+  takeRest(): unknown[][] {
+    const rows = this.#order(this.#waitingRows)
+    this.#waitingRows = []
+    return rows
+  }
+
+  /** Puts rows behind the rows that they refer to. References of circles become null, and are written later. */
+  #order(rows: unknown[][]): unknown[][] {
+    const ordered = orderByReferences(
+      this.#table,
+      rows,
+      (row, column) => row[this.#position(column)],
+    )
+    if (ordered === undefined) return rows
+    return ordered.map(({ index, postponed }) => {
+      const row = rows[index] as unknown[]
+      for (const column of postponed) {
+        const position = this.#position(column)
+        this.references.add(column, row[this.#position(this.#table.key)], row[position])
+        row[position] = null
+      }
+      return row
+    })
+  }
+
+  /** The keys of other rows that a row refers to. */
+  #referencesOf(row: readonly unknown[]): string[] {
+    const ownKey = toKeyText(row[this.#position(this.#table.key)])
+    return selfReferencesOf(this.#table)
+      .map((column) => row[this.#position(column)])
+      .filter((key) => key !== null)
+      .map(toKeyText)
+      .filter((key) => key !== ownKey)
+  }
+
+  /** The keys that rows refer to, that are not in this call, and whose rows are stored. */
+  async #storedKeys(rows: readonly (readonly unknown[])[]): Promise<ReadonlySet<string>> {
+    const { key } = this.#table
+    const position = this.#position(key)
+    const ownKeys = new Set(rows.map((row) => toKeyText(row[position])))
+    const missingKeys = new Map<string, unknown>()
+    for (const row of rows)
+      for (const column of selfReferencesOf(this.#table)) {
+        const value = row[this.#position(column)]
+        const text = toKeyText(value)
+        if (value !== null && !ownKeys.has(text) && !this.#knownKeys.has(text))
+          missingKeys.set(text, value)
+      }
+    if (missingKeys.size === 0) return noKeys
+    const { context } = this.#source
+    const packed = context.dialect.encodeList(key, [...missingKeys.values()])
+    const { statement } = context.plansOf(this.#table).undeleted()
+    const found = await this.#source.runner().run(statement, [packed], 'rows')
+    return new Set(found.map(([stored]) => toKeyText(stored)))
+  }
+
+  #position(column: Column): number {
+    return this.#table.columns.indexOf(column)
+  }
+}
+
+const noKeys: ReadonlySet<string> = new Set()
 
 /** @returns each row's values in the order of the columns */
 async function checkChunk(

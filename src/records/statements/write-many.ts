@@ -20,6 +20,7 @@ import { namesRelations, type NewValues } from './write-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
 import { mustReadBeforeDelete } from './delete-rows.js'
+import { createInOrder } from './reference-order.js'
 import { isInTransaction } from './scope.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
@@ -28,6 +29,7 @@ import {
   withAnnouncement,
   toIds,
   valuesToInsert,
+  type Instance,
   valuesToUpdate,
 } from './write-row.js'
 import type { Source } from './source.js'
@@ -391,10 +393,11 @@ export async function createEach<T extends object>(
   records: { create(values: NewValues<T>): MaybePromise<T> },
 ): Promise<T[]> {
   demandList('createMany', 'records', rows)
-  const created: T[] = []
-  for (const [index, row] of rows.entries())
-    created.push(await withRowNumber(index, () => records.create(row)))
-  return created
+  return createInOrder(table, source, rows, {
+    valuesOf: (row) => row as Instance,
+    create: (_, values, index) =>
+      withRowNumber(index, () => records.create(values as NewValues<T>)),
+  })
 }
 
 /** @throws {HttpError} 400 for a value that is not a list */
@@ -407,7 +410,10 @@ export function demandList(method: string, itemName: string, value: unknown): vo
   })
 }
 
+/** Creates rows one by one, each after the rows of the call that it refers to. */
 /** @throws {HttpError} 404 `NOT_FOUND` */
+  table: Table<T>,
+  source: Source,
 export async function changeEach<T extends object>(
   { key, type }: Table<T>,
   rows: readonly ChangedRow[],

@@ -328,7 +328,7 @@ export function referencesToMarked(table: Table): readonly Relation[] {
 }
 
 /**
- * @param rows values of the columns, in the driver's form
+ * @param rows values of the columns, in the driver's form; they may refer to each other by their keys
  * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
  * @throws {HttpError} 409 `CONFLICT`: the row of a key is missing or marked as deleted
  */
@@ -344,7 +344,12 @@ export function demandUndeleted(
     (earlier, relation) =>
       after(earlier, () => {
         const index = columns.indexOf(relation.local)
-        const keys = index < 0 ? [] : rows.map((row) => row[index]).filter((key) => key !== null)
+        if (index < 0) return undefined
+        const ownIndex = relation.target === table ? columns.indexOf(table.key) : -1
+        const ownKeys = new Set(ownIndex < 0 ? [] : rows.map((row) => toKeyText(row[ownIndex])))
+        const keys = rows
+          .map((row) => row[index])
+          .filter((key) => key !== null && !ownKeys.has(toKeyText(key)))
         if (keys.length === 0) return undefined
         return after(missingKey(relation, source, keys), (missing) => {
           if (missing === undefined) return undefined

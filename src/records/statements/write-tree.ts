@@ -122,6 +122,11 @@ export function refuseWithoutOperation({ withoutOperation }: WriteTree): void {
     )
 }
 
+/** The same tree with other values of its row. */
+export function withValues(tree: WriteTree, values: Instance): WriteTree {
+  return values === tree.values ? tree : { ...tree, values }
+}
+
 /** True if more than the row itself is written. */
 export function hasNestedWrites({ toOne, toMany, links }: WriteTree): boolean {
   return toOne.length + toMany.length + links.length > 0
