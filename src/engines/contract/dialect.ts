@@ -278,6 +278,11 @@ export interface Dialect {
    * name of the index.
    */
   readonly uniqueIndexes?: (table: string) => string
+  /**
+   * How many rows can depend on each other when the database deletes them by `on delete cascade`. Undefined if there is
+   * no limit.
+   */
+  readonly maxCascadeDepth?: number
   /** Whether only one transaction can write at a time, so that every isolation level is serializable. */
   readonly hasOneWriter: boolean
   /** A test of a list column `{c}` for an item, whose JSON text is `{v}`. */

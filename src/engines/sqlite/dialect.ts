@@ -134,6 +134,8 @@ export const sqliteDialect: Dialect = {
   uniqueIndexes: (table) =>
     `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))
     from pragma_index_list('${table.replaceAll("'", "''")}') l where "unique"`,
+  // SQLite runs each cascade as a trigger inside the one before it, and stops at SQLITE_MAX_TRIGGER_DEPTH: 1000.
+  maxCascadeDepth: 900,
   hasOneWriter: true,
   listHas: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   jsonPaths: (names) => {

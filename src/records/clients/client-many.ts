@@ -20,12 +20,13 @@ import {
 import { createInOrder } from '../statements/reference-order.js'
 import type { ClientWriter } from './client-writer.js'
 import { demandWrite } from '../policy/tree-rights.js'
+import { writerFor } from '../policy/tree-writer.js'
 import { retryAfterGuards } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
 import {
   tablesOf,
-  type Instance,
   withValues,
+  type Instance,
   type KeyedTree,
   type WriteTree,
 } from '../statements/write-tree.js'
@@ -92,7 +93,14 @@ export class ClientManyWriter {
   /** @returns the number of rows that the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
-      const deletedCount = await deleteTogether(table, this.#writer.source, ids, notTogether)
+      const writer = writerFor(this.#writer.view.caller)
+      const deletedCount = await deleteTogether(
+        table,
+        this.#writer.source,
+        ids,
+        notTogether,
+        writer,
+      )
       if (deletedCount !== undefined) return deletedCount
     }
     return this.#writer.transaction(isolationToDelete(table, this.#database.context), async () => {

@@ -283,15 +283,70 @@ export class TablePlans {
     })
   }
 
-  /** Returns the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */
-  removeEach(): Plan {
-    const { key } = this.table
-    return this.get('D', () => this.#delete(isOneOf(key, this.#firstKeySlot), 0, [key]))
+  /** Values: the time if the table soft-deletes, then the keys as one packed list, and the shard. */
+  removeEach(returns: readonly Column[] = [this.table.key]): Plan {
+    return this.get(`D${namesOf(returns)}`, () =>
+      this.#delete(this.#areKeys(this.#firstKeySlot), 0, returns),
+    )
+  }
+
+  /** Deletes rows for good, although the table may soft-delete. Values: the keys as one packed list, and the shard. */
+  erase(): Plan {
+    const table = { ...this.table, deletedAt: undefined }
+    const where = this.#areKeys(0)
+    return this.get('X', () => ({ change: 'delete', table, where, at: 0, returns: [] }))
+  }
+
+  /** Writes one value into a column of several rows, as `replace` does. Values: it, the keys as one packed list, the shard. */
+  replaceEach(column: Column): Plan {
+    const table = { ...this.table, version: undefined, deletedAt: undefined }
+    const where = this.#areKeys(1)
+    return this.get(`S${column.name}`, () => ({
+      change: 'update',
+      table,
+      where,
+      columns: [column],
+      firstSlot: 0,
+      returns: 'nothing',
+    }))
+  }
+
+  /**
+   * Rows by their keys, locked until the transaction ends. Values: the keys as one packed list, and the shard.
+   *
+   * @param stored the columns to return as they are stored; default, complete rows for records
+   */
+  lockEach(stored?: readonly Column[]): Plan {
+    const { table } = this
+    const rows: Rows = { table, where: this.#areKeys(0), order: byKey(table) }
+    const columns = stored && { stored }
+    return this.get(`L${stored === undefined ? '' : `:${namesOf(stored)}`}`, () => ({
+      query: 'rows',
+      rows,
+      ...columns,
+      locks: true,
+    }))
+  }
+
+  /** The stored keys and shards of rows, locked until the transaction ends. Values: the selection's. */
+  lockKeys(selection: Selection): Plan {
+    const { table } = this
+    const { key, shard } = table
+    const stored = shard === undefined ? [key] : [key, shard]
+    const rows: Rows = { ...this.#rows(selection), order: byKey(table) }
+    return this.get(`k${selection.key}`, () => ({ query: 'rows', rows, stored, locks: true }))
   }
 
   /** Values: the selection's, then the time if the table soft-deletes. */
   removeAll({ condition, key, count }: Selection): Plan {
     return this.get(`A${key}`, () => this.#delete(condition, count, []))
+  }
+
+  /** Matches the keys of a packed list. The next slot contains their shard, if the table has shards. */
+  #areKeys(slot: number): Condition {
+    const { key, shard } = this.table
+    const isKey = isOneOf(key, slot)
+    return shard === undefined ? isKey : { kind: 'all', parts: [isKey, equals(shard, slot + 1)] }
   }
 
   get #firstKeySlot(): number {
@@ -303,30 +358,40 @@ export class TablePlans {
   }
 
   /**
-   * The rows of this table that refer to other rows by a `belongsTo` and are not deleted. Value: the keys of the
-   * other rows as one list.
+   * The rows of this table that refer to other rows by a `belongsTo`, soft-deleted ones included. They are locked until
+   * the transaction ends. Values: the keys of the other rows as one list, and their shard.
    */
   dependents({ name, local, shards }: Relation, stored: readonly Column[]): Plan {
     const { table } = this
     return this.get(`E${name}:${namesOf(stored)}`, () => {
       const where = allOf(isOneOf(local, 0), shards && equals(shards.local, 1))
-      return { query: 'rows', rows: { table, where }, stored }
+      const rows: Rows = { table, where, withDeleted: true, order: byKey(table) }
+      return { query: 'rows', rows, stored, locks: true }
     })
   }
 
   /**
-   * Whether a row has this value in the column. Value: the value.
-   *
-   * @param withDeleted soft-deleted rows count
+   * Whether a row has this value in the column. Soft-deleted rows count. Value: the value.
    */
-  refers(column: Column, withDeleted = true): Plan {
+  refers(column: Column): Plan {
     const { table } = this
     const { shard } = table
-    return this.get(`h${withDeleted ? 'D' : ''}${column.name}`, () => {
+    return this.get(`h${column.name}`, () => {
       const isMine = shard === undefined || column === shard ? undefined : equals(shard, 1)
       const where = allOf(equals(column, 0), isMine)
-      const rows: Rows = { table, where, withDeleted, limit: { fixed: 1 } }
+      const rows: Rows = { table, where, withDeleted: true, limit: { fixed: 1 } }
       return { query: 'rows', rows, stored: [] }
+    })
+  }
+
+  /** As `refers`, for one of several values and rows that are not deleted. Values: the values as one packed list, the shard. */
+  refersToSome(column: Column): Plan {
+    const { table } = this
+    const { shard } = table
+    return this.get(`n${column.name}`, () => {
+      const isMine = shard === undefined || column === shard ? undefined : equals(shard, 1)
+      const where = allOf(isOneOf(column, 0), isMine)
+      return { query: 'rows', rows: { table, where, limit: { fixed: 1 } }, stored: [] }
     })
   }
 

@@ -19,17 +19,19 @@ import type { Table } from '../model/table.js'
 import { namesRelations, type NewValues } from './write-tree.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
-import { mustReadBeforeDelete } from './delete-rows.js'
+import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
+import { deleteGroup } from './delete-with-dependents.js'
+import type { Writer } from './hooks.js'
 import { createInOrder } from './reference-order.js'
 import { isInTransaction } from './scope.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
 import {
   referencesToMarked,
+  type Instance,
   withAnnouncement,
   toIds,
   valuesToInsert,
-  type Instance,
   valuesToUpdate,
 } from './write-row.js'
 import type { Source } from './source.js'
@@ -101,22 +103,40 @@ export function changeTogether<T extends object, E>(
   })
 }
 
-/** @returns the number of rows that existed */
+/**
+ * @param writer the writer for hooks; undefined: the caller of the current request
+ * @returns the number of rows that existed
+ */
 export function deleteTogether<E>(
   table: Table,
   source: Source,
   ids: readonly Id[],
   oneByOne: OneByOne<E>,
+  writer?: Writer,
 ): MaybePromise<number | E> {
   const { context } = source
   if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return oneByOne()
-  if (mustReadBeforeDelete(table, context)) return oneByOne()
   const codec = context.codecOf(table)
-  const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
-  const run = async (here: Source): Promise<number | undefined> => {
+  const found = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
+  const keys = [...new Set(found)]
+  const group = { table, keys }
+  if (mustReadBeforeDelete(table, context)) {
+    const work = (here: Source): Promise<number> => deleteGroup(group, here, { writer })
+    return settle<number, number | E>(
+      () => source.atomically(work, isolationToDelete(table, context)),
+      (count) => count,
+      (error) => {
+        // Deleting the rows one by one finds the row that cannot be deleted.
+        if (error instanceof EngineError && error.kind === 'reference') return oneByOne()
+        throw toUnavailable(error)
+      },
+    )
+  }
+  const run = async (here: Source): Promise<number> => {
     // Listeners must also learn which other rows were deleted.
-    if (await here.feed.isFollowed(here.runner())) return undefined
-    const list = context.dialect.encodeList(table.key, [...keys])
+    if (await here.feed.isFollowed(here.runner()))
+      return here.atomically((inner) => deleteGroup(group, inner, { writer }))
+    const list = context.dialect.encodeList(table.key, keys)
     const deletionTime =
       table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
     const plan = context.plansOf(table).removeEach()
@@ -388,7 +408,10 @@ export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
   }
 }
 
+/** Creates rows one by one, each after the rows of the call that it refers to. */
 export async function createEach<T extends object>(
+  table: Table<T>,
+  source: Source,
   rows: readonly NewValues<T>[],
   records: { create(values: NewValues<T>): MaybePromise<T> },
 ): Promise<T[]> {
@@ -410,10 +433,7 @@ export function demandList(method: string, itemName: string, value: unknown): vo
   })
 }
 
-/** Creates rows one by one, each after the rows of the call that it refers to. */
 /** @throws {HttpError} 404 `NOT_FOUND` */
-  table: Table<T>,
-  source: Source,
 export async function changeEach<T extends object>(
   { key, type }: Table<T>,
   rows: readonly ChangedRow[],
