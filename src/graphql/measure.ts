@@ -266,7 +266,8 @@ function add(a: Measure, b: Measure): Measure {
   }
 }
 
-function fieldOf(
+/** @returns undefined for a name that the type does not have, such as `__typename` */
+export function fieldOf(
   parent: GraphQLNamedType | undefined,
   name: string,
 ): GraphQLField<unknown, unknown> | undefined {

@@ -19,6 +19,7 @@ import { clip } from '../core/text.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
 import { type FieldCosts, excessIntrospection, measureOperation, type Measure } from './measure.js'
 import { type GraphqlLimits, overLimit, readDocument } from './limits.js'
+import { mergeableFieldsRule } from './mergeable-fields.js'
 import type { Planner, RootPlan } from './planner-contract.js'
 import { collectFields, conditionNames, type FieldGroups } from './collect-fields.js'
 import { compileVariables, type VariableReader } from './variables.js'
@@ -162,16 +163,18 @@ export class Operation {
 }
 
 /**
- * The validation rules of graphql-js, except that a variable of type Int may be used for an Integer. Source: GraphQL
- * specification, 5.8.5, All Variable Usages Are Allowed.
+ * The validation rules of graphql-js, except that a variable of type Int may be used for an Integer, and that fields are
+ * merged in linear time. Source: GraphQL specification, 5.8.5, All Variable Usages Are Allowed.
  */
 let rules: readonly ValidationRule[] | undefined
 
 function validationRules(): readonly ValidationRule[] {
-  const { specifiedRules, VariablesInAllowedPositionRule } = graphqlLibrary()
-  rules ??= specifiedRules.map((rule) =>
-    rule === VariablesInAllowedPositionRule ? allowIntegers : rule,
-  )
+  const { specifiedRules, OverlappingFieldsCanBeMergedRule, VariablesInAllowedPositionRule } =
+    graphqlLibrary()
+  rules ??= specifiedRules.map((rule) => {
+    if (rule === OverlappingFieldsCanBeMergedRule) return mergeableFieldsRule
+    return rule === VariablesInAllowedPositionRule ? allowIntegers : rule
+  })
   return rules
 }
 

@@ -188,6 +188,27 @@ const requests: readonly Sent[] = [
     body: () => operation(`{ echo } ${fill('#\n')}`),
   },
   {
+    name: 'GraphQL fragments in one selection',
+    url: '/graphql',
+    type: json,
+    body: () =>
+      operation(
+        `{ __schema { ${Array.from({ length: 160 }, (_, index) => `...f${index}`).join(' ')} } } ` +
+          Array.from(
+            { length: 160 },
+            (_, index) => `fragment f${index} on __Schema{types{fields{name}}}`,
+          ).join(' '),
+      ),
+    before: '70 to 220 ms',
+  },
+  {
+    name: 'GraphQL fields with the same key',
+    url: '/graphql',
+    type: json,
+    body: () => operation(`{ __schema { ${'types{fields{name}}'.repeat(240)} } }`),
+    before: '200 ms',
+  },
+  {
     name: 'GraphQL escapes',
     url: '/graphql',
     type: json,

@@ -32,6 +32,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/cli/redactor.test.ts',
     'test/sql/sql-text.test.ts',
     'test/fields/slow-patterns.test.ts',
+    'test/graphql/mergeable-fields.test.ts',
     'test/graphql/variables.test.ts',
     'test/http/bodies/body-texts.test.ts',
     'test/http/bodies/multipart-parser.test.ts',
