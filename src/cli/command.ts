@@ -60,6 +60,12 @@ export const moduleOption = option(
 export interface Terminal {
   /** Writes to standard output. Resolves after the text is written. */
   readonly out: (text: string) => Promise<void>
+  /**
+   * Call it before a secret is written to standard output. If that is a file, only its owner may read it from then on.
+   *
+   * @throws {Error} the file belongs to another user
+   */
+  readonly protectOutput?: () => void
   /** Writes to standard error. */
   readonly err: (text: string) => Promise<void>
   /** The working folder: relative paths and `package.json` are read from here. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The entry point of the `filigree` command. */
+import { fchmodSync, fstatSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { showsColours } from './output.js'
 import { loadSources } from './load-application.js'
@@ -8,6 +9,7 @@ import { runCommand } from './run-command.js'
 const isInteractive = process.stdin.isTTY && process.stdout.isTTY
 const code = await runCommand(process.argv.slice(2), {
   out: (text) => write(process.stdout, text),
+  protectOutput,
   err: (text) => write(process.stderr, text),
   cwd: process.cwd(),
   hasColours: showsColours(process.stdout),
@@ -25,6 +27,12 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Shells create the file of `filigree keys > production.env` readable for everybody. */
+function protectOutput(): void {
+  const { fd } = process.stdout
+  if (fstatSync(fd).isFile()) fchmodSync(fd, 0o600)
 }
 
 /** Asks a question. Ctrl+C or the end of the input ends the command. */

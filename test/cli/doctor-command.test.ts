@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
@@ -10,7 +11,7 @@ import type { Finding } from '../../src/cli/commands/doctor-checks.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
-import { runIn, type Outcome } from './run-in.js'
+import { runIn, useFolder, type Outcome } from './run-in.js'
 import { waitUntil } from '../wait-until.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
@@ -277,3 +278,45 @@ async function hasAdvice({ kysely }: Database): Promise<boolean> {
   if (!tables.some(({ name }) => name === 'filigree_scans')) return false
   return (await kysely.selectFrom('filigree_scans').select('advice').execute()).length > 0
 }
+
+describe('keys in files that git tracks', () => {
+  const place = useFolder()
+  const git = (...args: string[]): unknown => execFileSync('git', args, { cwd: place.folder })
+
+  async function findings(...args: string[]): Promise<unknown[]> {
+    const ready = ['--module', join(root, 'test/cli/doctor/ready.ts'), '--json']
+    const { out } = await place.run('doctor', ...ready, ...args)
+    const found = JSON.parse(out) as Finding[]
+    return found
+      .filter(({ about }) => about === 'tracked files')
+      .map(({ state, what }) => `${state}: ${what}`)
+  }
+
+  it.each([[[]], [['--production']]])('are faults: doctor %j', async (args) => {
+    const keys = JSON.parse((await place.run('keys', '--json')).out) as { [name: string]: string }
+    await mkdir(join(place.folder, 'deploy'))
+    await mkdir(join(place.folder, 'test'))
+    const write = (name: string, text = ''): Promise<void> =>
+      writeFile(join(place.folder, name), text)
+    await write('production.env', (await place.run('keys')).out)
+    await write('deploy/a b.yaml', `env:\n  APP_API_KEY: ${keys['APP_API_KEY']}\n`)
+    await write('test/key.pem', keys['APP_PRIVATE_KEY'])
+    await write('public-key.pem', keys['APP_PUBLIC_KEY'])
+    await write(
+      'README.md',
+      'APP_API_KEY=${{ secrets.APP_API_KEY }}, APP_API_KEY=<key>, APP_API_KEY=short',
+    )
+    git('init', '--quiet')
+    expect(await findings(...args)).toEqual(['ok: git tracks no keys'])
+    git('add', '--all')
+    expect(await findings(...args)).toEqual([
+      'fault: deploy/a b.yaml contains a key, and git tracks it',
+      'fault: production.env contains a key, and git tracks it',
+      'note: test/key.pem contains a key, and git tracks it',
+    ])
+  })
+
+  it('are no subject outside of a repository', async () => {
+    expect(await findings()).toEqual([])
+  })
+})

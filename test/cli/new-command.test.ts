@@ -1,4 +1,5 @@
 /** `filigree new`: its files, prompts and errors. Projects are run in `project.slow.ts`. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -200,4 +201,34 @@ describe('the templates', () => {
     expect(create.version).toBe(ownPackage.version)
     expect(create.dependencies.filigree).toBe(ownPackage.version)
   })
+})
+
+describe('the secrets of a project', () => {
+  const secrets = [
+    ...['production.env', '.env', '.env.production', 'deploy/staging.env', 'keys/public-key.pem'],
+    ...[
+      'private-key.pem',
+      'certificates/desk.key',
+      '.filigree/private-key.pem',
+      '.filigree/dev.json',
+    ],
+    ...['data/app.db', 'copy.db', 'copy.db-wal', 'backups/today.db', 'desk.dump', 'uploads/a.png'],
+  ]
+  const others = ['package.json', 'src/main.ts', 'migrations/20260101000000_first.sqlite.sql']
+
+  /** @returns those of the paths that a file of patterns excludes, by git's rules */
+  function excludedBy(file: string, paths: readonly string[]): string[] {
+    const patterns = ['-c', `core.excludesFile=${file}`, 'check-ignore', '--no-index', ...paths]
+    return execFileSync('git', patterns, { cwd: folder, encoding: 'utf8' }).trim().split('\n')
+  }
+
+  it.each(['.gitignore', '.dockerignore'])(
+    'are excluded by %s, and nothing else is',
+    async (name) => {
+      await run(['desk', '--yes'])
+      execFileSync('git', ['init', '--quiet'], { cwd: folder })
+      const file = join(folder, 'desk', name)
+      expect(excludedBy(file, [...secrets, ...others])).toEqual(secrets)
+    },
+  )
 })

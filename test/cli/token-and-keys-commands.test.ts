@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { Auth, bootstrap } from 'filigree'
 import { root } from '../openapi/command.js'
@@ -69,10 +71,25 @@ describe('filigree keys', () => {
     ).toBe(200)
   })
 
+  it('makes a file readable for its owner only if the output is redirected to it', async () => {
+    const file = join(place.folder, 'production.env')
+    const output = await open(file, 'w', 0o644)
+    const program = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+    const { status } = spawnSync(process.execPath, ['--import', 'tsx', program, 'keys'], {
+      stdio: ['ignore', output.fd, 'inherit'],
+      env: { ...process.env, TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+    })
+    await output.close()
+    expect(status).toBe(0)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readFile(file, 'utf8')).toMatch(/^APP_PRIVATE_KEY=/)
+  })
+
   it('writes files that only the owner can read, and replaces none', async () => {
     expect((await run('keys', '--out', 'keys')).code).toBe(0)
     const file = join(place.folder, 'keys/private-key.pem')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readFile(join(place.folder, 'keys/.gitignore'), 'utf8')).toBe('*\n')
     const before = await readFile(file, 'utf8')
     const again = await run('keys', '--out', 'keys')
     expect(again).toMatchObject({ code: 2, out: '' })

@@ -60,6 +60,11 @@ describe('docs/deploy', () => {
     expect(read('Dockerfile')).toBe(template.replaceAll('{{name}}', 'shop'))
   })
 
+  it('dockerignore is the same as in a new project', () => {
+    const template = new URL('../../templates/base/_dockerignore', import.meta.url)
+    expect(read('dockerignore')).toBe(readFileSync(template, 'utf8'))
+  })
+
   it('the systemd unit stops it by SIGTERM, with time to close', () => {
     const found = new Map<string, string>()
     let section = ''

@@ -26,6 +26,7 @@ import {
   hasErrors,
   publicAccess,
 } from './doctor-checks.js'
+import { examineTrackedFiles } from './tracked-keys.js'
 import { describePublicAccess } from '../../bootstrap/public-access.js'
 import { findScans } from '../../records/scan-log.js'
 import { defineCommand, flag, moduleOption, type Terminal } from '../command.js'
@@ -36,8 +37,8 @@ export const doctorCommand = defineCommand({
   group: 'Check',
   usage: 'filigree doctor',
   summary: 'checks the configuration and lists what is public',
-  description: `Checks Node.js, the compiler options, the declarations, keys, migrations, the database and its slow queries, and lists what is
-open to everybody. It changes nothing. The exit code is 1 if something must be fixed.`,
+  description: `Checks Node.js, the compiler options, keys in tracked files, the declarations, keys, migrations, the database and its slow
+queries, and lists what is open to everybody. It changes nothing. The exit code is 1 if something must be fixed.`,
   options: {
     production: flag('checks the settings that production requires, without the database'),
     database: flag(
@@ -70,7 +71,7 @@ export function diagnose(
 
 async function examineAll(application: LoadedApplication, terminal: Terminal): Promise<Finding[]> {
   const { options } = application
-  const setup = await examineSetup(terminal.cwd)
+  const setup = [...(await examineSetup(terminal.cwd)), ...examineTrackedFiles(terminal.cwd)]
   const { plan, findings } = await examineDeclarations(application, terminal)
   if (plan === undefined) return [...setup, ...findings]
   return [
@@ -93,11 +94,12 @@ async function examineProduction(
     const plan = await planApplication(module, productionOptions)
     return [
       { about: 'settings', state: 'ok', what: 'complete' },
+      ...examineTrackedFiles(cwd),
       ...examineProductionSettings(plan, options),
       ...findPublicAccess(plan, productionOptions),
     ]
   } catch (error) {
-    const errors = toFindings('settings', error, { cwd, path })
+    const errors = [...toFindings('settings', error, { cwd, path }), ...examineTrackedFiles(cwd)]
     // Development accepts missing settings, so that the other requirements can be checked.
     const tolerant = { ...productionOptions, env: { ...env, NODE_ENV: 'development' } }
     const plan = await planApplication(module, tolerant).catch(() => undefined)

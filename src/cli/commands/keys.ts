@@ -11,11 +11,11 @@ export const keysCommand = defineCommand({
   usage: 'filigree keys',
   summary: 'creates keys for production',
   description: `Creates an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY). Without --out it prints
-lines for an environment file.`,
+lines for an environment file. If the output is a file, only its owner may read it.`,
   options: {
     out: option(
       '<folder>',
-      'writes private-key.pem (mode 0600) and public-key.pem there. Existing files are not replaced',
+      'writes private-key.pem (mode 0600) and public-key.pem there, and a .gitignore into a new folder. Existing files are not replaced',
     ),
     json: flag('prints { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY }'),
   },
@@ -26,6 +26,7 @@ lines for an environment file.`,
       throw new UsageError('--out writes files and --json prints. Choose one of them.')
     const keys = await createKeys()
     if (values.out !== undefined) return await writeKeys(keys, values.out, terminal)
+    terminal.protectOutput?.()
     await terminal.out(values.json ? toJson(keys) : `${toLines(keys)}\n`)
     return true
   },
@@ -57,7 +58,9 @@ function toLines(keys: Keys): string {
 
 async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promise<boolean> {
   const target = resolve(terminal.cwd, folder)
-  await mkdir(target, { recursive: true, mode: 0o700 })
+  const created = await mkdir(target, { recursive: true, mode: 0o700 })
+  // An existing folder can contain files that belong into the repository.
+  if (created !== undefined) await writeFile(join(target, '.gitignore'), '*\n')
   const files = [
     ['private-key.pem', keys.APP_PRIVATE_KEY, 0o600],
     ['public-key.pem', keys.APP_PUBLIC_KEY, 0o644],
@@ -73,6 +76,7 @@ async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promis
     }
   }
   const relativePath = relative(terminal.cwd, target)
+  terminal.protectOutput?.()
   await terminal.out(
     `APP_PRIVATE_KEY=${join(relativePath, 'private-key.pem')}\nAPP_PUBLIC_KEY=${join(relativePath, 'public-key.pem')}\nAPP_API_KEY=${keys.APP_API_KEY}\n`,
   )

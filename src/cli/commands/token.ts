@@ -45,6 +45,7 @@ export const tokenCommand = defineCommand({
       claims,
       values.for === undefined ? {} : { expiresIn: values.for },
     )
+    terminal.protectOutput?.()
     await terminal.out(values.json ? toJson({ token, claims: claimsOf(token) }) : `${token}\n`)
     return true
   },
