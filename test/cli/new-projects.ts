@@ -62,7 +62,11 @@ export class NewProjects {
     return child
   }
 
-  /** Starts a program and waits until it listens. @returns its address, and what stops it */
+  /**
+   * Starts a program and waits until it listens.
+   *
+   * @returns its address, the path of the link for the first administrator, and what stops it
+   */
   async start(cwd: string, command: readonly string[], more = {}) {
     const child = this.spawn(cwd, command, more)
     let output = ''
@@ -81,6 +85,7 @@ export class NewProjects {
       child.kill('SIGTERM')
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     }
-    return { url, stop }
+    const link = /\/administrator\?token=[\w-]{43}/.exec(output)?.[0] ?? ''
+    return { url, link, stop }
   }
 }

@@ -29,7 +29,7 @@ describe('a new project', () => {
     const project = await projects.make(name, '--records', records, '--tests', tests, '--page')
     expect(await run(project, ['npm', 'run', 'types', '--silent'])).toEqual({ code: 0, output: '' })
     const tested = await run(project, ['npm', 'test', '--silent'])
-    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\b4 passed|pass 4\b/) })
+    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\b5 passed|pass 5\b/) })
     const checked = await run(project, ['node_modules/.bin/filigree', 'migrate', 'check'])
     expect(checked).toEqual({ code: 0, output: 'The migrations fit the records.\n' })
     // Only the keys are missing, which a project cannot contain.
@@ -41,7 +41,7 @@ describe('a new project', () => {
       expect.objectContaining({ about: 'settings', what: expect.stringContaining('no keys') }),
     ])
     expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
-    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'])
+    const { url, stop, link } = await projects.start(project, ['node', 'dist/main.js'])
     try {
       expect(await (await fetch(`${url}/admin`)).text()).toContain('<!doctype html>')
       expect((await fetch(`${url}/health/ready`)).status).toBe(200)
@@ -53,6 +53,24 @@ describe('a new project', () => {
       const authorization = `Bearer ${account.headers.get('freshtoken') ?? ''}`
       const tickets = await fetch(`${url}/tickets`, { headers: { authorization } })
       expect([tickets.status, await tickets.json()]).toEqual([200, []])
+      const readSession = async (token: string): Promise<unknown> =>
+        (await fetch(`${url}/session`, { headers: { authorization: token } })).json()
+      expect(await readSession(authorization)).toEqual({ signedIn: true, admin: false })
+      const form = await fetch(`${url}${link}`)
+      expect(form.status).toBe(200)
+      const token = new URL(link, url).searchParams.get('token') ?? ''
+      expect(await form.text()).toContain(`value="${token}"`)
+      const use = (newName: string): Promise<Response> =>
+        fetch(`${url}/administrator`, {
+          method: 'POST',
+          redirect: 'manual',
+          body: new URLSearchParams({ token, name: newName, password: 'a long password' }),
+        })
+      const used = await Promise.all([use('bob'), use('cem')])
+      expect(used.map(({ status }) => status).sort()).toEqual([303, 400])
+      const created = used.find(({ status }) => status === 303)
+      const admin = `Bearer ${created?.headers.get('freshtoken') ?? ''}`
+      expect(await readSession(admin)).toEqual({ signedIn: true, admin: true })
     } finally {
       await stop()
     }
@@ -61,7 +79,7 @@ describe('a new project', () => {
   it('has pages without accessibility problems: its own, the sign-in and the admin', async () => {
     const project = await projects.make('desk-pages', '--records', 'sqlite', '--page')
     expect((await run(project, ['npm', 'run', 'build', '--silent'])).code).toBe(0)
-    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'])
+    const { url, stop, link } = await projects.start(project, ['node', 'dist/main.js'])
     try {
       await withPage(url, async ({ page, errors, strangers }) => {
         const examine = (view: string): Promise<void> =>
@@ -82,7 +100,12 @@ describe('a new project', () => {
         await page.getByRole('checkbox', { name: 'The printer is out of paper' }).click()
         await page.locator('.done').waitFor()
         await examine('page with a ticket')
-        await page.getByRole('link', { name: 'Administration' }).click()
+        await press('Sign out')
+        await page.goto(`${url}${link}`)
+        await page.getByLabel('Name').fill('bob')
+        await page.getByLabel('Password').fill('a long password')
+        await examine('form of the first administrator')
+        await press('Create the account')
         await page.getByRole('heading', { level: 1 }).waitFor()
         await examine('start of the admin')
         await page.goto(`${url}/admin/tickets`)
@@ -116,8 +139,9 @@ describe('a new project', () => {
     expect(unready).toMatchObject({ code: 1, output: expect.stringContaining('migrate up') })
     const up = await run(project, [cli, 'migrate', 'up', '--module', 'dist/main.js'], more)
     expect(up).toMatchObject({ code: 0 })
-    const { url, stop } = await projects.start(project, ['node', 'dist/main.js'], more)
+    const { url, stop, link } = await projects.start(project, ['node', 'dist/main.js'], more)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+    expect((await fetch(`${url}${link}`)).status).toBe(200)
     await stop()
     expect(await readFile(join(project, 'Dockerfile'), 'utf8')).toContain(
       'filigree migrate up --module dist/main.js && exec node dist/main.js',
@@ -182,7 +206,7 @@ describe('a new project', () => {
     ])
     expect(creation.output).toContain('"installed": true')
     const tested = await run(join(projects.folder, 'desk-installed'), ['npm', 'test'])
-    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 4\b/) })
+    expect(tested).toEqual({ code: 0, output: expect.stringMatching(/\bpass 5\b/) })
   }, 900_000)
 })
 

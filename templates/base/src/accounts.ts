@@ -17,7 +17,7 @@ import {
 import { Throttle } from 'filigree/throttle'
 import { Account } from './records.js'
 
-class Credentials {
+export class Credentials {
   @Field('string', { minLength: 2, maxLength: 80, example: 'ann' }) name!: string
   @Field('string', { minLength: 8, maxLength: 200, example: 'a long password' }) password!: string
 }
@@ -35,16 +35,13 @@ export class AccountController {
     private readonly database: Database,
   ) {}
 
-  /** The first account is the administrator. */
   @Post('/accounts', { body: Credentials })
   @Throttle('10/m')
   async add(body: Credentials) {
     const { name, password } = body
-    const accounts = this.database.records(Account)
-    const isAdmin = (await accounts.count()) === 0
     const passwordHash = await hashPassword(password)
-    const account = await accounts.create({ name, passwordHash, isAdmin })
-    return reply({ id: account.id, name }, 201).freshToken(await this.tokenFor(account))
+    const account = await this.database.records(Account).create({ name, passwordHash })
+    return reply({ id: account.id, name }, 201).freshToken(await tokenFor(account, this.auth))
   }
 
   @Post('/login', { body: Credentials })
@@ -54,12 +51,12 @@ export class AccountController {
     const [account] = await this.database.records(Account).list({ where: { name }, limit: 1 })
     const isRight = await verifyPassword(password, account?.passwordHash)
     if (account === undefined || !isRight) throw new HttpError(401, 'Name or password is wrong.')
-    return reply({ id: account.id, name }).freshToken(await this.tokenFor(account))
+    return reply({ id: account.id, name }).freshToken(await tokenFor(account, this.auth))
   }
+}
 
-  private tokenFor({ id, isAdmin }: Account) {
-    return this.auth.getToken({ sub: String(id), roles: isAdmin ? ['admin'] : [] })
-  }
+export function tokenFor({ id, isAdmin }: Account, auth: Auth) {
+  return auth.getToken({ sub: String(id), roles: isAdmin ? ['admin'] : [] })
 }
 
 @Controller('/session')

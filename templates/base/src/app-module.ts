@@ -6,6 +6,7 @@ import { health } from 'filigree/health'
 import { securityHeaders } from 'filigree/security-headers'
 import { throttle } from 'filigree/throttle'
 import { AccountController, SessionController } from './accounts.js'
+import { AdministratorController, AdministratorLink, administratorLinks } from './administrators.js'
 import { Account, Ticket } from './records.js'
 import { TicketController } from './tickets.js'
 
@@ -22,7 +23,8 @@ import { TicketController } from './tickets.js'
       login: { path: '/login' },
     }),
   ],
-  controllers: [AccountController, SessionController, TicketController],
+  controllers: [AccountController, AdministratorController, SessionController, TicketController],
+  providers: [AdministratorLink, administratorLinks],
   records: [Account, Ticket],
 })
 export class AppModule {}

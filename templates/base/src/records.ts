@@ -12,7 +12,7 @@ import {
   type WriteContext,
 } from 'filigree'
 
-/** Only POST /accounts creates accounts. Callers who are signed in see their names. */
+/** Only POST /accounts and POST /administrator create accounts. Callers who are signed in see their names. */
 @Record({ writes: false })
 @Secured
 export class Account {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testApplication } from 'filigree/testing'
+import { administratorLinks } from '../src/administrators.js'
 import { AppModule } from '../src/app-module.js'
 import { Account } from '../src/records.js'
 import { database } from './database.js'
@@ -34,6 +35,16 @@ test('an account signs in, and adds a ticket', async () => {
 test('a wrong password is refused', async () => {
   const body = { name: 'nobody', password: 'a long password' }
   assert.equal((await desk.anonymous.post('/login', body)).status, 401)
+})
+
+test('only a link makes an administrator, and only one', async () => {
+  const password = 'a long password'
+  await desk.anonymous.post('/accounts', { name: 'ann', password })
+  const token = await administratorLinks.make(true)
+  const use = (name: string) => desk.anonymous.post('/administrator', { token, name, password })
+  const statuses = (await Promise.all([use('bob'), use('cem')])).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [303, 400])
+  assert.deepEqual(await desk.records(Account).count({ isAdmin: true }), 1)
 })
 
 test('an account sees only its own tickets', async () => {

@@ -1,6 +1,7 @@
 /** Tests the responses of the application, which runs in this process without a port and with its own database. */
 import { testApplication } from 'filigree/testing'
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { administratorLinks } from '../src/administrators.js'
 import { AppModule } from '../src/app-module.js'
 import { Account } from '../src/records.js'
 import { database } from './database.js'
@@ -33,6 +34,16 @@ test('an account signs in, and adds a ticket', async () => {
 test('a wrong password is refused', async () => {
   const body = { name: 'nobody', password: 'a long password' }
   expect((await desk.anonymous.post('/login', body)).status).toBe(401)
+})
+
+test('only a link makes an administrator, and only one', async () => {
+  const password = 'a long password'
+  await desk.anonymous.post('/accounts', { name: 'ann', password })
+  const token = await administratorLinks.make(true)
+  const use = (name: string) => desk.anonymous.post('/administrator', { token, name, password })
+  const statuses = (await Promise.all([use('bob'), use('cem')])).map(({ status }) => status)
+  expect(statuses.sort()).toEqual([303, 400])
+  expect(await desk.records(Account).count({ isAdmin: true })).toEqual(1)
 })
 
 test('an account sees only its own tickets', async () => {
