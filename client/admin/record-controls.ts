@@ -45,7 +45,7 @@ export function makeControls(
   }
   for (const relation of record.relations ?? []) {
     const target = recordNamed(relation.to)
-    if (relation.kind !== 'ties' || relation.ids === undefined || target === undefined) continue
+    if (relation.linkable !== true || relation.ids === undefined || target === undefined) continue
     const control = makeLinksControl(relation, target, options)
     controls.push(isLoose === true ? addEmptyOption(control, []) : control)
   }

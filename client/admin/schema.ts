@@ -33,6 +33,8 @@ export interface RelationInfo {
   readonly to: string
   readonly by?: string
   readonly ids?: string
+  /** The caller may change the links of a relation with `ids`. */
+  readonly linkable?: true
   readonly required?: true
   readonly nested?: true
 }

@@ -156,6 +156,7 @@ function merge(
   }
   return {
     ...parts,
+    added: new Map([...parts.added, ...(generated.added ?? [])]),
     types: mergeKind('type', parts.types, generated.types),
     queries: mergeKind('query', parts.queries, generated.queries),
     mutations: mergeKind('mutation', parts.mutations, generated.mutations),

@@ -21,7 +21,7 @@ export function isGenerated(field: {
 }
 
 /** The input of `generateRecords` in addition to the record classes. */
-interface GenerateContext {
+export interface GenerateContext {
   /**
    * Returns the database. Call it in resolvers only: an instance in a module gets the application's database after its
    * schema is built.
@@ -46,8 +46,8 @@ interface GenerateContext {
   /** Receives the developer's mistakes, such as names that collide. */
   readonly problems: Problem[]
   /**
-   * Fields of `schema.addField`, by type and field name. The schema merges them itself. The generator reads them to
-   * avoid names that collide.
+   * Fields of `schema.addField`, by type and field name. The generator avoids names that collide, and returns the
+   * fields of records as `added`.
    */
   readonly added: ReadonlyMap<string, ReadonlyMap<string, FieldDeclaration>>
 }
@@ -64,6 +64,8 @@ export interface GeneratedPart {
    * have the `extensions` of their declarations. Without it, every field is resolved by its resolver.
    */
   readonly createPlanner?: (schema: GraphQLSchema) => Planner
+  /** The fields of `schema.addField` for types of records, by type and field name, with access checks. */
+  readonly added?: ReadonlyMap<string, Map<string, FieldDeclaration>>
   /** Names of fields and relations with `@Secured`. Error messages never suggest them. */
   readonly securedNames?: ReadonlySet<string>
   /** The database costs of generated fields. */

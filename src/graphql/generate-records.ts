@@ -7,6 +7,7 @@ import type {
   ArgumentDeclaration,
   FieldDeclaration,
   TypeDeclaration,
+  GenerateContext,
   GenerateRecords,
 } from './declarations.js'
 import { generatedOf, type GeneratedField, type RecordModel } from './records/model.js'
@@ -31,7 +32,7 @@ import {
 import { changeEvent, declareChange, declareSubscription } from './records/subscriptions.js'
 import { declareNode, declareNodeQueries, nodeName } from './records/declare-node.js'
 import { declareManyMutations, declareManyTypes } from './records/declare-many.js'
-import { declareInput, declareObject } from './records/declare-types.js'
+import { declareInput, declareObject, guardAddedField } from './records/declare-types.js'
 import { createFieldCosts } from './records/create-field-costs.js'
 import { readModels, type Models } from './records/read-models.js'
 import type { RecordServices } from './records/resolve-records.js'
@@ -195,15 +196,31 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     subscriptions: subscriptions.all,
     createPlanner: (schema) => createPlanner(services, schema),
     fieldCosts: createFieldCosts(services),
+    added: guardAddedFields(models.records, context),
     securedNames: new Set(models.records.flatMap(securedNames)),
   }
 }
 
-function securedNames({ fields, relations, table }: RecordModel): string[] {
+function guardAddedFields(
+  models: readonly RecordModel[],
+  { added, problems }: GenerateContext,
+): Map<string, Map<string, FieldDeclaration>> {
+  return new Map(
+    models.map(({ name: type, table }) => {
+      const fields = [...(added.get(type) ?? [])].map(
+        ([name, field]) => [name, guardAddedField(table, name, field, problems)] as const,
+      )
+      return [type, new Map(fields)]
+    }),
+  )
+}
+
+function securedNames({ fields, relations, methods, table }: RecordModel): string[] {
   const securedRelations = policyOf(table).relations
   const secured = [...relations.values()].filter(({ relation }) => securedRelations.has(relation))
   return [
     ...[...fields.values()].filter(({ access }) => access !== undefined).map(({ name }) => name),
+    ...methods.filter(({ rules }) => rules.length > 0).map(({ name }) => name),
     ...secured.flatMap(({ name, countName }) => [name, ...(countName ? [countName] : [])]),
   ]
 }

@@ -45,8 +45,13 @@ export interface RootDefinition extends InjectableField {
 
 /** A field of `addField`, for the type of a record or a hand-written type. */
 export interface AddedFieldDefinition extends InjectableField {
-  /** Properties of the record that `resolve` reads. They are loaded even if the client does not select them. */
+  /**
+   * The fields of the record that `resolve` reads. Callers need the right to read each of them. Default: all, so the
+   * rules of all fields with `@Secured` apply.
+   */
   readonly needs?: readonly string[]
+  /** Callers may read the result without the right to read the fields that it is computed from. Default false. */
+  readonly open?: boolean
 }
 
 /** Builds the schema. @returns `undefined` if there are problems */
@@ -137,9 +142,12 @@ export class Schema {
     this.#checkField(where, definition)
     const fields = this.#parts.added.get(type) ?? new Map<string, FieldDeclaration>()
     if (fields.has(name)) this.#duplicate(`Field "${where}"`)
-    const { needs, ...field } = this.#withResolver(where, definition)
-    const extensions = needs === undefined ? field.extensions : { ...field.extensions, needs }
-    fields.set(name, extensions === undefined ? field : { ...field, extensions })
+    const { needs, open, ...field } = this.#withResolver(where, definition)
+    const isPlain = needs === undefined && open === undefined
+    fields.set(
+      name,
+      isPlain ? field : { ...field, extensions: { ...field.extensions, needs, open } },
+    )
     return this.#change(() => this.#parts.added.set(type, fields))
   }
 
@@ -347,6 +355,7 @@ const rootNames: Readonly<Record<keyof RootDefinition, true>> = {
 const addedNames: Readonly<Record<keyof AddedFieldDefinition, true>> = {
   ...fieldNames,
   needs: true,
+  open: true,
 }
 
 function isList(values: object): values is readonly string[] {

@@ -167,7 +167,7 @@ export function declareNestedTypes(
     const { name } = model
     const operations = operationsOn(
       model,
-      lists.every(({ idsName }) => idsName === undefined),
+      lists.some(({ isLinkable }) => isLinkable),
     )
     const ids = '[ID!]'
     const forms = { connect: ids, disconnect: ids, delete: ids }

@@ -7,14 +7,21 @@ import type { Class } from '../../metadata/class-metadata.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { titled, describeOutput } from '../type-notation.js'
-import { withDemands } from '../../auth/access.js'
+import { withDemands, type AccessRule } from '../../auth/access.js'
 import {
   type ArgumentDeclaration,
   type FieldDeclaration,
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
+import type { Problem } from '../../errors/declaration-error.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { admitted } from '../../records/rights/caller.js'
+import {
+  inheritedRules,
+  reportFieldsRead,
+  type FieldsRead,
+} from '../../records/rights/method-access.js'
 import { callerOf } from '../exchange.js'
 import { nodeName } from './declare-node.js'
 import {
@@ -185,7 +192,7 @@ export function listArguments({ name }: RecordModel): Record<string, ArgumentDec
 }
 
 function declareMethod(
-  { member, metadata, access }: MethodModel,
+  { member, metadata, rules }: MethodModel,
   { type }: RecordModel,
 ): FieldDeclaration {
   const { args, description = documentedDescription(type, member) } = metadata.options
@@ -194,9 +201,48 @@ function declareMethod(
   return {
     type: metadata.type,
     args,
-    description: withDemands(description ?? describeOutput(metadata.type), access),
+    description: withAllDemands(description ?? describeOutput(metadata.type), rules),
     resolve: (record, args, context) =>
-      admitted([access], callerOf(context), () => call.call(record, args, context) as never),
+      admitted(rules, callerOf(context), () => call.call(record, args, context) as never),
+  }
+}
+
+function withAllDemands(description: string, rules: readonly AccessRule[]): string {
+  return rules.reduce(withDemands, description)
+}
+
+/** A field of `addField` on a record, with the rules of the fields that it needs. */
+export function guardAddedField(
+  table: Table,
+  name: string,
+  field: FieldDeclaration,
+  problems: Problem[],
+): FieldDeclaration {
+  const { extensions = {} } = field
+  // Without a resolver, the field reads the property of its name.
+  const ownName = field.resolve === undefined ? [name] : undefined
+  const fields = fieldsReadOf(extensions)
+  reportFieldsRead(`${table.type.name}.${name}`, table, fields, problems)
+  const rules = inheritedRules(table, { needs: ownName, ...fields })
+  if (rules.length === 0) return field
+  const readOwn = (record: unknown): unknown => (record as Record<string, unknown>)[name]
+  return {
+    ...field,
+    description: withAllDemands(field.description ?? describeOutput(field.type), rules),
+    resolve: (record, args, context, info) =>
+      admitted(rules, callerOf(context), () =>
+        field.resolve === undefined
+          ? readOwn(record)
+          : (field.resolve(record, args, context, info) as MaybePromise<unknown>),
+      ),
+  }
+}
+
+/** The options `needs` and `open` of `addField`. */
+function fieldsReadOf({ needs, open }: Readonly<Record<string, unknown>>): FieldsRead {
+  return {
+    ...(needs !== undefined && { needs: needs as readonly string[] }),
+    ...(open !== undefined && { open: open === true }),
   }
 }
 
@@ -211,12 +257,12 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
     const { name, type, isInput } = field
     if (isInput) fields[name] = { type, description: describeColumn(field, model) }
   }
-  for (const { name, target, isList, idsName } of model.relations.values()) {
+  for (const { name, target, isList, isLinkable, idsName } of model.relations.values()) {
     if (idsName !== undefined) {
       const description = `The keys of every linked ${target.name}. Replaces all links.`
       fields[idsName] = { type: '[ID!]', description }
     }
-    if (operationsOn(target, isList && idsName === undefined).length === 0) continue
+    if (operationsOn(target, isLinkable).length === 0) continue
     const type = isList ? `[${target.name}NestedList!]` : `${target.name}Nested`
     fields[name] = { type, description: `Writes to the related ${target.name}.` }
   }

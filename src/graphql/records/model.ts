@@ -6,6 +6,7 @@
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import { type Class, createMemberMetadata } from '../../metadata/class-metadata.js'
+import { writeFieldsRead } from '../../records/rights/method-access.js'
 import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { generatedKey, type ArgumentDeclaration } from '../declarations.js'
@@ -47,7 +48,9 @@ export interface RelationModel {
    * taken.
    */
   readonly countName: string | undefined
-  /** The input field for the keys of linked rows, for many-to-many relations. */
+  /** Whether inputs can connect rows: some client has the right. */
+  readonly isLinkable: boolean
+  /** The input field for the keys of linked rows, for many-to-many relations that some client may link. */
   readonly idsName: string | undefined
   /** The access rules of the relation and of the related record. */
   readonly rules: readonly AccessRule[]
@@ -58,7 +61,8 @@ export interface MethodModel {
   readonly name: string
   readonly member: string
   readonly metadata: ResolveMetadata
-  readonly access: AccessRule | undefined
+  /** The rule of the method, and the rules of the fields that it needs. All must admit the caller. */
+  readonly rules: readonly AccessRule[]
 }
 
 export interface RecordModel {
@@ -121,8 +125,13 @@ export function hasInput({ fields, relations, writes }: RecordModel): boolean {
 }
 
 export interface ResolveOptions {
-  /** The fields that the method reads. They are loaded even if the client does not select them. Default: all. */
+  /**
+   * The fields that the method reads. Callers need the right to read each of them. Default: all, so the rules of all
+   * fields with `@Secured` apply.
+   */
   needs?: readonly string[]
+  /** Callers may read the result without the right to read the fields that it is computed from. Default false. */
+  open?: boolean
   /** Arguments by name: a type (`'Int!'`), or a type with a default. Default: none. */
   args?: Readonly<Record<string, string | ArgumentDeclaration>>
   description?: string
@@ -153,6 +162,7 @@ export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorato
       )
     }
     resolveMetadata.write(owner, member, { type, options: { ...options } })
+    writeFieldsRead(owner, member, { needs: options.needs, open: options.open })
   })
 }
 

@@ -15,7 +15,6 @@ import {
   plainIds,
 } from './model.js'
 import { isGraphqlName, queryNames, toCamelCase } from './names.js'
-import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/generated-names.js'
@@ -24,7 +23,8 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesOfRelation } from '../../records/policy/client-view.js'
-import { memberAccess, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
+import { methodRules, reportFieldsRead } from '../../records/rights/method-access.js'
+import { isLinkable, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
 
@@ -255,7 +255,8 @@ class ModelReader {
     })
   }
 
-  #readMethods({ type, byProperty }: Table): MethodModel[] {
+  #readMethods(table: Table): MethodModel[] {
+    const { type } = table
     const methods = [...readResolveMetadata(type)].filter(([, metadata]) =>
       this.#isAvailable(metadata),
     )
@@ -264,15 +265,8 @@ class ModelReader {
       const name = toCamelCase(member)
       this.#checkName(name, where)
       this.#checkOptions(where, metadata)
-      for (const need of metadata.options.needs ?? []) {
-        if (byProperty.has(need)) continue
-        this.#problems.push({
-          code: 'GRAPHQL_NEEDS',
-          message: `${where}: "${need}" in needs is not a field of ${type.name}.`,
-          remedy: didYouMean(need, byProperty.keys()),
-        })
-      }
-      return { name, member, metadata, access: memberAccess(type, member) }
+      reportFieldsRead(where, table, metadata.options, this.#problems)
+      return { name, member, metadata, rules: methodRules(table, member) }
     })
   }
 
@@ -284,7 +278,7 @@ class ModelReader {
   }
 
   #checkOptions(where: string, { options }: ResolveMetadata): void {
-    const names = { needs: true, args: true, description: true } as const
+    const names = { needs: true, open: true, args: true, description: true } as const
     refuseUnknownNames(`@Resolve of ${where}`, options, names, this.#problems)
     for (const [name, declared] of Object.entries(options.args ?? {}))
       if (typeof declared === 'object')
@@ -345,7 +339,8 @@ function toRelation(
     relation,
     target,
     isList: relation.kind !== 'belongsTo',
-    idsName: relation.kind === 'manyToMany' ? idsName(name) : undefined,
+    isLinkable: isLinkable(relation),
+    idsName: relation.kind === 'manyToMany' && isLinkable(relation) ? idsName(name) : undefined,
     rules: rulesOfRelation(relation),
   })
 }

@@ -210,19 +210,16 @@ export function keyName({ fields }: RecordModel): string {
  * The operations of an input for nested rows: operations that the policy permits, and whose names are not names of
  * fields.
  *
- * @param hasForeignKey whether the nested rows contain the foreign key, so that `connect` and `disconnect` update them
+ * @param isLinkable whether some client may connect and disconnect the rows
  */
-export function operationsOn(
-  model: RecordModel,
-  hasForeignKey = false,
-): readonly NestedOperation[] {
+export function operationsOn(model: RecordModel, isLinkable = true): readonly NestedOperation[] {
   return nestedOperations.filter((name) => {
     if (model.fields.has(name) || relationNamed(model, name) !== undefined) return false
     const { create, update, delete: remove } = model.writes
     if (name === 'create') return create !== false && hasInput(model)
     if (name === 'update') return update !== false && hasInput(model)
     if (name === 'delete') return remove !== false
-    return !hasForeignKey || update !== false
+    return isLinkable
   })
 }
 

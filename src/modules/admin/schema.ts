@@ -48,7 +48,7 @@ export function describeForPage(
         order: field.ordered,
       }),
     ),
-    relations: visibleRelations.map(({ name, kind, target, by, ids, owned }) => {
+    relations: visibleRelations.map(({ name, kind, target, by, ids, linkable, owned }) => {
       const field = fields.find((one) => one.name === by)
       return withoutEmpty({
         name,
@@ -57,6 +57,7 @@ export function describeForPage(
         to: target.name,
         by,
         ids,
+        linkable,
         required: kind === 'belongsTo' && field?.required === true,
         nested: owned,
       })

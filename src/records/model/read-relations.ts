@@ -35,7 +35,7 @@ export function readRelations(
 const optionNames: Readonly<Record<RelationMetadata['kind'], Readonly<Record<string, true>>>> = {
   belongsTo: { by: true, onDelete: true },
   hasMany: { by: true },
-  manyToMany: { through: true, from: true, to: true },
+  manyToMany: { through: true, from: true, to: true, writes: true },
 }
 
 function readTarget(

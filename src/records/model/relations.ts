@@ -1,5 +1,6 @@
 /** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public API, Records. */
 
+import type { WriteRule } from '../../fields/rules.js'
 import type { Relation, Table } from './table.js'
 import { writeFieldMetadata } from '../../fields/field.js'
 import {
@@ -56,6 +57,11 @@ export interface ManyToManyOptions {
    * the record itself, with the property's name before it.
    */
   to?: string
+  /**
+   * Who links and unlinks rows from this side: a role, a list of roles, or `false` for no client. Default: callers who
+   * may update the related rows. The right to write the row itself is always needed.
+   */
+  writes?: WriteRule
 }
 
 /** The options of a relation's decorator, not yet checked. */

@@ -9,7 +9,7 @@ import { invalid } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { admitsImmediately, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'
-import { policyOf, type WriteOperation } from '../rights/record-policy.js'
+import { policyOf, type WriteAccess, type WriteOperation } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
 /** The maximum number of rows and keys that a client may nest in one write. */
@@ -99,9 +99,11 @@ export class TreeRights {
   }
 
   /** @param isNew whether the row itself is created */
-  async demand({ toOne, toMany }: WriteTree, isNew: boolean): Promise<void> {
+  async demand({ toOne, toMany, links }: WriteTree, isNew: boolean): Promise<void> {
     for (const one of toOne) await this.#demandOne(one, isNew)
     for (const many of toMany) await this.#demandMany(many)
+    for (const { relation, ids } of links)
+      if (ids.length > 0 || !isNew) await this.#demandLinks(relation)
   }
 
   async #demandOne(one: ToOne, isNew: boolean): Promise<void> {
@@ -121,12 +123,14 @@ export class TreeRights {
     const { relation, path, create, update, connect, disconnect } = many
     const { foreign, kind } = relation
     const { target } = relation
-    const keys = kind === 'hasMany' ? connect.length + disconnect.length : 0
+    const connected = connect.length + disconnect.length
+    const keys = kind === 'hasMany' ? connected : 0
     await this.#demandRelation(relation)
     if (create.length + keys > 0) this.#demandKey(relation, path)
     if (create.length > 0) await this.#demandRows(target, 'create')
     if (update.length + keys > 0) await this.#demandRows(target, 'update')
     if (many.delete.length > 0) await this.#demandRows(target, 'delete')
+    if (kind === 'manyToMany' && connected > 0) await this.#demandLinks(relation)
     if (keys > 0) {
       this.#refuseFixed(foreign, `${path}.${connect.length > 0 ? 'connect' : 'disconnect'}`)
       if (disconnect.length > 0) refuseNotNull(foreign, `${path}.disconnect`)
@@ -145,9 +149,21 @@ export class TreeRights {
   }
 
   async #demandRows(target: Table, operation: WriteOperation): Promise<void> {
-    const hasRule = policyOf(target).writes[operation] !== undefined
-    if (!hasRule && this.#isRootOpen) await demandAll([tokenAccess], this.#caller)
+    await this.#demandToken(policyOf(target).writes[operation])
     await demandWrite(target, operation, this.#caller)
+  }
+
+  /** Links of a new related row belong to its creation, so only links between existing rows come here. */
+  async #demandLinks(relation: Relation): Promise<void> {
+    const access = policyOf(relation.table).links.get(relation)
+    await this.#demandToken(access)
+    if (access === undefined || this.#caller.trusted) return
+    if (access === false) throw forbidden(`no client may link rows of ${relation.target.type.name}`)
+    await demandAll([access], this.#caller)
+  }
+
+  async #demandToken(access: WriteAccess): Promise<void> {
+    if (access === undefined && this.#isRootOpen) await demandAll([tokenAccess], this.#caller)
   }
 
   /** A foreign key with `writes` cannot be changed through the relation by other callers. */

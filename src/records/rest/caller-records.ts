@@ -23,7 +23,8 @@ import { crudBodies, type CrudBodies } from './crud-bodies.js'
 import { readCrudQuery } from './crud-query.js'
 import { demandWrite } from '../policy/tree-rights.js'
 import { demandAll, requestCaller, type Caller } from '../rights/caller.js'
-import { memberAccess, policyOf, type WriteOperation } from '../rights/record-policy.js'
+import { methodRules } from '../rights/method-access.js'
+import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { admits, readRights, type RecordRights } from './record-rights.js'
 import { providerOf } from '../statements/source.js'
 import { ClientRecords } from '../clients/client-records.js'
@@ -110,9 +111,9 @@ export class CallerRecords<T extends object = object> {
     return costOf(recordNaming(this.#table), { where }, sizes).searchedRows
   }
 
-  /** Whether `@Secured` on a method of the record admits the caller. */
+  /** Whether the rules of a method admit the caller: `@Secured`, and for `@Resolve` the rules of the fields it needs. */
   mayCall(method: string): Promise<boolean> {
-    return admits([memberAccess(this.#type, method)], this.#caller)
+    return admits(methodRules(this.#table, method), this.#caller)
   }
 
   /**

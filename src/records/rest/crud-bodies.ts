@@ -8,7 +8,7 @@ import type { Class } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/query-errors.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
-import { policyOf } from '../rights/record-policy.js'
+import { isLinkable, policyOf } from '../rights/record-policy.js'
 import { linkNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
@@ -71,11 +71,13 @@ function withFields(type: Class, fields: Fields, name: string): Class {
 }
 
 function linkFields(table: Table): Fields {
-  const links = [...linkNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
-    member,
-    { ...keyMetadata(target), rules: { list: true, optional: true, description: keysOf(target) } },
-  ])
-  return new Map(links)
+  const fields = new Map<string, FieldMetadata>()
+  for (const [member, relation] of linkNames(table)) {
+    if (!isLinkable(relation)) continue
+    const rules = { list: true, optional: true, description: keysOf(relation.target) }
+    fields.set(member, { ...keyMetadata(relation.target), rules })
+  }
+  return fields
 }
 
 function keysOf({ type }: Table): string {
@@ -100,15 +102,14 @@ function nestedFields(table: Table): Fields {
 
 /** @returns `undefined` if clients cannot write the related rows */
 function manyClass(relation: Relation): Class | undefined {
-  const { target, kind } = relation
+  const { target } = relation
   const { writes } = policyOf(target)
   const ids = (description: string): FieldMetadata => ({
     ...keyMetadata(target),
     rules: { list: true, optional: true, description },
   })
   const fields = new Map<string, FieldMetadata>()
-  // The rows of a one-to-many relation hold the key, so linking them updates them.
-  if (kind === 'manyToMany' || writes.update !== false) {
+  if (isLinkable(relation)) {
     fields.set('connect', ids('Keys of rows that are linked to this one.'))
     fields.set(
       'disconnect',

@@ -15,7 +15,7 @@ import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
 import { linkNames } from '../statements/write-tree.js'
 import { checkAccess, type Caller } from '../rights/caller.js'
-import { policyOf, type WriteOperation } from '../rights/record-policy.js'
+import { isLinkable, policyOf, type WriteOperation } from '../rights/record-policy.js'
 
 /** A field that is visible to clients. */
 export interface FieldDescription {
@@ -46,6 +46,8 @@ export interface RelationDescription {
   readonly by: string | undefined
   /** `manyToMany`: the name under which a write lists all keys, `tagIds`. */
   readonly ids: string | undefined
+  /** `manyToMany`: true if the links can be changed. For one caller, only if this caller has the right. */
+  readonly linkable: boolean
   /** `hasMany`: true if the other rows are deleted with this one. */
   readonly owned: boolean
 }
@@ -120,8 +122,9 @@ export async function readRights(
   }
   for (const relation of read ? description.relations : []) {
     const tableRelation = table.relations.get(relation.name)
-    if (tableRelation !== undefined && (await mayFollow(tableRelation, caller, sees)))
-      relations.push(relation)
+    if (tableRelation === undefined || !(await mayFollow(tableRelation, caller, sees))) continue
+    const linkable = relation.linkable && (await mayLink(tableRelation, caller))
+    relations.push({ ...relation, linkable })
   }
   const found = new Set(fields.map(({ name }) => name))
   const isSearched = description.search.every((name) => found.has(name))
@@ -158,6 +161,11 @@ async function mayFollow(
 ): Promise<boolean> {
   const rules = policyOf(relation.table).relations.get(relation) ?? []
   return (await admits(rules, caller)) && mayRead(relation.target, caller, sees)
+}
+
+async function mayLink(relation: Relation, caller: Caller): Promise<boolean> {
+  const access = policyOf(relation.table).links.get(relation)
+  return access !== false && admits([access ?? tokenAccess], caller)
 }
 
 /** Whether all rules admit the caller. The result waits for guards. */
@@ -240,6 +248,7 @@ function toRelation(relation: Relation): RelationDescription {
     target: target.type,
     by: kind === 'manyToMany' ? undefined : by.property,
     ids,
+    linkable: kind === 'manyToMany' && isLinkable(relation),
     owned: kind === 'hasMany' && back?.onDelete === 'cascade',
   }
 }

@@ -5,11 +5,12 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
-import type { WriteRule } from '../../fields/rules.js'
+import { isWriteRule, type WriteRule } from '../../fields/rules.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
 import type { Column } from '../../engines/contract/table.js'
+import { relationMetadataOf } from '../model/relations.js'
 import type { Relation, Table } from '../model/table.js'
 
 export type WriteOperation = 'create' | 'update' | 'delete'
@@ -37,6 +38,8 @@ export interface RecordPolicy {
   readonly restrictsFields: boolean
   /** The rules of `writes` on the foreign keys that a relation changes. */
   readonly relationWrites: ReadonlyMap<Relation, AccessRule>
+  /** The rights to link rows of many-to-many relations. Default: the right to update the related rows. */
+  readonly links: ReadonlyMap<Relation, WriteAccess>
   /** Relations whose keys are checked when a client names them, because their rows may be invisible or deleted. */
   readonly checkedRelations: ReadonlySet<Relation>
   /**
@@ -63,9 +66,17 @@ export function reportPolicy({ type, columns, relations }: Table, problems: Prob
   const members = [...columns.map(({ property }) => property), ...relations.keys()]
   const ofMembers = members.flatMap((member) => memberProblems(type, member))
   const ofNested = columns.flatMap((column) => nestedProblems(type, column))
-  for (const problem of [...classAccess(type).problems, ...ofMembers, ...ofNested]) {
+  const ofLinks = [...relations.values()].flatMap(linkProblems)
+  for (const problem of [...classAccess(type).problems, ...ofMembers, ...ofNested, ...ofLinks]) {
     if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
   }
+}
+
+function linkProblems(relation: Relation): Problem[] {
+  const rule = linkRule(relation)
+  if (rule === undefined || isWriteRule(rule)) return []
+  const message = `${relation.table.type.name}.${relation.name}: writes is not false, a role or a list of roles.`
+  return [{ code: 'INVALID_OPTION', message, remedy: 'Correct it, or leave it out.' }]
 }
 
 /** A nested class is stored as one value, which a caller can read and write completely or not at all. */
@@ -105,6 +116,7 @@ function compile(table: Table): RecordPolicy {
     writes: writeAccess(options.writes, classRule),
     hasRows: options.rows !== undefined || table.shard !== undefined,
     ...fieldPolicies,
+    links: readLinkAccess(relations),
     checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
     mayAwaitGuards: mayReachGuard(table),
@@ -127,6 +139,38 @@ function writeAccess(
     update: accessOf(all.update),
     delete: accessOf(all.delete),
   })
+}
+
+/** Linking changes the rows of both records, so a record that is closed for updates is closed for links. */
+function readLinkAccess(relations: readonly Relation[]): ReadonlyMap<Relation, WriteAccess> {
+  const access = new Map<Relation, WriteAccess>()
+  for (const relation of relations) {
+    if (relation.kind !== 'manyToMany') continue
+    const { type, options } = relation.target
+    const rule = linkRule(relation)
+    access.set(
+      relation,
+      rule === undefined
+        ? writeAccess(options.writes, classAccess(type).rule).update
+        : toAccess(rule),
+    )
+  }
+  return access
+}
+
+/** The rule of `writes` on the relation itself. */
+function linkRule({ table, name }: Relation): WriteRule | undefined {
+  const metadata = relationMetadataOf(table.type).get(name)
+  return metadata?.kind === 'manyToMany' ? metadata.options.writes : undefined
+}
+
+/** True if some client may give the relation another row, so that inputs have `connect` and `disconnect`. */
+export function isLinkable(relation: Relation): boolean {
+  if (relation.kind === 'belongsTo') return true
+  const { links } = policyOf(relation.table)
+  if (relation.kind === 'manyToMany') return links.get(relation) !== false
+  // The rows of a one-to-many relation hold the key.
+  return policyOf(relation.target).writes.update !== false
 }
 
 function isPerOperation(writes: RecordOptions['writes']): writes is WriteRules {

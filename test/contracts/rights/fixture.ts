@@ -139,6 +139,7 @@ export class Staff {
 export class Notice {
   @Field('id') id!: number
   @Field('string') text!: string
+  @ManyToMany(() => Ticket) tickets!: Rel<Ticket[]>
 }
 @Record({ writes: false })
 export class Entry {
@@ -165,6 +166,11 @@ export class Ticket {
   @BelongsTo(() => Visit) visit?: Rel<Visit>
   @Field('integer', { optional: true, nullable: true, writes: 'admin' }) memberId?: number | null
   @BelongsTo(() => Member) member?: Rel<Member>
+  @ManyToMany(() => Notice) notices!: Rel<Notice[]>
+  @ManyToMany(() => Notice, { through: 'ticket_pin', writes: ['guest', 'desk'] })
+  pins!: Rel<Notice[]>
+  @ManyToMany(() => Entry) entries!: Rel<Entry[]>
+  @ManyToMany(() => Wish, { writes: false }) wishes!: Rel<Wish[]>
 }
 
 /** `@NoAuth` */
@@ -266,6 +272,10 @@ class Credentials {
 /** The tables of the records, each before those that it refers to. */
 const tables = [
   'post',
+  'notice_ticket',
+  'ticket_pin',
+  'entry_ticket',
+  'ticket_wish',
   'ticket',
   'visit',
   'ledger',
@@ -354,7 +364,7 @@ export class Fixture {
     })
     const { schema } = this.app.graphql
     for (const name of Object.keys(records))
-      schema.addField(name, 'slow', { type: 'String', resolve: () => 'slow' })
+      schema.addField(name, 'slow', { type: 'String', needs: [], resolve: () => 'slow' })
     const auth = this.app.get(Auth)
     const roles: Partial<Record<CallerName, string[]>> = {
       admin: ['admin'],
@@ -479,6 +489,8 @@ export class Fixture {
     await database.records(Member).link(2, 'projects', [2])
     await database.records(Visit).create({ id: 1, text: 'v' })
     await database.records(Ticket).create({ id: 1, title: 't', visitId: 1, memberId: 2 })
+    await database.records(Notice).create({ id: 2, text: 'linked' })
+    await database.records(Ticket).link(1, 'notices', [2])
     await database.records(Task).insertMany([
       { id: 1, text: 't1', projectId: 1 },
       { id: 2, text: 't2', projectId: 2 },

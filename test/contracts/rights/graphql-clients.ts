@@ -209,11 +209,21 @@ function withGlobalIds(value: unknown, type: string): unknown {
       if (name === 'id') return [name, { eq: toGlobalId(type, (one as { eq: string }).eq) }]
       if (/Id$/.test(name) && one !== null)
         return [name, toGlobalId(titled.slice(0, -2), one as number)]
-      if (/Ids$/.test(name))
-        return [name, (one as number[]).map((id) => toGlobalId(titled.slice(0, -3), id))]
+      if (/Ids$/.test(name)) return [name, globalIds(one, titled.slice(0, -3))]
+      if (name === 'connect' || name === 'disconnect')
+        return [name, Array.isArray(one) ? globalIds(one, type.replace(/s$/, '')) : one]
       return [name, withGlobalIds(one, titled)]
     }),
   )
+}
+
+function globalIds(keys: unknown, type: string): string[] {
+  return (keys as number[]).map((key) => toGlobalId(recordOf(type), key))
+}
+
+/** The record of a relation. Pins of tickets are notices; the others have the names of their records. */
+function recordOf(relation: string): string {
+  return relation === 'Pin' ? 'Notice' : relation
 }
 
 function capitalize(name: string): string {

@@ -110,7 +110,7 @@ export const writes: readonly Case[] = [
   [
     'writes: a new row',
     (client) => client.create('Notice', { text: 'x' }),
-    onlyFor({ admin: 1, key: 1 }, id(2)),
+    onlyFor({ admin: 1, key: 1 }, id(3)),
   ],
   [
     'writes: an update',
@@ -202,6 +202,66 @@ export const writes: readonly Case[] = [
     'writes of a key: a row that takes its place',
     (client) => client.update('Ticket', 1, { member: { create: { login: 'x' } } }),
     onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'links to rows of a closed record: all links',
+    (client) => client.update('Ticket', 1, { noticeIds: [1] }),
+    onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'links to rows of a closed record: none',
+    (client) => client.update('Ticket', 1, { noticeIds: [] }),
+    onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'links to rows of a closed record: one more',
+    (client) => client.update('Ticket', 1, { notices: { connect: [1] } }),
+    onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'links to rows of a closed record: one less',
+    (client) => client.update('Ticket', 1, { notices: { disconnect: [2] } }),
+    onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'links to rows of a closed record: of a new row',
+    (client) => client.create('Ticket', { title: 'x', noticeIds: [1] }),
+    onlyFor({ admin: 1, key: 1 }, id(2)),
+  ],
+  [
+    'links to rows of a closed record: none of a new row',
+    (client) => client.create('Ticket', { title: 'x', noticeIds: [] }),
+    { ...noToken, rest: id(2) },
+  ],
+  [
+    'links to rows of a closed record: to a row that is created with it',
+    (client) => client.create('Ticket', { title: 'x', notices: { create: [{ text: 'y' }] } }),
+    onlyFor({ admin: 1, key: 1 }, id(2)),
+  ],
+  [
+    'links from a closed record',
+    (client) => client.update('Notice', 1, { ticketIds: [1] }),
+    onlyFor({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes of links: all links',
+    (client) => client.update('Ticket', 1, { pinIds: [1, 2] }),
+    onlyFor({ ann: 1, bob: 1, guest: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes of links: one more',
+    (client) => client.update('Ticket', 1, { pins: { connect: [1] } }),
+    onlyFor({ ann: 1, bob: 1, guest: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes: false of the linked record',
+    (client) => client.update('Ticket', 1, { entryIds: [1] }),
+    { ...noToken, rest: 'invalid' },
+  ],
+  [
+    'writes: false of links',
+    (client) => client.update('Ticket', 1, { wishIds: [1] }),
+    { ...noToken, rest: 'invalid' },
   ],
   [
     '@NoAuth: a new row',

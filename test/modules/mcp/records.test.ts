@@ -26,12 +26,16 @@ class Ticket {
   @BelongsTo(() => Org) org?: Rel<Org> | null
   @HasMany(() => Note) notes?: Note[]
 
-  @Resolve('Org') mainOrg(): null {
+  @Resolve('Org', { needs: [] }) mainOrg(): null {
     return null
   }
 
   @Secured('boss') @Resolve('String') bossNote(): null {
     return null
+  }
+
+  @Resolve('String', { needs: ['secret'] }) firstLetter(): string {
+    return this.secret.charAt(0)
   }
 }
 
@@ -166,8 +170,9 @@ describe('describe', () => {
     const boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })
     expect((await described('Ticket', boss))?.schema).toMatch(/secret/)
     expect((await described('Ticket', boss))?.schema).toMatch(/bossNote/)
+    expect((await described('Ticket', boss))?.schema).toMatch(/firstLetter/)
     const forAnn = await described('Ticket', ann)
-    expect(forAnn?.schema).not.toMatch(/bossNote/)
+    expect(forAnn?.schema).not.toMatch(/bossNote|firstLetter/)
     expect((await described('Ticket'))?.schema).not.toMatch(/bossNote/)
     expect(forAnn?.schema).toContain('input TicketWhere {')
     expect(forAnn?.schema).toContain('subject')
