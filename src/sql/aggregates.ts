@@ -6,7 +6,7 @@ import { operatorOf, type Operator } from './operators.js'
 import { writeDirection } from './order.js'
 import type { RowWriter } from './row-writer.js'
 import type { Rows } from './tree.js'
-import { ref, type WriteContext } from './write-context.js'
+import type { WriteContext } from './write-context.js'
 
 /** A value of a group: the number of its rows, a field that all rows share, or a function of a field. */
 export interface AggregateValue {
@@ -48,7 +48,7 @@ export function writeAggregates(
 ): Sql {
   const { context } = writer
   const alias = context.alias()
-  const write = (value: AggregateValue): Sql => writeValue(value, alias)
+  const write = (value: AggregateValue): Sql => writeValue(value, alias, context)
   const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, context))
   const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`
   // A computed group is written as its position in the result, so that the expression is computed once.
@@ -87,12 +87,19 @@ function writeTest(
   return write({ dialect, column: value, isNullable: true, value: slot(slotIndex) })
 }
 
-function writeValue({ column, template = '{c}' }: AggregateValue, alias: string): Sql {
-  return column === undefined ? sql`count(*)` : filled(template, { c: ref(alias, column) })
+function writeValue(
+  { column, template = '{c}' }: AggregateValue,
+  alias: string,
+  context: WriteContext,
+): Sql {
+  return column === undefined
+    ? sql`count(*)`
+    : filled(template, { c: context.comparable(alias, column) })
 }
 
-function writeReturnedValue(value: AggregateValue, alias: string, { dialect }: WriteContext): Sql {
-  const written = writeValue(value, alias)
+function writeReturnedValue(value: AggregateValue, alias: string, context: WriteContext): Sql {
+  const { dialect } = context
+  const written = writeValue(value, alias, context)
   const { column, isText } = value
   if (column === undefined || isText === false) return written
   return isText === true ? sql`cast(${written} as text)` : wrap(dialect.returned(column), written)

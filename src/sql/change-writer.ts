@@ -1,6 +1,6 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
 import { quote } from '../engines/contract/ddl.js'
-import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import { filled, join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
@@ -199,7 +199,7 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.lists)}`
   if (onConflict !== undefined) {
     const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
-    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => name(column.name)))}) do update set ${join([...sets, ...versionIncrement(table)])}${returning}`
+    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => conflictTarget(column, context)))}) do update set ${join([...sets, ...versionIncrement(table)])}${returning}`
   }
   const advance = sequenceAdvance(insert, context.dialect)
   if (advance === undefined) return sql`${inserted}${returning}`
@@ -209,6 +209,13 @@ function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
   const result =
     returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
   return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${result}`
+}
+
+/** A column as its unique index contains it. */
+function conflictTarget(column: Column, { dialect }: WriteContext): Sql {
+  const template = dialect.comparable?.(column)
+  const value = name(column.name)
+  return template === undefined ? value : filled(template, { c: value })
 }
 
 /** `insert into … (…)` */

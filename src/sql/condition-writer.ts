@@ -137,13 +137,18 @@ export class ConditionWriter {
       case 'not':
         return this.#writeNot(condition.part, alias, isBelow)
       case 'null': {
-        const operand = this.#operand(condition, alias)
+        const { column, path } = condition
+        const operand =
+          path === undefined && !isDerived(column)
+            ? ref(alias, column)
+            : this.#operand(condition, alias)
         return condition.isNull ? sql`${operand} is null` : sql`${operand} is not null`
       }
       case 'list': {
         const { column, slots, isPacked, orNull } = condition
         const template = isPacked ? this.#context.dialect.listTest : (['in (', ')'] as const)
-        const test = sql`${ref(alias, column)} ${wrap(template, join(slots.map(slot)))}`
+        const value = this.#context.comparable(alias, column)
+        const test = sql`${value} ${wrap(template, join(slots.map(slot)))}`
         return orNull ? sql`(${test} or ${ref(alias, column)} is null)` : test
       }
       case 'compare':
@@ -215,14 +220,17 @@ export class ConditionWriter {
     })
   }
 
-  /** A column of the alias's row, or its derived value. */
+  /** A column of the alias's row as it is compared, or its derived value. */
   value(alias: string, column: Column): Sql {
-    return isDerived(column) ? this.derived(alias, column.derived) : ref(alias, column)
+    return isDerived(column)
+      ? this.derived(alias, column.derived)
+      : this.#context.comparable(alias, column)
   }
 
   /** A subquery of a derived value: a count, or a field, which is null if a row on the path is missing. */
   derived(outer: string, { path: [step, ...rest], column }: Derived): Sql {
-    if (step === undefined) return column === undefined ? raw('count(*)') : ref(outer, column)
+    if (step === undefined)
+      return column === undefined ? raw('count(*)') : this.#context.comparable(outer, column)
     const { relation, where } = step
     const alias = this.#context.alias()
     const { from, matchColumn } = this.#context.joinTarget(relation, alias)

@@ -102,7 +102,7 @@ export class PageWriter {
   #cursorOf(terms: readonly OrderTerm[]): Sql {
     const alias = this.#writer.context.alias()
     return this.#objects.json.optional(
-      sql`(select ${this.#cursor(alias)} as filigree_cursor from (${this.#pageRows(alias)}) as ${name(alias)}${writeOrder(terms, alias)} limit 1)`,
+      sql`(select ${this.#cursor(alias)} as filigree_cursor from (${this.#pageRows(alias)}) as ${name(alias)}${this.#order(terms, alias)} limit 1)`,
     )
   }
 
@@ -110,10 +110,17 @@ export class PageWriter {
   #pageRows(alias: string): Sql {
     const { order, rows, pageSize, isBackward } = this.#query
     const row = name(alias)
-    const page = sql`select * from ${name(pageName)} as ${row}${writeOrder(rows.order.terms, alias)}${this.#writer.context.limit(pageSize)}`
+    const page = sql`select * from ${name(pageName)} as ${row}${this.#order(rows.order.terms, alias)}${this.#writer.context.limit(pageSize)}`
     return isBackward
-      ? sql`select * from (${page}) as ${row}${writeOrder(order.terms, alias)}`
+      ? sql`select * from (${page}) as ${row}${this.#order(order.terms, alias)}`
       : page
+  }
+
+  /** Derived values are columns of the page. */
+  #order(terms: readonly OrderTerm[], alias: string): Sql | undefined {
+    return writeOrder(terms, alias, undefined, (of, column) =>
+      isDerived(column) ? ref(of, column) : this.#writer.context.comparable(of, column),
+    )
   }
 
   #cursor(alias: string): Sql {

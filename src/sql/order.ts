@@ -11,7 +11,6 @@ import {
 } from './table.js'
 import { selectsRange } from './operators.js'
 import type { Ranking } from '../engines/contract/dialect.js'
-import { ref } from './write-context.js'
 
 /** The rows of an ordered list that have a value in the first column, or the rows with null. */
 interface NullPiece {
@@ -217,13 +216,13 @@ export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
 /**
  * Writes ` order by …`, or nothing without terms.
  *
- * @param valueOf writes a column of the alias. Default: its name, even if it is derived
+ * @param valueOf writes a column of the alias as it is compared
  */
 export function writeOrder(
   terms: readonly OrderTerm[],
   alias: string,
-  ranking?: Pick<Ranking, 'by'>,
-  valueOf: (alias: string, column: Column) => Sql = ref,
+  ranking: Pick<Ranking, 'by'> | undefined,
+  valueOf: (alias: string, column: Column) => Sql,
 ): Sql | undefined {
   if (terms.length === 0) return undefined
   const written = terms.map(({ column, descending, nullsFirst }) =>

@@ -211,7 +211,7 @@ export class RowWriter {
     const all = { readsAllRows: distinct === undefined }
     const from = sql` from ${this.context.table(table.name, alias)}${this.where(rows, alias, all)}`
     if (distinct !== undefined)
-      return sql`select count(*) from (select distinct ${columnsOf(distinct, alias)}${from}) as ${name(alias)}`
+      return sql`select count(*) from (select distinct ${this.#comparables(distinct, alias)}${from}) as ${name(alias)}`
     return limit === undefined
       ? sql`select count(*)${from}`
       : sql`select count(*) from (select 1${from}${this.#limit(limit)}) as ${name(alias)}`
@@ -287,7 +287,7 @@ export class RowWriter {
   /** Selects the first of the rows that are equal in some columns. */
   #selectDistinct(rows: Rows, alias: string, columns: Sql, ranking: Ranking | undefined): Sql {
     const by = this.order(rows.order?.terms ?? [], alias, ranking)
-    const partition = columnsOf(rows.distinct ?? [], alias)
+    const partition = this.#comparables(rows.distinct ?? [], alias)
     const numbers = sql`row_number() over (partition by ${partition}${by}) as filigree_place, row_number() over (${by}) as filigree_order`
     const found = sql`select ${name(alias)}.*, ${numbers} from ${this.#tableWithFilter(rows, alias, ranking)}`
     const range = this.#orderAndLimit({ ...rows, order: undefined }, alias)
@@ -333,6 +333,10 @@ export class RowWriter {
     const { from, matchColumn } = this.context.joinTarget(parent.relation, alias)
     const condition = this.context.isRelated(parent.relation, matchColumn, alias, parent.alias)
     return sql`${ranking?.from}${from}${this.where(rows, alias, { condition })}`
+  }
+
+  #comparables(columns: readonly Column[], alias: string): Sql {
+    return join(columns.map((column) => this.context.comparable(alias, column)))
   }
 
   #orderAndLimit(

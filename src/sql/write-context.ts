@@ -1,6 +1,6 @@
 /** State shared by all parts of a statement while it is written: the dialect, its tables and their aliases. */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
+import { filled, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { SqlTable, SqlRelation } from './table.js'
 
@@ -35,6 +35,13 @@ export class WriteContext {
   /** Whether only one part of the statement uses the table. */
   isNamedOnce(table: string): boolean {
     return !this.#repeatedTables.has(table)
+  }
+
+  /** A column as it is compared, ordered and grouped. */
+  comparable(alias: string, column: Column): Sql {
+    const template = this.dialect.comparable?.(column)
+    const value = ref(alias, column)
+    return template === undefined ? value : filled(template, { c: value })
   }
 
   /** A column as the statement returns it. Some engines must return a number as text, or it loses digits. */

@@ -226,6 +226,11 @@ export interface Dialect {
    * equal.
    */
   decoder(column: Column): Code<unknown> | undefined
+  /**
+   * SQL over the column `{c}` that compares and sorts as its values do, for a column whose values may be stored in several
+   * forms. Indexes contain it. Default: the column.
+   */
+  comparable?(column: Column): string | undefined
   /** SQL around a selected column; undefined if the driver returns its values unchanged. */
   returned(column: Column): SqlWrapper | undefined
   /** SQL that converts a UUID column to text with the same order; undefined if UUIDs are stored as text. */

@@ -7,6 +7,7 @@ import type {
 } from '../contract/table-schema.js'
 import type { Row, Runner } from '../contract/engine.js'
 import { frameworkQuery } from '../contract/statement.js'
+import { timestampColumnsOf } from './timestamps.js'
 
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
@@ -26,7 +27,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const indexes = group(await read(indexesSql), ([, name, unique, list, sql]) => ({
     name: String(name),
     unique: unique === 1,
-    columns: String(list).split(','),
+    columns: toIndexColumns(String(list), String(sql)),
     where: /\)\s+where\s+(.*)$/is.exec(String(sql))?.[1],
     create: [String(sql)],
   }))
@@ -54,6 +55,15 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
       },
     ]),
   )
+}
+
+/** @param list the columns in order, empty for an expression */
+function toIndexColumns(list: string, sql: string): string[] {
+  const timestamps = timestampColumnsOf(sql)
+  return list
+    .split(',')
+    .map((name) => (name === '' ? timestamps.shift() : name))
+    .filter((name) => name !== undefined)
 }
 
 /** All rows of a reference have the same number. Its last column is the referring field, before that comes the shard. */
@@ -158,7 +168,7 @@ const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.
 
 const tablesSql = `select name, sql from sqlite_schema where type = 'table'`
 
-const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name), s.sql
+const indexesSql = `select t.name, i.name, i."unique", group_concat(coalesce(c.name, '')), s.sql
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
   join sqlite_schema s on s.type = 'index' and s.name = i.name
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`

@@ -16,6 +16,7 @@ import type { Runner } from '../contract/engine.js'
 import { decimals } from './functions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
+import { readStoredTimestamp, storedTimestamp } from './timestamps.js'
 
 /** Reads SQLite's query plans. Source: SQLite, EXPLAIN QUERY PLAN. */
 export const sqliteScans: ScanSql = {
@@ -92,9 +93,11 @@ export const sqliteDialect: Dialect = {
     if (isBoolean) return 'v === 1'
     const scale = entry.digits?.scale ?? 0
     if (storage === 'decimal') return (value) => decimals.toText(value, scale)
+    if (storage === 'timestamp') return readStoredTimestamp
     // Some drivers return Uint8Arrays.
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
   },
+  comparable: ({ storage }) => (storage === 'timestamp' ? storedTimestamp : undefined),
   returned: ({ storage, field: { entry } }) => {
     const isLong = entry.digits !== undefined && exceedsNumberPrecision(entry.digits)
     return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined

@@ -10,7 +10,9 @@ import {
   type JsonField,
   type JsonSql,
 } from '../contract/json-sql.js'
-import { join, literal, sql, type Sql } from '../contract/sql-text.js'
+import { filled, join, literal, sql, type Sql } from '../contract/sql-text.js'
+import type { Column } from '../contract/table.js'
+import { storedTimestamp } from './timestamps.js'
 
 /** Some builds of SQLite limit functions to little more than a hundred arguments. */
 const maxPairs = 45
@@ -62,6 +64,12 @@ export class SqliteJson extends AnyJson implements JsonSql {
         : this.numberOf(column, this.textOf(column, value)),
     )
     return sql`filigree_base64(json_array(${join([literal(signature), ...items])}))`
+  }
+
+  protected override textOf(model: Column, column: Sql): Sql {
+    return model.storage === 'timestamp'
+      ? filled(storedTimestamp, { c: column })
+      : super.textOf(model, column)
   }
 
   value(field: JsonField, column: Sql): Sql {

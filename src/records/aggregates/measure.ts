@@ -45,8 +45,12 @@ export function timeMeasure(
   { dialect }: FilterContext,
 ): Measure {
   const isDate = column.storage === 'date'
-  const offset = writeOffset(zone, (timestamp) => `{c} < '${timestamp}'`)
-  const template = dialect.timeGroup({ unit, column: '{c}', isDate, offset })
+  // The offset of a zone names the column often, so a column that is converted is converted once.
+  const isConverted = dialect.comparable?.(column) !== undefined
+  const name = isConverted ? 'filigree_at' : '{c}'
+  const offset = writeOffset(zone, (timestamp) => `${name} < '${timestamp}'`)
+  const group = dialect.timeGroup({ unit, column: name, isDate, offset })
+  const template = isConverted ? `(select ${group} from (select {c} as filigree_at))` : group
   return {
     name: column.property,
     column,

@@ -33,7 +33,10 @@ function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): Index
     unique,
     whereNull: unique ? table.deletedAt?.name : undefined,
   }
-  if (form === undefined) return [schema]
+  if (form === undefined) {
+    const isPlain = columns.every((column) => dialect.comparable?.(column) === undefined)
+    return [isPlain ? schema : { ...schema, parts: columns.map((one) => indexPart(one, dialect)) }]
+  }
   const undeleted = schema.whereNull === undefined ? [] : [`${quote(schema.whereNull)} is null`]
   const rows = form.where && writeRows(table, form.where, dialect)
   const where = rows && [rows, ...undeleted].join(' and ')
@@ -52,12 +55,18 @@ function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): Index
 
 /** Nulls come last in either direction, as they do in lists. SQLite has no syntax for it. */
 function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect: Dialect) {
-  return columns.map(({ name, nullable }, index) => {
+  return columns.map((column, index) => {
     const { descending = false, nullsFirst = false } = orders[index] ?? {}
     const nulls =
-      nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
-    return `${quote(name)}${descending ? ' desc' : ''}${nulls}`
+      column.nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
+    return `${indexPart(column, dialect)}${descending ? ' desc' : ''}${nulls}`
   })
+}
+
+/** A column as statements compare it, so that they find the index. */
+function indexPart(column: Column, dialect: Dialect): string {
+  const name = quote(column.name)
+  return dialect.comparable?.(column)?.replaceAll('{c}', () => name) ?? name
 }
 
 function writeRows(
