@@ -26,7 +26,8 @@ import {
   type ServedRoute,
   type Step,
 } from './served-route.js'
-import { watchPromises, type PromiseWatch } from './current-request.js'
+import type { PromiseWatch } from './current-request.js'
+import { inspectResults } from './result-inspection.js'
 import { hasLiveQueries, withLiveQueries } from './live-routes.js'
 import { aroundHandler, noInterceptors, type RouteInterceptors } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
@@ -76,7 +77,13 @@ export function serveRoute(
     ...(route.options.etag === true && route.method === 'GET' ? { etag: true } : {}),
   }
   const invoke =
-    context.promises === undefined ? compiled : watchPromises(compiled, where, context.promises)
+    context.promises === undefined
+      ? compiled
+      : inspectResults(compiled, {
+          name: where,
+          isDeclared: checks.returns !== undefined || checks.returnsForCaller !== undefined,
+          watch: context.promises,
+        })
   const outermost = filterForCaller(
     aroundHandler(interceptors.handler, invoke),
     checks.returnsForCaller,

@@ -2,14 +2,27 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Get, Module, NoAuth, reply } from '../../src/index.js'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  reply,
+  type RouteOptions,
+} from '../../src/index.js'
 import { bundleProgram } from '../bundle-program.js'
 import { silentLog } from '../silent-log.js'
 
-async function warningsOf(value: () => unknown, variables: Record<string, string> = {}) {
+async function warningsOf(
+  value: () => unknown,
+  variables: Record<string, string> = {},
+  options: RouteOptions = {},
+) {
   @Controller
   class AnswerController {
-    @Get('/answer')
+    @Get('/answer', options)
     @NoAuth
     answer() {
       return value()
@@ -27,7 +40,7 @@ async function warningsOf(value: () => unknown, variables: Record<string, string
     auth: { keys: false },
   })
   for (let times = 0; times < 2; times++) {
-    expect((await app.inject({ url: '/answer' })).status).toBe(200)
+    await app.inject({ url: '/answer' })
   }
   await app.close()
   return warnings
@@ -58,6 +71,36 @@ describe('a floating promise of a handler', () => {
     ['a circle', () => circle],
   ])('is not reported for %s', async (_what, value) => {
     expect(await warningsOf(value)).toEqual([])
+  })
+
+  it.each([
+    ['a Map', () => ({ items: new Map([[1, 2]]) }), 'items'],
+    ['a Set in a list', () => [{ tags: new Set(['a']) }], '0.tags'],
+    ['an Error', () => ({ failure: new TypeError('no') }), 'failure'],
+    ['a RegExp', () => ({ pattern: /a/ }), 'pattern'],
+    ['a FormData', () => ({ form: new FormData() }), 'form'],
+    ['URLSearchParams', () => ({ query: new URLSearchParams('a=1') }), 'query'],
+    ['Headers', () => ({ headers: new Headers() }), 'headers'],
+    ['bytes', () => ({ content: new Uint8Array([1]) }), 'content'],
+    ['a Buffer', () => ({ content: Buffer.from('a') }), 'content'],
+    ['a Map as the whole result', () => new Map([[1, 2]]), ''],
+    ['a Set in a reply', () => reply({ tags: new Set(['a']) }), 'tags'],
+  ])(
+    'JSON cannot hold %s: it is reported once with the route and the path',
+    async (_what, value, path) => {
+      const route = 'GET /answer (AnswerController.answer)'
+      expect(await warningsOf(value)).toEqual([{ code: 'UNSENDABLE_VALUE', route, path }])
+    },
+  )
+
+  it('bytes of a declared field are written by its kind', async () => {
+    class Document {
+      @Field('blob') content!: Uint8Array
+    }
+    const document = () => ({ content: new Uint8Array([1]) })
+    expect(await warningsOf(document, {}, { returns: Document })).toEqual([])
+    const withSet = () => ({ content: new Set([1]) })
+    expect(await warningsOf(withSet, {}, { returns: Document })).toHaveLength(1)
   })
 
   it('is not looked for in production', async () => {
