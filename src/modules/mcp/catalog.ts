@@ -12,7 +12,8 @@ import {
   schemaOf,
 } from '../../index.js'
 import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './decorators.js'
-import { completeText, type JsonObject, type ServerInfo } from './protocol.js'
+import { inlineDefinitions } from './inline-definitions.js'
+import { completeText, isJsonObject, type JsonObject, type ServerInfo } from './protocol.js'
 import { isRecordRoute, type ToolRecords } from './record-tools.js'
 import { toTool, type RouteTool } from './tool-schema.js'
 
@@ -150,7 +151,7 @@ export class AccessList<Entry extends ListEntry = ListEntry> {
     )
     const descriptions = this.#kind.entries
       .filter((_, index) => visibleIndexes.has(index))
-      .map(view.describe)
+      .map((entry) => withInlineSchemas(view.describe(entry)))
     const isPublic = view === completeView && this.#rules.every((rule) => this.#isOpen(rule))
     const cacheScope = isPublic ? 'public' : 'private'
     const result = { [this.#kind.name]: descriptions, ttlMs: listTtlMs, cacheScope }
@@ -158,6 +159,16 @@ export class AccessList<Entry extends ListEntry = ListEntry> {
     if (this.#cachedTexts.size >= maxCachedLists) this.#cachedTexts.clear()
     this.#cachedTexts.set(key, text)
     return text
+  }
+}
+
+/** The description of a tool with complete schemas. Other entries have none. */
+function withInlineSchemas(description: JsonObject): JsonObject {
+  const { inputSchema, outputSchema } = description
+  return {
+    ...description,
+    ...(isJsonObject(inputSchema) && { inputSchema: inlineDefinitions(inputSchema) }),
+    ...(isJsonObject(outputSchema) && { outputSchema: inlineDefinitions(outputSchema) }),
   }
 }
 

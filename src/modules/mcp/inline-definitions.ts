@@ -17,7 +17,10 @@ export function inlineDefinitions(schema: JsonObject): JsonObject {
     const name = nameOf(value)
     if (name !== undefined && !recursive.has(name)) {
       const siblings = Object.entries(value).filter(([key]) => key !== '$ref')
-      return inline({ ...(isJsonObject($defs[name]) ? $defs[name] : {}), ...Object.fromEntries(siblings) })
+      return inline({
+        ...(isJsonObject($defs[name]) ? $defs[name] : {}),
+        ...Object.fromEntries(siblings),
+      })
     }
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, inline(part)]))
   }
@@ -35,7 +38,11 @@ function findRecursive(definitions: JsonObject): ReadonlySet<string> {
 }
 
 /** The recursive definitions that a schema needs. */
-function namesIn(root: JsonObject, definitions: JsonObject, recursive: ReadonlySet<string>): string[] {
+function namesIn(
+  root: JsonObject,
+  definitions: JsonObject,
+  recursive: ReadonlySet<string>,
+): string[] {
   return [...reachableFrom(root, definitions)].filter((name) => recursive.has(name))
 }
 

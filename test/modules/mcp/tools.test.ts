@@ -27,8 +27,19 @@ import { testApplication, type TestApplication } from 'filigree/testing'
 import { throttle, Throttle } from 'filigree/throttle'
 import { sendRequest, call, post, toolsOf } from './mcp-requests.js'
 
+class Part {
+  @Field('string') name!: string
+  @Field(() => Part, { list: true, optional: true }) parts?: Part[]
+}
+
+class Size {
+  @Field('integer') width!: number
+}
+
 class Line {
   @Field('integer', { min: 1 }) count!: number
+  @Field(() => Size, { optional: true, description: 'In the box.' }) size?: Size
+  @Field(() => Part, { optional: true }) part?: Part
 }
 
 class Order {
@@ -224,15 +235,34 @@ describe('the list', () => {
       properties: {
         id: { type: 'integer' },
         title: { description: 'The title of the order.', maxLength: 20 },
-        lines: { items: { $ref: '#/$defs/Line' } },
       },
       required: ['id', 'title'],
-      $defs: { Line: { additionalProperties: false } },
     })
     expect(change?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true })
     const added = tools.find(({ name }) => name === 'order')
     expect(added?.annotations).toMatchObject({ readOnlyHint: false, idempotentHint: true })
     expect(JSON.stringify(tools)).not.toContain('#/components')
+  })
+
+  it('writes nested classes where they are used, except for classes that recur', async () => {
+    const tools = await toolsOf(desk, editor)
+    const { inputSchema } = tools.find(({ name }) => name === 'ordersChange')!
+    expect(inputSchema).toMatchObject({
+      properties: {
+        lines: {
+          items: {
+            type: 'object',
+            properties: {
+              size: { properties: { width: { type: 'integer' } }, description: 'In the box.' },
+              part: { $ref: '#/$defs/Part' },
+            },
+            additionalProperties: false,
+          },
+        },
+      },
+      $defs: { Part: { properties: { parts: { items: { $ref: '#/$defs/Part' } } } } },
+    })
+    expect(Object.keys((inputSchema as { $defs: object }).$defs)).toEqual(['Part'])
   })
 
   it('has its cache time and scope', async () => {
