@@ -11,17 +11,21 @@ export type {
   FormedError,
 } from './http/error-form.js'
 export type { ErrorPage, PageError } from './http/error-page.js'
-export { HttpError, type FieldError, type HttpErrorOptions } from './errors/http-error.js'
-export { DeclarationError, type Problem } from './errors/declaration-error.js'
+export type { FieldError } from './errors/field-error.js'
+export type { HttpErrorChanges } from './errors/http-error.js'
+export {
+  DeclarationError,
+  findOptionProblems,
+  HttpError,
+  rejectUnknownOptions,
+  type HttpErrorOptions,
+  type Problem,
+} from './errors/for-applications.js'
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
 export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
 export { clip, escapeHtml, normalizeText } from './core/text.js'
-export {
-  findOptionProblems,
-  rejectUnknownOptions,
-  type OptionRule,
-} from './errors/unknown-options.js'
+export type { OptionRule } from './errors/unknown-options.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 

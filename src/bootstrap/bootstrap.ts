@@ -3,7 +3,7 @@
  * → a route table → a server.
  */
 import { Auth } from '../auth/auth.js'
-import { explainImportCycles } from '../errors/import-cycle.js'
+import { explainUncaughtErrors } from '../errors/uncaught-errors.js'
 import type { Gate } from '../auth/gate.js'
 import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
@@ -47,7 +47,7 @@ import { toStartError, closeInTime, whileResponsive, openStorage, type Storage }
 import { logStartWarnings } from './start-checks.js'
 
 // Files that import each other fail before `bootstrap` is called.
-explainImportCycles()
+explainUncaughtErrors()
 
 /**
  * Starts an application.

@@ -287,8 +287,11 @@ function readPublicAddress(
   const value = blankToUndefined(variables.PUBLIC_URL)
   if (value === undefined) return undefined
   const production = variables.NODE_ENV === 'production'
-  const about = { where: 'PUBLIC_URL', code: 'INVALID_ENVIRONMENT', production }
-  return readPublicUrl(value, about, problems)
+  return readPublicUrl(
+    value,
+    { where: 'PUBLIC_URL', code: 'INVALID_ENVIRONMENT', production },
+    problems,
+  )
 }
 
 function readLogLevel(

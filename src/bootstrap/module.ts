@@ -10,7 +10,7 @@ import {
   createClassMetadata,
 } from '../metadata/class-metadata.js'
 import type { UseList } from './plan-interceptors.js'
-import type { Problem } from '../errors/declaration-error.js'
+import { asProblems, type Problem } from '../errors/declaration-error.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
@@ -65,12 +65,12 @@ export interface ModuleOptions {
   /** Interceptors around every route of this module and of the modules that it imports; the first one is outermost. */
   use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
   /** Problems in the options of a package; they are added to the report at the start. */
-  problems?: readonly Problem[]
+  problems?: readonly Problem<string>[]
   /**
    * Finds problems in the complete list of classes (providers, controllers, interceptors), such as two classes with the
    * same name. Called before anything is created.
    */
-  check?: (providers: readonly Class[]) => readonly Problem[]
+  check?: (providers: readonly Class[]) => readonly Problem<string>[]
   /**
    * Packages that this module needs as it is configured, and that applications install themselves. A missing package stops
    * the start in production, and is a warning elsewhere.
@@ -218,7 +218,7 @@ class PartsCollector {
       return
     }
     refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
-    this.#problems.push(...(options.problems ?? []))
+    this.#problems.push(...asProblems(options.problems ?? []))
     const imports = resolveList(module, 'imports', options.imports, this.#problems)
     for (const imported of imports) this.visit(imported)
     this.#addLists(module, options, imports)

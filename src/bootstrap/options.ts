@@ -316,8 +316,11 @@ function choosePublicUrl(
   problems: Problem[],
 ): string | undefined {
   if (input === undefined) return publicUrl
-  const about = { where: 'bootstrap: publicUrl', code: 'INVALID_OPTION', production }
-  return readPublicUrl(input, about, problems)
+  return readPublicUrl(
+    input,
+    { where: 'bootstrap: publicUrl', code: 'INVALID_OPTION', production },
+    problems,
+  )
 }
 
 function checkProxies(input: unknown, problems: Problem[]): void {

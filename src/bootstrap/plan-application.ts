@@ -5,7 +5,7 @@
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { explainOtherCopies } from '../errors/copies.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
 import { PublicUrl } from './public-url.js'
@@ -156,7 +156,7 @@ export async function planApplication(
 
   const classes = listClasses({ providers, controllers, interceptors, settings })
   problems.push(...classes.flatMap((type) => findOtherCopyOf(type) ?? []))
-  for (const check of parts.checks) problems.push(...check(classes))
+  for (const check of parts.checks) problems.push(...asProblems(check(classes)))
   const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
   const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
   const missing = await findMissingPackages(packages, { loads: production })

@@ -2,6 +2,7 @@
  * The address at which browsers find the application, used for links. It comes from the settings, never from a request.
  * Source: decisions, Sign-in.
  */
+import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { prefixLocation } from '../http/response-head.js'
 
@@ -80,7 +81,7 @@ function isLoopback(hostname: string): boolean {
  */
 export function readPublicUrl(
   value: unknown,
-  { where, code, production }: { where: string; code: string; production: boolean },
+  { where, code, production }: { where: string; code: ErrorCode; production: boolean },
   problems: Problem[],
 ): string | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined

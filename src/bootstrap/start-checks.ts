@@ -3,7 +3,7 @@
  * installed.
  */
 import { createRequire } from 'node:module'
-import type { Problem } from '../errors/declaration-error.js'
+import { asProblems, type Problem } from '../errors/declaration-error.js'
 import { missingPackage, type MissingPackage } from '../errors/missing-package.js'
 import { findSlowPatterns } from '../fields/pattern-cost.js'
 import { readShape } from '../fields/shape.js'
@@ -39,7 +39,7 @@ async function failureOf(
     await attempt(required.name)
     return []
   } catch (cause) {
-    return missingPackage(required, cause).problems
+    return asProblems(missingPackage(required, cause).problems)
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { DeclarationError } from '../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { EngineError } from '../engines/contract/engine-error.js'
 import { Database, createDatabase } from '../records/database.js'
@@ -166,7 +166,7 @@ export function toStartError(error: unknown): unknown {
   const cause = error instanceof HttpError && error.status === 503 ? error.cause : error
   if (!(cause instanceof EngineError) || (cause === error && cause.kind !== 'unavailable'))
     return error
-  const problem = cause.needsSession
+  const problem: Problem = cause.needsSession
     ? {
         code: 'DATABASE_POOLED',
         message:

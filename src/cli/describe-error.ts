@@ -2,7 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { DeclarationError, isDebugged, type Problem } from '../errors/declaration-error.js'
+import {
+  asProblems,
+  DeclarationError,
+  isDebugged,
+  type Problem,
+} from '../errors/declaration-error.js'
 import { findImportCycle } from '../errors/import-cycle.js'
 import { countOf } from './output.js'
 import { toPosix, filesInFolder, importedFiles } from './project-files.js'
@@ -98,7 +103,8 @@ export function describeError(
   error: unknown,
   options: DescribeOptions = {},
 ): string {
-  if (error instanceof DeclarationError) return describeProblems(prefix, error.problems, options)
+  if (error instanceof DeclarationError)
+    return describeProblems(prefix, asProblems(error.problems), options)
   if (!(error instanceof Error)) return `${prefix}: ${String(error)}`
   const { message, stack = message } = error
   const cycle = findImportCycle(error)

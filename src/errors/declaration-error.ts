@@ -3,15 +3,21 @@
  * listens.
  */
 import { acceptOtherCopies } from './copies.js'
+import type { ErrorCode } from './error-codes.js'
 
 /** One mistake in a declaration, e.g. code `UNKNOWN_PATH_TYPE`. */
-export interface Problem {
+export interface Problem<Code extends string = ErrorCode> {
   /** Stable upper-case name. Messages may change between versions, codes may not. */
-  readonly code: string
+  readonly code: Code
   /** States where and what is wrong, as a sentence: `ItemController.show: unknown type "integer".` */
   readonly message: string
   /** States how to fix the mistake, as a sentence. Empty if the message already does. */
   readonly remedy: string
+}
+
+/** Problems of an error or of a package, for the report of the framework. Packages choose codes of their own. */
+export function asProblems(problems: readonly Problem<string>[]): readonly Problem[] {
+  return problems as readonly Problem[]
 }
 
 /** Adds problems that are not listed yet. Several routes that use one invalid class report the same problems. */
@@ -33,7 +39,7 @@ export interface DeclarationErrorOptions extends ErrorOptions {
  */
 export class DeclarationError extends Error {
   readonly code = 'DECLARATION'
-  declare readonly problems: readonly Problem[]
+  declare readonly problems: readonly Problem<string>[]
 
   constructor(found: readonly Problem[], options?: DeclarationErrorOptions) {
     const problems = withoutRepetition(found)
@@ -41,7 +47,8 @@ export class DeclarationError extends Error {
     this.name = 'DeclarationError'
     // Node prints enumerable properties of uncaught errors, which would repeat the report.
     Object.defineProperty(this, 'problems', { value: problems, enumerable: false })
-    if (options?.isCall !== true && !isDebugged()) reportAlone(this)
+    // The stack would only lead into the framework.
+    if (options?.isCall !== true && !isDebugged()) this.stack = `${this.name}: ${this.message}`
   }
 }
 
@@ -52,22 +59,9 @@ export function isDebugged(): boolean {
   return (process.env.DEBUG ?? '').split(/[\s,]+/).includes('filigree')
 }
 
-/** Prints the report without a stack, because the stack would only lead into the framework. */
-function reportAlone(error: DeclarationError): void {
-  error.stack = `${error.name}: ${error.message}`
-  if (watches) return
-  watches = true
-  process.on('uncaughtExceptionMonitor', endWithReport)
-}
-
-let watches = false
-
-/** Prints the report in place of Node's source excerpt. The application's own error listeners take precedence. */
-function endWithReport(error: unknown): void {
-  if (!(error instanceof DeclarationError) || process.listenerCount('uncaughtException') > 0) return
-  if (error.stack !== `${error.name}: ${error.message}`) return
-  process.stderr.write(`${error.message}\n`)
-  process.exit(1)
+/** True for an error that is printed as its report alone, without the place in the framework that threw it. */
+export function isReport(error: unknown): error is DeclarationError {
+  return error instanceof DeclarationError && error.stack === `${error.name}: ${error.message}`
 }
 
 /** Removes duplicates. Several parts of an application may read the same invalid record and report it. */

@@ -1,6 +1,7 @@
 /** Errors for clients: their status, message and headers form the response. */
-
 import { acceptOtherCopies } from './copies.js'
+import type { ErrorCode } from './error-codes.js'
+import { copyMarks, isHiddenFieldError, type FieldError } from './field-error.js'
 import { refuseUnknownOptions } from './unknown-options.js'
 
 /**
@@ -14,19 +15,9 @@ export function* causesOf(error: unknown): Generator<Error, void> {
   }
 }
 
-/**
- * One validation error. `path` is dotted, from the root of the checked value (`lines.0.qty`). `code` is the rule's
- * name.
- */
-export interface FieldError {
-  readonly path: string
-  readonly code: string
-  readonly message: string
-}
-
-export interface HttpErrorOptions {
+export interface HttpErrorOptions<Code extends string = ErrorCode> {
   /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: derived from the status. */
-  code?: string
+  code?: Code
   /** Validation errors by field, sent as `errors` in addition to `error`. */
   errors?: readonly FieldError[]
   /** Extra response headers, e.g. `{ allow: 'GET' }`. */
@@ -35,6 +26,12 @@ export interface HttpErrorOptions {
   cause?: unknown
   /** The rule that refused the request, and its reason. It is logged at debug level and never sent. */
   reason?: string
+}
+
+/** What `with` changes. A property that is not named stays as it is. */
+export interface HttpErrorChanges extends HttpErrorOptions<string> {
+  status?: number
+  message?: string
 }
 
 const optionNames: ReadonlySet<string> = new Set<keyof HttpErrorOptions>([
@@ -71,6 +68,79 @@ export class HttpError extends Error {
     this.headers = options.headers
     this.reason = options.reason
   }
+
+  /**
+   * Copies the error with some properties changed. The copy has the class, the own properties and the marks of the
+   * original, which is its `cause`.
+   *
+   * ```ts
+   * throw error.with({ message: `${id}: ${error.message}` })
+   * ```
+   */
+  with({ status = this.status, message = this.message, ...changes }: HttpErrorChanges): this {
+    const { code, errors, headers, reason } = this
+    const options: HttpErrorOptions<string> = {
+      code,
+      errors,
+      headers,
+      reason,
+      cause: this,
+      ...changes,
+    }
+    const copy = new HttpError(status, message, options as HttpErrorOptions)
+    Object.setPrototypeOf(copy, Object.getPrototypeOf(this) as object)
+    for (const [name, value] of Object.entries(this))
+      if (!(name in copy)) Reflect.set(copy, name, value)
+    return copy as this
+  }
+
+  /**
+   * Copies the error with each validation error changed, such as its path. A message that lists the validation errors
+   * is made again from the new ones. A changed validation error that was hidden from clients stays hidden.
+   *
+   * ```ts
+   * throw error.mapFields((fieldError) => ({ ...fieldError, path: `lines.${fieldError.path}` }))
+   * ```
+   *
+   * @param change returns undefined to leave out a validation error. Then the message never mentions it.
+   * @returns the same error if it has no validation errors
+   */
+  mapFields(change: (fieldError: FieldError) => FieldError | undefined): this {
+    const { errors, message } = this
+    if (errors === undefined) return this
+    const changed = errors.map((fieldError) => {
+      const next = change(fieldError)
+      return next && copyMarks(fieldError, next)
+    })
+    const kept = changed.filter((fieldError) => fieldError !== undefined)
+    const isComplete = kept.length === errors.length
+    if (isComplete && message !== sentenceOf(errors)) return this.with({ errors: kept })
+    if (kept.length > 0) return this.with({ errors: kept, message: sentenceOf(kept) })
+    return this.with({ errors: undefined, message: generalMessage(this.status) })
+  }
+
+  /** True if clients do not see all validation errors, because some are about hidden fields. */
+  get hasHiddenErrors(): boolean {
+    return this.errors?.some(isHiddenFieldError) === true
+  }
+
+  /**
+   * @returns the error as clients may see it, without validation errors of hidden fields. The same error if nothing is
+   * hidden. The framework does this for every response. Call it before you write the message somewhere else.
+   */
+  forClient(): this {
+    if (!this.hasHiddenErrors) return this
+    return this.mapFields((fieldError) => (isHiddenFieldError(fieldError) ? undefined : fieldError))
+  }
+}
+
+function sentenceOf(errors: readonly FieldError[]): string {
+  return errors.map(({ message }) => message).join('; ')
+}
+
+/** The message if every validation error is hidden. */
+function generalMessage(status: number): string {
+  return status === 409 ? 'Another record is in its way.' : 'A value does not fit the record.'
 }
 
 acceptOtherCopies(HttpError, 'HttpError')

@@ -1,7 +1,7 @@
 /** Explains the error that Node.js throws if files import each other and one uses a class before it is defined. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { DeclarationError, isDebugged, type Problem } from './declaration-error.js'
+import type { Problem } from './declaration-error.js'
 import { displayPath, findSourcePosition } from './source-position.js'
 
 /** Maximum number of files to search for the cycle. */
@@ -93,21 +93,4 @@ function readSource(file: string): string {
 
 function escaped(name: string): string {
   return name.replaceAll('$', '\\$')
-}
-
-/** Prints the explanation in place of such an error when the program ends with it. */
-export function explainImportCycles(): void {
-  const isInstalled = process
-    .listeners('uncaughtExceptionMonitor')
-    .some(({ name }) => name === endWithExplanation.name)
-  if (!isInstalled) process.on('uncaughtExceptionMonitor', endWithExplanation)
-}
-
-/** Ends the process with the explanation. The application's own error listeners take precedence. */
-function endWithExplanation(error: unknown): void {
-  if (process.listenerCount('uncaughtException') > 0 || isDebugged()) return
-  const problem = findImportCycle(error)
-  if (problem === undefined) return
-  process.stderr.write(`${new DeclarationError([problem]).message}\n`)
-  process.exit(1)
 }

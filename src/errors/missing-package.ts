@@ -1,5 +1,5 @@
 /** Explains why an optional package of the application cannot be loaded. */
-import { DeclarationError, type Problem } from './declaration-error.js'
+import { DeclarationError, asProblems, type Problem } from './declaration-error.js'
 
 /** @returns the command that installs a package on this runtime: `npm install pg`, `bun add pg` or `deno add npm:pg`. */
 export function installCommand(
@@ -11,7 +11,7 @@ export function installCommand(
   return `npm install ${name}`
 }
 
-export interface MissingPackage extends Problem {
+export interface MissingPackage extends Problem<string> {
   /** The package name, as imported. */
   readonly name: string
 }
@@ -24,7 +24,8 @@ export interface MissingPackage extends Problem {
  */
 export function missingPackage(missing: MissingPackage, cause: unknown): DeclarationError {
   const { name, code, message, remedy } = missing
-  if (isMissing(name, cause)) return new DeclarationError([{ code, message, remedy }], { cause })
+  if (isMissing(name, cause))
+    return new DeclarationError(asProblems([{ code, message, remedy }]), { cause })
   const text = String((cause as { message?: unknown } | null)?.message ?? cause)
   const reason = text.split('\n', 1)[0]?.replace(/\.$/, '') ?? ''
   const failing = {
@@ -32,7 +33,7 @@ export function missingPackage(missing: MissingPackage, cause: unknown): Declara
     message: `The package ${name} is installed and cannot be loaded: ${reason}.`,
     remedy: `Fix this error, or install a version that runs on ${runtime()}.`,
   }
-  return new DeclarationError([failing], { cause })
+  return new DeclarationError(asProblems([failing]), { cause })
 }
 
 /**

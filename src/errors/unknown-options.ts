@@ -66,7 +66,7 @@ export function findOptionProblems<Options extends object>(
   rules: Readonly<Record<keyof Options & string, OptionRule>>,
 ): Problem[] {
   const values = options as Readonly<Record<string, unknown>>
-  const invalid = Object.entries<OptionRule>(rules).flatMap(([name, rule]) => {
+  const invalid = Object.entries<OptionRule>(rules).flatMap(([name, rule]): Problem[] => {
     const [isValid, remedy, required] = rule
     const value = values[name]
     if (value === undefined ? required === undefined : isValid(value)) return []

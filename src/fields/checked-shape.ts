@@ -2,8 +2,10 @@
  * Reads the shape of a class, and checks the values in its rules (`default`, `example`, `oneOf`) by the checks of their
  * fields. `checkOf` compiles the check of such a class for programs.
  */
+import type { ErrorCode } from '../errors/error-codes.js'
 import { DeclarationError, type Problem, addProblems } from '../errors/declaration-error.js'
-import { HttpError, type FieldError } from '../errors/http-error.js'
+import type { FieldError } from '../errors/field-error.js'
+import { HttpError } from '../errors/http-error.js'
 import { compileInput, type Check } from './compile-input.js'
 import { toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
@@ -80,7 +82,7 @@ function checkDefault(
   report(problems, 'FIELD_DEFAULT', message, 'Write it in that form.')
 }
 
-function report(problems: Problem[], code: string, message: string, remedy: string): void {
+function report(problems: Problem[], code: ErrorCode, message: string, remedy: string): void {
   problems.push({ code, message, remedy })
 }
 

@@ -3,7 +3,12 @@
  * violation. Source: decisions, Responses.
  */
 import { isMap } from '../core/json.js'
-import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+import {
+  asProblems,
+  addProblems,
+  DeclarationError,
+  type Problem,
+} from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
 import type { RuleScope } from './check-constraints.js'
 import { type CheckFunction, runDeferred, type DeferredCheck } from './constraint-runner.js'
@@ -160,7 +165,7 @@ function collectProblems<T>(problems: Problem[], make: () => T): T | undefined {
     return make()
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    problems.push(...error.problems)
+    problems.push(...asProblems(error.problems))
     return undefined
   }
 }

@@ -1,4 +1,5 @@
 /** Checks the declaration of a field. Every problem names the class and the property. */
+import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
 import { isOfKind, kindOf, type KindName, kinds } from './kinds/table.js'
@@ -353,6 +354,6 @@ function isListThunk(type: FieldClass): boolean {
   }
 }
 
-function toProblem(code: string, message: string, remedy: string): Problem {
+function toProblem(code: ErrorCode, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }

@@ -4,8 +4,8 @@
  */
 import { clip } from '../core/text.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { withRuleValue } from '../errors/field-errors.js'
-import { HttpError, type FieldError } from '../errors/http-error.js'
+import { withMarks, type FieldError } from '../errors/field-error.js'
+import { HttpError } from '../errors/http-error.js'
 import { maxDepth } from './kinds/table.js'
 
 /** The maximum number of violations in a response. */
@@ -94,7 +94,9 @@ export function toHttpError(
 }
 
 function toFieldError(violation: Violation, inputName: string): FieldError {
-  return withRuleValue(describeViolation(violation, inputName), violation.ruleValue)
+  const { ruleValue } = violation
+  const fieldError = describeViolation(violation, inputName)
+  return ruleValue === undefined ? fieldError : withMarks(fieldError, { ruleValue })
 }
 
 function describeViolation(

@@ -1,6 +1,7 @@
 /**
  * Builds the schema of graphql-js from declarations, and reports declarations that contradict each other as problems.
  */
+import type { ErrorCode } from '../errors/error-codes.js'
 import type {
   GraphQLArgumentConfig,
   GraphQLEnumTypeConfig,
@@ -345,7 +346,7 @@ class SchemaBuilder {
     return type
   }
 
-  #report(code: string, message: string, remedy: string): void {
+  #report(code: ErrorCode, message: string, remedy: string): void {
     this.#problems.push({ code, message, remedy })
   }
 }

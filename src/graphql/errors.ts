@@ -4,7 +4,6 @@ import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'
 import { findClosingQuote, maxRepeatedLength } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
-import { hasHiddenErrors, withoutHiddenErrors } from '../errors/field-errors.js'
 import { graphqlLibrary } from './library.js'
 
 /** Error codes (`extensions.code`) in addition to the codes of `HttpError`. They are stable. Messages may change. */
@@ -168,7 +167,7 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   const { GraphQLError } = graphqlLibrary()
   const thrown = thrownIn(error)
   if (thrown instanceof HttpError) {
-    const { message, status, errors } = withoutHiddenErrors(thrown)
+    const { message, status, errors } = thrown.forClient()
     const code = status === 401 ? graphqlCodes.unauthenticated : thrown.code
     return { message, extensions: { code, ...(errors && { errors }) } }
   }
@@ -192,7 +191,7 @@ function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptio
   let failed = 0
   for (const error of errors) {
     const thrown = thrownIn(error)
-    if (thrown instanceof HttpError && hasHiddenErrors(thrown)) {
+    if (thrown instanceof HttpError && thrown.hasHiddenErrors) {
       log.warn(
         { err: thrown },
         'a validation error of hidden fields was not reported to the client',

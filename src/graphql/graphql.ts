@@ -3,7 +3,7 @@
  */
 import { Clock } from '../core/time.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { defaultBounds } from '../http/limits.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -303,7 +303,7 @@ export class GraphQL {
         read()
       } catch (error) {
         if (!(error instanceof DeclarationError)) throw error
-        problems.push(...error.problems)
+        problems.push(...asProblems(error.problems))
       }
     }
   }

@@ -2,6 +2,7 @@
  * `graphql.schema`: collects hand-written declarations and record classes, reports their problems, and builds the
  * schema when it is first used. Source: public API, GraphQL.
  */
+import type { ErrorCode } from '../errors/error-codes.js'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -296,7 +297,7 @@ export class Schema {
     this.#report('DUPLICATE_NAME', `GraphQL ${label} is declared twice.`, 'Remove or rename one.')
   }
 
-  #report(code: string, message: string, remedy: string): void {
+  #report(code: ErrorCode, message: string, remedy: string): void {
     this.#problems.push({ code, message, remedy })
     this.#reset()
   }

@@ -1,7 +1,7 @@
 /** The application's custom format of error responses: option `errors: { form }` of `bootstrap`. */
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { ruleValueOf } from '../errors/field-errors.js'
+import { marksOf } from '../errors/field-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ClassReference } from '../metadata/class-metadata.js'
 import type { RouteInfo } from '../routing/route.js'
@@ -54,7 +54,7 @@ export interface FormOfErrors {
 export function toClientError({ status, code, message, errors = [] }: HttpError): ClientError {
   const fields = errors.map((fieldError) => {
     const { path, code, message } = fieldError
-    return { path, code, message, value: ruleValueOf(fieldError) }
+    return { path, code, message, value: marksOf(fieldError).ruleValue }
   })
   return { status, code, message, fields }
 }

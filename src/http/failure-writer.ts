@@ -1,10 +1,6 @@
 /** Sends error responses in any state of the request. Source: decisions, Responses. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
-import {
-  withoutHiddenErrors,
-  attributeWriteError,
-  hasHiddenErrors,
-} from '../errors/field-errors.js'
+import { attributeWriteError } from '../errors/field-errors.js'
 import { diskFull, isDiskFull, isRefusal } from './refusals.js'
 import {
   addMissing,
@@ -56,7 +52,7 @@ const masked = new HttpError(500)
 
 /** @returns the error as a client may see it: any error except an `HttpError` is masked */
 function toHttpError(error: unknown): HttpError {
-  if (error instanceof HttpError) return withoutHiddenErrors(error)
+  if (error instanceof HttpError) return error.forClient()
   return isDiskFull(error) ? diskFull(error) : masked
 }
 
@@ -276,7 +272,7 @@ export class FailureWriter {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
       const { status, code, cause } = error
-      if (cause !== undefined && hasHiddenErrors(error)) {
+      if (cause !== undefined && error.hasHiddenErrors) {
         const about = { ...fieldsOf(request), err: error, method, path }
         this.#log.warn(about, 'a validation error of hidden fields was not reported to the client')
       } else if (isDebugged(this.#log)) {

@@ -3,6 +3,7 @@
  * count them. They are not logged individually, because a client that sends too much would also fill the disk with logs.
  * Source: docs/configuration.md, "Bounds".
  */
+import type { ErrorCode } from '../errors/error-codes.js'
 import { HttpError } from '../errors/http-error.js'
 
 /** True for the system's errors that the device is full or its quota used up. */
@@ -61,13 +62,18 @@ export function sessionRefusal(wait: number): HttpError {
 
 /** True for errors that report a limit or the end of the application, and not a failure of a handler. */
 export function isRefusal(error: HttpError): boolean {
-  return refusals.has(error)
+  return (refusalCodes as readonly string[]).includes(error.code)
 }
 
-const refusals = new WeakSet<HttpError>()
+const refusalCodes = [
+  'APPLICATION_CLOSING',
+  'TOO_BUSY',
+  'TOO_MANY_CONNECTIONS',
+  'TOO_MANY_STREAMS',
+  'TOO_MANY_SESSIONS',
+] as const satisfies readonly ErrorCode[]
+type RefusalCode = (typeof refusalCodes)[number]
 
-function refusal(status: number, code: string, message: string, wait: number): HttpError {
-  const error = new HttpError(status, message, { code, headers: { 'Retry-After': String(wait) } })
-  refusals.add(error)
-  return error
+function refusal(status: number, code: RefusalCode, message: string, wait: number): HttpError {
+  return new HttpError(status, message, { code, headers: { 'Retry-After': String(wait) } })
 }

@@ -2,7 +2,7 @@
  * Checks the documentation of an application when it starts: the options of `@Doc`, and classes whose schemas would
  * have the same name.
  */
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { resolveType, type DeclaredType } from '../fields/field.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { describeRoute } from '../routing/route.js'
@@ -98,7 +98,7 @@ function reach(type: Class, problems: Problem[]): ReadonlySet<Class> {
     return reachable(type)
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    for (const problem of error.problems) {
+    for (const problem of asProblems(error.problems)) {
       if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
     }
     return new Set()

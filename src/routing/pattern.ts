@@ -3,6 +3,7 @@
  * Source: specification, Route declaration rules; decisions, Routing.
  */
 
+import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 
@@ -123,7 +124,7 @@ export function parsePattern(
   problems: Problem[],
 ): Pattern | undefined {
   const before = problems.length
-  const report = (code: string, problem: string, remedy: string): void => {
+  const report = (code: ErrorCode, problem: string, remedy: string): void => {
     problems.push({ code, message: `${where}: ${problem}`, remedy })
   }
   if (!text.startsWith('/')) {
@@ -157,7 +158,7 @@ export function joinPaths(base: string, path: string): string {
   return `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`
 }
 
-type Report = (code: string, problem: string, remedy: string) => void
+type Report = (code: ErrorCode, problem: string, remedy: string) => void
 
 function splitPattern(text: string): string[] {
   const trimmed = text.length > 1 && text.endsWith('/') ? text.slice(1, -1) : text.slice(1)

@@ -1,6 +1,11 @@
 /** Finds the declared classes of a route, and compiles their checks of its body, its query and its responses. */
 
-import { addProblems, type Problem, DeclarationError } from '../errors/declaration-error.js'
+import {
+  asProblems,
+  addProblems,
+  type Problem,
+  DeclarationError,
+} from '../errors/declaration-error.js'
 import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/field.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
@@ -275,7 +280,7 @@ function compileMap(type: Class, problems: Problem[]): (value: unknown) => unkno
     return compileOutput(readCheckedShape(type, problems))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    addProblems(error.problems, problems)
+    addProblems(asProblems(error.problems), problems)
     return (value) => value
   }
 }

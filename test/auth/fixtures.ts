@@ -1,14 +1,8 @@
 /** Clocks, tokens and requests for the tests of this folder. */
 import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import {
-  Auth,
-  type AuthOptions,
-  DeclarationError,
-  HttpError,
-  type Log,
-  type Problem,
-} from '../../src/index.js'
+import { Auth, type AuthOptions, DeclarationError, HttpError, type Log } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'

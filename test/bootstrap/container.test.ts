@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Problem, Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
+import { Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
 import { type Token } from '../../src/bootstrap/provider.js'
 import type { Class } from '../public-types.js'

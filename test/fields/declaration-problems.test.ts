@@ -1,7 +1,8 @@
 /** Problems in the declarations of fields, found when the shape of a class is read. */
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
-import { DeclarationError, type Problem, Field, type FieldRules } from '../../src/index.js'
+import { DeclarationError, Field, type FieldRules } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 import type { Class } from '../public-types.js'
 import { bodyCheck, shapeOf } from './compiled.js'
 

@@ -1,14 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
-import {
-  DeclarationError,
-  Field,
-  omit,
-  Page,
-  partial,
-  pick,
-  type Problem,
-} from '../../src/index.js'
+import { DeclarationError, Field, omit, Page, partial, pick } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 import type { Class } from '../public-types.js'
 import { bodyCheck, shapeOf, generateKey } from './compiled.js'
 

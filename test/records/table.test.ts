@@ -6,10 +6,10 @@ import {
   Field,
   HasMany,
   ManyToMany,
-  type Problem,
   Record,
   type Rel,
 } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 import { toIndexName, toSnakeCase } from '../../src/records/model/generated-names.js'
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'

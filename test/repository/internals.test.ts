@@ -69,6 +69,9 @@ const suites: Readonly<Record<string, readonly string[]>> = {
     'test/records/exact-sums.test.ts',
     'test/engines/reader-threads.test.ts',
   ],
+  'the table of error codes, which is no part of the public API': [
+    'test/repository/error-codes.test.ts',
+  ],
   'internal state of a database: its tables and subscribers': [
     'test/records/changes.test.ts',
     'test/records/query-cost.test.ts',

@@ -4,7 +4,7 @@ import { parsePattern, type Pattern, joinPaths } from '../../src/routing/pattern
 import { RouteTable } from '../../src/routing/route-table.js'
 import { matchSlowly } from './reference-matcher.js'
 import { seed } from '../random.js'
-import { type Problem } from '../../src/index.js'
+import type { Problem } from '../../src/errors/declaration-error.js'
 
 interface Place {
   readonly text: string

@@ -12,7 +12,7 @@ import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
-import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../../records/database.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
@@ -224,7 +224,7 @@ export function toFindings(
 ): Finding[] {
   if (error instanceof DeclarationError) {
     const locate = sources === undefined ? undefined : createLocator(sources)
-    return error.problems.map((problem) => {
+    return asProblems(error.problems).map((problem) => {
       const { code, message, remedy } = problem
       const source = locate?.(problem)
       const finding = { about, state: 'fault' as const, what: message, remedy, code }

@@ -1,6 +1,7 @@
 /** `filigree explain`: explains an error code of docs/errors.md, or how a request or a GraphQL operation is handled. */
 
 import { didYouMean } from '../../errors/did-you-mean.js'
+import { errorCodes } from '../../errors/error-codes.js'
 import { methods } from '../../routing/route-table.js'
 import {
   type Terminal,
@@ -131,8 +132,8 @@ async function explainCode(
   const all = readExplanations(await readPage('errors'))
   const found = all.filter((one) => one.code === code)
   if (found.length === 0) {
-    const codes = new Set(all.map((one) => one.code))
-    const hint = didYouMean(code, codes) || 'filigree docs errors lists all codes.'
+    const hint =
+      didYouMean(code, Object.keys(errorCodes)) || 'filigree docs errors lists all codes.'
     throw new UsageError(`unknown error code ${code}. ${hint}`)
   }
   await out(json ? toJson(found) : found.map(explanationToText).join('\n'))

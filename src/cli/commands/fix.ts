@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { planApplication } from '../../bootstrap/plan-application.js'
-import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
+import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { defineCommand, flag, moduleFileOf, moduleOption, type Terminal } from '../command.js'
 import { createPaint, type Paint, toJson } from '../output.js'
 import { indexSources } from '../describe-error.js'
@@ -67,7 +67,7 @@ async function findProblems(
     await planApplication(application.module, { ...application.options, logger: false })
     return { problems: [], path }
   } catch (error) {
-    if (error instanceof DeclarationError) return { problems: error.problems, path }
+    if (error instanceof DeclarationError) return { problems: asProblems(error.problems), path }
     throw error
   }
 }

@@ -323,11 +323,10 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
 function failUnread(error: unknown): never {
   const unavailable = toUnavailable(error)
   if (!(unavailable instanceof HttpError)) throw unavailable
-  throw new HttpError(503, `The record was written. ${unavailable.message}`, {
-    code: 'DATABASE_UNAVAILABLE',
-    headers: { 'retry-after': '1' },
-    cause: error,
-  })
+  const message = `The record was written. ${unavailable.message}`
+  const headers = { 'retry-after': '1', ...unavailable.headers }
+  const code = 'DATABASE_UNAVAILABLE'
+  throw unavailable.with({ status: 503, code, message, headers, cause: error })
 }
 
 function failInfinite(): never {

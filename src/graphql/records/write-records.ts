@@ -254,17 +254,11 @@ function toProperty({ form, ids, column }: FieldModel, value: unknown, path: str
 
 /** Replaces the paths of validation errors by the paths of the arguments, with the names that clients use. */
 function withArgumentPath(error: unknown, model: RecordModel, path: string): unknown {
-  if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fieldError) => ({
+  if (!(error instanceof HttpError)) return error
+  return error.mapFields((fieldError) => ({
     ...fieldError,
     path: toClientPath(fieldError.path, model, path),
   }))
-  return new HttpError(error.status, error.message, {
-    code: error.code,
-    errors,
-    headers: error.headers,
-    cause: error,
-  })
 }
 
 function toClientPath(recordPath: string, model: RecordModel, path: string): string {
@@ -276,12 +270,11 @@ function toClientPath(recordPath: string, model: RecordModel, path: string): str
 
 /** Replaces the relation's name in the paths of validation errors by the path of its ids. */
 function withClientPath(error: unknown, relation: string, path: string): unknown {
-  if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fieldError) => ({
+  if (!(error instanceof HttpError)) return error
+  return error.mapFields((fieldError) => ({
     ...fieldError,
     path: fieldError.path.startsWith(relation)
       ? path + fieldError.path.slice(relation.length)
       : path,
   }))
-  return new HttpError(error.status, error.message, { code: error.code, errors, cause: error })
 }

@@ -177,16 +177,12 @@ export async function runAction(
 /** Adds the key of the row to an error. */
 export function withRowKey(error: unknown, id: string): unknown {
   if (!(error instanceof HttpError) || error.status === 404 || error.status >= 500) return error
-  const errors = error.errors?.map(({ path, code, message }) => ({
+  if (error.errors === undefined) return error.with({ message: `${id}: ${error.message}` })
+  return error.mapFields(({ path, code, message }) => ({
     path: path === '' ? id : `${id}.${path}`,
     code,
     message: `${id}: ${message}`,
   }))
-  return new HttpError(error.status, `${id}: ${error.message}`, {
-    code: error.code,
-    cause: error,
-    ...(errors === undefined ? {} : { errors }),
-  })
 }
 
 /** Locks a row. @returns the fields that the caller may read, with the keys of the relations in `before` */

@@ -334,7 +334,8 @@ async function withAllErrors<R extends Row | null>(
     const isClientError = error instanceof HttpError && error.status < 500
     if (cellErrors.length === 0 || !isClientError || error.code !== 'VALIDATION') throw error
     const names = new Set(cellErrors.map(({ path }) => path))
-    throw invalid([...cellErrors, ...(error.errors ?? []).filter(({ path }) => !names.has(path))])
+    const otherErrors = (error.errors ?? []).filter(({ path }) => !names.has(path))
+    throw error.with({ errors: [...cellErrors, ...otherErrors] })
   }
   throw invalid(cellErrors)
 }
@@ -413,7 +414,7 @@ function readJson(text: string): unknown {
 
 function toRowErrors(error: unknown, row: number): RowError[] {
   if (!(error instanceof HttpError) || error.status >= 500) throw error
-  const { errors = [], message } = error
+  const { errors = [], message } = error.forClient()
   if (errors.length === 0) return [{ row, path: '', message }]
   return errors.map((fieldError) => ({ row, path: fieldError.path, message: fieldError.message }))
 }

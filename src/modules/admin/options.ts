@@ -190,7 +190,7 @@ export function findRecordProblems(options: AdminOptions): Problem[] {
 function findAdminProblems({ type, fields, relations }: RecordDescription): Problem[] {
   const options = readAdmin(type)
   const where = `@Admin of ${type.name}`
-  const problems = rejectUnknownOptions(options, recordNames, where)
+  const problems: Problem[] = rejectUnknownOptions(options, recordNames, where)
   const { title, list, group, help, history } = options as Readonly<Record<string, unknown>>
   const fieldNames = fields.map(({ name }) => name)
   const columnNames = [...fieldNames, ...relations.filter(isToOne).map(({ name }) => name)]

@@ -65,6 +65,6 @@ function toLine(value: object): string {
 /** @throws the error unless it is the client's, so that the connection breaks and the log has it */
 function toErrorLine(error: unknown): object {
   if (!(error instanceof HttpError) || error.status >= 500) throw error
-  const { status, message, code, errors } = error
+  const { status, message, code, errors } = error.forClient()
   return { status, error: message, code, errors }
 }

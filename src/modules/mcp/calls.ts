@@ -259,7 +259,7 @@ function toErrorResponse(error: unknown): InternalResponse {
       codes.internal,
       error instanceof Error ? error.message : 'The response was interrupted.',
     )
-  const { status, message, errors } = error
+  const { status, message, errors } = error.forClient()
   return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
 }
 

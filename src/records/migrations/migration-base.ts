@@ -10,7 +10,7 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Replay, Dialect } from '../../engines/contract/dialect.js'
 import { migrationError, type MigrationFile, readMigrations } from './migration-files.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
-import { DeclarationError } from '../../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { withoutDropped, readSnapshot } from './schema-snapshot.js'
 
@@ -100,7 +100,7 @@ export function chooseDialects(names: readonly string[] | undefined): readonly D
   const knownNames = dialects.map(({ name }) => name)
   const problems = names
     .filter((name) => !knownNames.includes(name))
-    .map((name) => ({
+    .map((name): Problem => ({
       code: 'MIGRATION_FAILED',
       message: `package.json: filigree.engines names "${name}", which is not an engine.`,
       remedy: `${didYouMean(name, knownNames)} There are ${knownNames.join(', ')}.`.trim(),

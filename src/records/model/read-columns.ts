@@ -1,6 +1,7 @@
 /**
  * Reads the options and fields of a record class as a table's name, columns, key and constraints, and reports problems.
  */
+import type { ErrorCode } from '../../errors/error-codes.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { isMap } from '../../core/json.js'
@@ -266,7 +267,7 @@ function checkColumnName(where: string, name: string, problems: Problem[]): void
 /** Names with a special meaning in filters. */
 const logicNames: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-function problem(code: string, message: string, fix: string): Problem {
+function problem(code: ErrorCode, message: string, fix: string): Problem {
   return { code, message, remedy: fix }
 }
 

@@ -2,6 +2,7 @@
  * Reads the relations of a record, with the columns on both sides, and the field by which its rows are distributed over
  * machines (`shardBy`). Reports problems.
  */
+import type { ErrorCode } from '../../errors/error-codes.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
@@ -201,7 +202,7 @@ function freeze(relation: Relation): Relation {
   return Object.freeze(relation)
 }
 
-function problem(code: string, message: string, fix: string): Problem {
+function problem(code: ErrorCode, message: string, fix: string): Problem {
   return { code, message, remedy: fix }
 }
 

@@ -2,6 +2,7 @@
  * `skip`, which omits a condition on purpose, and the errors for `undefined` in filters: a missing claim must never
  * select all rows.
  */
+import type { ErrorCode } from '../../errors/error-codes.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 
 /**
@@ -62,6 +63,6 @@ export function skipAt(path: string): DeclarationError {
   )
 }
 
-function declarationError(code: string, message: string, fix: string): DeclarationError {
+function declarationError(code: ErrorCode, message: string, fix: string): DeclarationError {
   return new DeclarationError([{ code, message, remedy: fix }], { isCall: true })
 }

@@ -4,7 +4,8 @@
  * Source: public API, Records; decisions, Records: access rules.
  */
 import { tokenAccess } from '../../auth/access.js'
-import type { MaybePromise } from '../../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
+import { unmarked } from '../../errors/field-errors.js'
 import { compileInput, type Check } from '../../fields/compile-input.js'
 import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/request-head.js'
@@ -183,7 +184,7 @@ export class CallerRecords<T extends object = object> {
   async create(values: Values): Promise<T> {
     await this.#demandWrite('create')
     const checked = await this.#checks.complete(values)
-    return this.#records.create({ ...checked })
+    return ofCaller(() => this.#records.create({ ...checked }))
   }
 
   /**
@@ -204,7 +205,7 @@ export class CallerRecords<T extends object = object> {
   async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
     await this.#demandWrite('update')
     const checked = await this.#checks.changes(values)
-    return this.#records.update(id, { ...checked }, expected)
+    return ofCaller(() => this.#records.update(id, { ...checked }, expected))
   }
 
   /** @returns false if no row has the key, or the caller cannot see it */
@@ -243,4 +244,11 @@ export class CallerRecords<T extends object = object> {
     await demandAll([read, writes[operation] === undefined ? tokenAccess : undefined], this.#caller)
     await demandWrite(this.#table, operation, this.#caller)
   }
+}
+
+/** Runs a write of values of the caller. As with `crud`, every validation error is the caller's, not the program's. */
+function ofCaller<T>(write: () => MaybePromise<T>): MaybePromise<T> {
+  return attempt(write, (error) => {
+    throw unmarked(error, () => true)
+  })
 }

@@ -270,7 +270,8 @@ function writeAt<T>(
   return attempt<T>(
     () => write(expected),
     (error) => {
-      throw isOld(error) ? new HttpError(412, error.message, { cause: error }) : error
+      if (!isOld(error)) throw error
+      throw error.with({ status: 412, code: 'PRECONDITION_FAILED' })
     },
   )
 }

@@ -11,6 +11,7 @@ import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { checkAccess, requestCaller, type Caller, admitsImmediately } from './caller.js'
 import { memberAccess, policyOf } from './record-policy.js'
+import type { FieldError } from '../../errors/field-error.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 
@@ -170,9 +171,6 @@ export function canNameReferrers(caller: Caller): (reference: Reference) => bool
   }
 }
 
-const generalValueMessage = 'A value does not fit the record.'
-const generalConflictMessage = 'Another record is in its way.'
-
 /**
  * @param caller fields that its rules conceal are removed too; undefined: only hidden fields
  * @returns the error without the violations of these fields, with a general message if none is left; other errors
@@ -180,18 +178,10 @@ const generalConflictMessage = 'Another record is in its way.'
  */
 export function concealErrors(error: unknown, table: Table, caller?: Caller): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const visibleErrors = error.errors.filter(
-    ({ path }) => !isHidden(table, path) && (caller === undefined || mayRead(table, path, caller)),
-  )
-  if (visibleErrors.length === error.errors.length) return error
-  const sentence = visibleErrors.map(({ message }) => message).join('; ')
-  const general = error.status === 409 ? generalConflictMessage : generalValueMessage
-  return new HttpError(error.status, sentence === '' ? general : sentence, {
-    code: error.code,
-    ...(error.reason !== undefined && { reason: error.reason }),
-    ...(visibleErrors.length > 0 && { errors: visibleErrors }),
-    cause: error,
-  })
+  const isVisible = ({ path }: FieldError): boolean =>
+    !isHidden(table, path) && (caller === undefined || mayRead(table, path, caller))
+  if (error.errors.every(isVisible)) return error
+  return error.mapFields((fieldError) => (isVisible(fieldError) ? fieldError : undefined))
 }
 
 function mayRead(table: Table, path: string, caller: Caller): boolean {

@@ -161,8 +161,7 @@ function missing({ columns }: Table, row: Instance, cause: unknown): HttpError |
       !field.nullable,
   )
   if (first === undefined) return undefined
-  const { message, errors, code } = invalid(first.property, 'required', 'is required')
-  return new HttpError(400, message, { code, errors, cause })
+  return invalid(first.property, 'required', 'is required').with({ cause })
 }
 
 /** The context of hooks: see hook-contexts.ts. Getters create only the values that a hook uses. */

@@ -380,12 +380,10 @@ async function checkChunk(
 
 /** Adds the row's number to an error: `12.price must be a number`. */
 export function atRow(error: unknown, row: number): unknown {
-  if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fieldError) => ({
+  if (!(error instanceof HttpError)) return error
+  return error.mapFields((fieldError) => ({
     ...fieldError,
     path: fieldError.path === '' ? String(row) : `${row}.${fieldError.path}`,
     message: `${row}.${fieldError.message}`,
   }))
-  const sentence = errors.map(({ message }) => message).join('; ')
-  return new HttpError(error.status, sentence, { code: error.code, errors, cause: error })
 }

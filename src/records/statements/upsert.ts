@@ -213,7 +213,7 @@ export function uniqueKeys(table: Table, isClient: boolean): Column[][] {
 /** The transaction may run again from its beginning, and then sees the row. */
 export function toConflict(error: HttpError): HttpError {
   const cause = new EngineError('conflict', 'The row of an upsert is not seen here.', error)
-  return new HttpError(409, error.message, { code: error.code, errors: error.errors, cause })
+  return error.with({ cause })
 }
 
 /** Another caller has created the row since it was looked up. */

@@ -421,11 +421,6 @@ export function atKey(error: unknown, table: Table, path: string): unknown {
 }
 
 function withPaths(error: unknown, toPath: (path: string) => string): unknown {
-  if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fieldError) => ({
-    ...fieldError,
-    path: toPath(fieldError.path),
-  }))
-  const { code, headers } = error
-  return new HttpError(error.status, error.message, { code, errors, headers, cause: error })
+  if (!(error instanceof HttpError)) return error
+  return error.mapFields((fieldError) => ({ ...fieldError, path: toPath(fieldError.path) }))
 }

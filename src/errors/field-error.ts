@@ -1,0 +1,53 @@
+/**
+ * One validation error, and what the framework notes about it for itself. The notes are not part of the JSON.
+ */
+
+/**
+ * One validation error. `path` is dotted, from the root of the checked value (`lines.0.qty`). `code` is the rule's
+ * name.
+ */
+export interface FieldError {
+  readonly path: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface Marks {
+  /** The field must stay hidden from clients. The program sees the error in full. */
+  readonly isHidden?: boolean
+  /** The parameter of the violated rule (`min: 3` → 3), which applications use in their own error formats. */
+  readonly ruleValue?: unknown
+  /** Set if a write of the program caused the error: the name of the record, and whether it has the property. */
+  readonly written?: { readonly record: string; readonly isKnown: boolean } | undefined
+}
+
+/**
+ * Enumerable, so that a copy by `{ ...fieldError }` has the marks too. JSON does not contain symbols. Shared by all copies
+ * of the package, because errors work across them.
+ */
+const marks = Symbol.for('filigree.marks')
+
+interface MarkedFieldError extends FieldError {
+  readonly [marks]?: Marks
+}
+
+const none: Marks = Object.freeze({})
+
+export function marksOf(fieldError: MarkedFieldError): Marks {
+  return fieldError[marks] ?? none
+}
+
+/** @returns the validation error with marks in addition to those that it has */
+export function withMarks(fieldError: FieldError, added: Marks): FieldError {
+  const marked: MarkedFieldError = { ...fieldError, [marks]: { ...marksOf(fieldError), ...added } }
+  return marked
+}
+
+/** @returns the copy with the marks of the original, unless it has its own */
+export function copyMarks(original: MarkedFieldError, copy: MarkedFieldError): FieldError {
+  return marks in copy || !(marks in original) ? copy : withMarks(copy, marksOf(original))
+}
+
+export function isHiddenFieldError(fieldError: FieldError): boolean {
+  return marksOf(fieldError).isHidden === true
+}

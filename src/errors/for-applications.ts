@@ -1,0 +1,72 @@
+/**
+ * The errors as applications and packages see them. They choose codes of their own. Within the framework, only the codes
+ * of `errorCodes` compile.
+ */
+import {
+  DeclarationError as FrameworkDeclarationError,
+  type DeclarationErrorOptions,
+  type Problem as FrameworkProblem,
+} from './declaration-error.js'
+import {
+  HttpError as FrameworkHttpError,
+  type HttpErrorOptions as FrameworkHttpErrorOptions,
+} from './http-error.js'
+import {
+  findOptionProblems as findFrameworkOptionProblems,
+  rejectUnknownOptions as rejectFrameworkOptions,
+  type OptionRule,
+} from './unknown-options.js'
+
+export type Problem = FrameworkProblem<string>
+export type HttpErrorOptions = FrameworkHttpErrorOptions<string>
+
+interface HttpErrorConstructor {
+  new (status: number, message?: string, options?: HttpErrorOptions): FrameworkHttpError
+  readonly prototype: FrameworkHttpError
+}
+
+interface DeclarationErrorConstructor {
+  new (found: readonly Problem[], options?: DeclarationErrorOptions): FrameworkDeclarationError
+  readonly prototype: FrameworkDeclarationError
+}
+
+/**
+ * An error that a handler may throw anywhere. The response has its status and the body `{ "error": message }`.
+ *
+ * @throws {RangeError} if the status is not an integer from 400 to 599
+ * @throws {TypeError} if an option is unknown
+ */
+export const HttpError = FrameworkHttpError as HttpErrorConstructor
+export type HttpError = FrameworkHttpError
+
+/**
+ * Stops bootstrap, or a call. The message is the complete report. `problems` lists the single mistakes without
+ * duplicates.
+ */
+export const DeclarationError = FrameworkDeclarationError as DeclarationErrorConstructor
+export type DeclarationError = FrameworkDeclarationError
+
+/**
+ * Returns a problem for every unknown option, for the `problems` of a module and the `check` of a custom decorator:
+ * `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
+ *
+ * @param allowedNames the names of all options
+ * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
+ */
+export const rejectUnknownOptions: (
+  options: unknown,
+  allowedNames: readonly string[],
+  where?: string,
+) => Problem[] = rejectFrameworkOptions
+
+/**
+ * Returns a problem for every unknown and every invalid option, for the `problems` of a module.
+ *
+ * @param where what the options belong to: the name of the module
+ * @param rules the rules of all options, by name
+ */
+export const findOptionProblems: <Options extends object>(
+  where: string,
+  options: Options,
+  rules: Readonly<Record<keyof Options & string, OptionRule>>,
+) => Problem[] = findFrameworkOptionProblems
