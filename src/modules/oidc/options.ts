@@ -27,6 +27,11 @@ export interface OidcOptions {
    * Default: no limit.
    */
   maxAge?: number | string
+  /**
+   * How the provider sends its response: `'query'` as a redirect, `'form_post'` as a form. Apple requires a form for the
+   * scopes `name` and `email`. Default: the provider's own, which is a redirect.
+   */
+  responseMode?: 'query' | 'form_post'
   /** Additional parameters for the provider's page: `{ prompt: 'select_account' }`. */
   parameters?: Readonly<Record<string, string>>
   /** The key in the browser's local storage for the token. Default `'app_token'`, as in `filigree/client`. */
@@ -81,9 +86,13 @@ export function findProblems(options: OidcOptions): Problem[] {
     clientAuth: [(value) => value === 'basic' || value === 'post', "Write 'basic' or 'post'."],
     userInfo: [(value) => typeof value === 'boolean', 'Write true.'],
     maxAge: [(value) => readSeconds(value) !== undefined, "Write a time: '5m', or seconds."],
+    responseMode: [
+      (value) => value === 'query' || value === 'form_post',
+      "Write 'query' or 'form_post'.",
+    ],
     parameters: [
       isParameters,
-      "Write strings, without parameters that the module sets itself: { prompt: 'login' }.",
+      "Write strings, without parameters that the module sets itself: { prompt: 'login' }. For response_mode, use the option responseMode.",
     ],
     signIn: [
       (value) => Array.isArray(value) && value.length === 2 && typeof value[1] === 'string',

@@ -1,5 +1,6 @@
 /**
- * The pages of signing in and out: one stores the token in the browser, one continues to a URL, and one shows an error.
+ * The pages of signing in and out: one stores the token in the browser, one continues to a URL, one sends a posted response
+ * again, and one shows an error.
  * The pages load no files, cannot be framed, and send no referrer (CSP 3 §8).
  */
 import { createHash } from 'node:crypto'
@@ -15,6 +16,8 @@ try {
 }`
 
 const redirectScript = 'location.replace(document.body.dataset.to)'
+
+const submitScript = 'document.forms[0].submit()'
 
 const style =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}'
@@ -36,6 +39,22 @@ export function redirectPage(to: string): Reply<string> {
   return page('Signing out', body, 200, redirectScript)
 }
 
+/**
+ * A page that sends the provider's response again, from this application. Browsers send no `SameSite=Lax` cookies with a
+ * form of another site, so the first request lacks the cookie of the sign-in.
+ */
+export function resendPage(action: string, fields: URLSearchParams): Reply<string> {
+  const inputs = [...fields].map(
+    ([name, value]) =>
+      `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  )
+  const body = `<body><form method="post" action="${escapeHtml(action)}">
+${inputs.join('\n')}
+<button>Continue</button></form>
+<script>${submitScript}</script>`
+  return page('Signing in', body, 200, submitScript, "'self'")
+}
+
 /** @param signInUrl the address at which the sign-in begins */
 export function refusalPage(error: HttpError, signInUrl: string): Reply<string> {
   const body = `<body><h1>You are not signed in</h1><p>${escapeHtml(error.message)}</p>
@@ -50,12 +69,21 @@ export function acceptsHtml({ headers }: HttpRequest): boolean {
   return headers.accept?.includes('text/html') === true
 }
 
-/** @param allowedScript the one script that may run */
-function page(title: string, body: string, status: number, allowedScript?: string): Reply<string> {
+/**
+ * @param allowedScript the one script that may run
+ * @param formTarget where a form may lead, as CSP writes it
+ */
+function page(
+  title: string,
+  body: string,
+  status: number,
+  allowedScript?: string,
+  formTarget = "'none'",
+): Reply<string> {
   const policy = [
     ...["default-src 'none'", `style-src '${hashOf(style)}'`],
     ...(allowedScript === undefined ? [] : [`script-src '${hashOf(allowedScript)}'`]),
-    ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+    ...["base-uri 'none'", `form-action ${formTarget}`, "frame-ancestors 'none'"],
   ]
   const text = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${style}</style></head>

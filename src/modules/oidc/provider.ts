@@ -90,7 +90,7 @@ export class Provider implements Lifecycle {
     const page = configuration.serverMetadata().authorization_endpoint
     if (page === undefined || !URL.canParse(page) || !this.#isWebPage(new URL(page)))
       throw this.#unavailable('it has no authorization endpoint')
-    const { scope = 'openid', parameters = {} } = this.#options
+    const { scope = 'openid', parameters = {}, responseMode } = this.#options
     const url = library.buildAuthorizationUrl(configuration, {
       ...parameters,
       scope,
@@ -99,6 +99,7 @@ export class Provider implements Lifecycle {
       redirect_uri: this.callback,
       code_challenge: await library.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
+      ...(responseMode === undefined ? {} : { response_mode: responseMode }),
       ...(this.#maxAge === undefined ? {} : { max_age: String(this.#maxAge) }),
     })
     return url.href
@@ -114,7 +115,7 @@ export class Provider implements Lifecycle {
   /**
    * Exchanges the code for tokens and validates them.
    *
-   * @param query the query of the callback URL
+   * @param query the provider's response as the query of the callback URL
    * @returns `'denied'` if the user has declined
    * @throws {HttpError} 401 if the response is not valid, 503 if the provider is unavailable
    */
@@ -139,6 +140,7 @@ export class Provider implements Lifecycle {
       )
       const claims = tokens.claims()
       if (claims === undefined) throw new TypeError('there is no ID token')
+      readFlags(claims)
       // openid-client checks azp only for tokens with several audiences (OpenID Connect Core 1.0 §3.1.3.7, 5).
       if (claims.azp !== undefined && claims.azp !== this.#options.clientId)
         throw new TypeError('azp names another party')
@@ -148,6 +150,7 @@ export class Provider implements Lifecycle {
         throw new TypeError('iat is ahead')
       if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
       const userInfo = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+      readFlags(userInfo)
       // Use `email` and `email_verified` from the same source.
       return this.#toSignIn(
         { ...userInfo, ...claims },
@@ -285,6 +288,17 @@ export class Provider implements Lifecycle {
       headers: { 'retry-after': '10' },
       reason: `the provider ${this.name} is unavailable: ${reason}`,
     })
+  }
+}
+
+/**
+ * Converts claims that are booleans in the standard (OpenID Connect Core 1.0 §5.1). Some providers, such as Apple, send
+ * text, and the text `'false'` would count as true in an application.
+ */
+function readFlags(claims: Record<string, unknown>): void {
+  for (const name of ['email_verified', 'phone_number_verified']) {
+    if (claims[name] === 'true') claims[name] = true
+    if (claims[name] === 'false') claims[name] = false
   }
 }
 

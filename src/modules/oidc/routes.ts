@@ -21,7 +21,7 @@ import {
   type Next,
 } from '../../index.js'
 import type { OidcOptions, SignIn } from './options.js'
-import { tokenPage, refusalPage, acceptsHtml, redirectPage } from './pages.js'
+import { tokenPage, refusalPage, acceptsHtml, redirectPage, resendPage } from './pages.js'
 import { Provider } from './provider.js'
 import { cookieName, Transactions } from './transactions.js'
 
@@ -79,19 +79,44 @@ export function signInController(
     @NoAuth
     @Doc({ ...documented, description: "Handles the provider's response and signs the user in." })
     finish(request: HttpRequest): Promise<Reply> {
-      return this.respond(request, async () => {
+      return this.respond(request, () => {
         const mark = request.url.indexOf('?')
-        const query = mark === -1 ? '' : request.url.slice(mark)
-        const transaction = await this.takeTransaction(request, query)
-        const signIn = await this.provider.identify(query, transaction.state, transaction)
-        if (signIn === 'denied')
-          return redirect(this.targetUrl(withQuery(transaction.to, 'error', 'access_denied')))
-        const claims = await this.claimsFor(signIn)
-        const token = await this.auth.getToken({ ...claims, idp: name })
-        if (this.state.takesCookie)
-          return redirect(this.targetUrl(transaction.to)).freshToken(token, { crossSite: true })
-        return tokenPage({ token, key: tokenKey, to: this.provider.publicUrl.to(transaction.to) })
+        return this.signIn(request, new URLSearchParams(mark === -1 ? '' : request.url.slice(mark)))
       })
+    }
+
+    /** The provider's response as a form (OAuth 2.0 Form Post Response Mode 1.0). */
+    @Post('/callback', { args: ['request', 'rawBody'] })
+    @NoAuth
+    @Doc({ ...documented, description: "Handles the provider's response if it is a form." })
+    finishForm(request: HttpRequest, rawBody: Buffer): Promise<Reply> {
+      return this.respond(request, async () => {
+        const fields = readForm(request, rawBody)
+        const state = fields.get('state') ?? ''
+        const { secure } = this.provider.publicUrl
+        const hasCookie = Object.hasOwn(request.cookies, cookieName(state, secure))
+        if (hasCookie || fields.has(resentField)) return this.signIn(request, fields)
+        fields.append(resentField, '1')
+        return resendPage(this.provider.callback, fields)
+      })
+    }
+
+    private async signIn(request: HttpRequest, response: URLSearchParams): Promise<Reply> {
+      const transaction = await this.takeTransaction(request, response)
+      const query = `?${response.toString()}`
+      const signIn = await this.provider.identify(query, transaction.state, transaction)
+      const status = request.method === 'POST' ? 303 : 302
+      if (signIn === 'denied') {
+        const target = withQuery(transaction.to, 'error', 'access_denied')
+        return redirect(this.targetUrl(target), status)
+      }
+      const claims = await this.claimsFor(signIn)
+      const token = await this.auth.getToken({ ...claims, idp: name })
+      if (this.state.takesCookie)
+        return redirect(this.targetUrl(transaction.to), status).freshToken(token, {
+          crossSite: true,
+        })
+      return tokenPage({ token, key: tokenKey, to: this.provider.publicUrl.to(transaction.to) })
     }
 
     /** Returns an absolute URL if a proxy removes a path prefix, because `Location` would lack the prefix. */
@@ -101,9 +126,9 @@ export function signInController(
     }
 
     /** Takes the transaction that this browser has started. It cannot be used again. */
-    private async takeTransaction(request: HttpRequest, query: string) {
+    private async takeTransaction(request: HttpRequest, response: URLSearchParams) {
       const { secure } = this.provider.publicUrl
-      const [state = '', ...more] = new URLSearchParams(query).getAll('state')
+      const [state = '', ...more] = response.getAll('state')
       const { cookies } = request
       const found = await this.transactions.open(state, { provider: name, cookies, secure })
       if (found === undefined || more.length > 0)
@@ -152,6 +177,24 @@ export function signInController(
 
   Object.defineProperty(SignInController, 'name', { value: `SignInBy${toPascalCase(name)}` })
   return SignInController
+}
+
+/** Marks a form that the browser has sent again from a page of this application. */
+const resentField = 'resent'
+
+/** The parameters of a response (RFC 6749 §4.1.2, RFC 9207 §2). Others are not repeated in the page. */
+const responseFields = ['code', 'state', 'iss', 'error', 'error_description', resentField]
+
+/** Longer forms are not the response of a provider. */
+const maxFormBytes = 16_384
+
+/** @throws {HttpError} 413 or 415 */
+function readForm({ headers }: HttpRequest, body: Buffer): URLSearchParams {
+  if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(headers['content-type'] ?? ''))
+    throw new HttpError(415)
+  if (body.length > maxFormBytes) throw new HttpError(413)
+  const sent = new URLSearchParams(body.toString())
+  return new URLSearchParams([...sent].filter(([name]) => responseFields.includes(name)))
 }
 
 function expired(reason: string): HttpError {

@@ -78,7 +78,7 @@ function start(cookie: boolean): Promise<Application> {
     imports: [
       securityHeaders(),
       oidc({ ...common, ...more, name: 'one', issuer: one.issuer }),
-      oidc({ ...common, ...more, name: 'two', issuer: two.issuer }),
+      oidc({ ...common, ...more, name: 'two', issuer: two.issuer, responseMode: 'form_post' }),
     ],
     providers: [Users],
     controllers: [PageController],
@@ -148,7 +148,7 @@ function expectNoCode(): void {
 }
 
 describe('a browser', () => {
-  it('signs in at two providers concurrently, in two tabs', async () => {
+  it('signs in at two providers concurrently, in two tabs, of which one posts its response', async () => {
     const [first, second] = [await open(), await open()]
     await first.goto(`${home}/signin/one?to=/me?a=1`)
     await second.goto(`${home}/signin/two?to=/me?a=2`)

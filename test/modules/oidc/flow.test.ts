@@ -449,10 +449,17 @@ describe('configuration problems', () => {
     ['scope', { scope: 'email' }],
     ['link', { link: 'email' }],
     ['parameters', { parameters: { state: 'x' } }],
+    ['responseMode', { responseMode: 'fragment' }],
     ['signIn', { signIn: Users }],
   ])('an unusable %s is refused at the start', async (option, odd) => {
     expect(await problemsOf({}, odd)).toMatchObject([
       { code: 'INVALID_OPTION', message: expect.stringContaining(`${option} cannot be used`) },
+    ])
+  })
+
+  it('response_mode among the parameters is refused with the option that sets it', async () => {
+    expect(await problemsOf({}, { parameters: { response_mode: 'form_post' } })).toMatchObject([
+      { remedy: expect.stringContaining('use the option responseMode') },
     ])
   })
 

@@ -66,7 +66,14 @@ beforeAll(async () => {
   @Module({
     imports: [
       oidc({ ...common, name: 'one', issuer: one.issuer, link: 'verified-email' }),
-      oidc({ ...common, name: 'two', issuer: two.issuer, userInfo: true, maxAge: '5m' }),
+      oidc({
+        ...common,
+        name: 'two',
+        issuer: two.issuer,
+        userInfo: true,
+        maxAge: '5m',
+        responseMode: 'form_post',
+      }),
       oidc({
         ...common,
         ...{ name: 'three', issuer: three.issuer, userInfo: true, link: 'verified-email' as const },
@@ -494,11 +501,93 @@ describe("the application's sign-in method", () => {
       one.lies = { claims: { email, email_verified } }
       await signIn()
     }
-    expect(links).toEqual(['ada@example.com', null, null, null, null])
+    expect(links).toEqual(['ada@example.com', null, 'ada@example.com', null, null])
     const browser = visitor()
     two.lies = { claims: { auth_time: Math.floor(Date.now() / 1000) } }
     await browser.get(`/signin/two/callback${two.allow(await browser.goTo('/signin/two'))}`)
     expect(signIns.at(-1)).toMatchObject({ link: null, claims: { email, email_verified: true } })
+  })
+
+  it('receives email_verified as a boolean, also from providers that send text', async () => {
+    for (const email_verified of ['true', 'false']) {
+      one.lies = { claims: { email: 'ada@example.com', email_verified } }
+      await signIn()
+    }
+    const flags = signIns.map(({ claims }) => claims.email_verified)
+    expect(flags).toEqual([true, false])
+  })
+})
+
+describe('a provider that posts its response', () => {
+  /** The fields of the form in a page. */
+  const fieldsOf = (page: string): URLSearchParams => {
+    const inputs = page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)
+    return new URLSearchParams([...inputs].map(([, name = '', value = '']) => [name, value]))
+  }
+  const callback = '/signin/one/callback'
+
+  it('signs the user in, although browsers leave out the cookie of the sign-in', async () => {
+    const browser = visitor()
+    const page = await browser.goTo('/signin/one?to=/me')
+    const fields = new URLSearchParams(one.allow(page))
+    fields.set('user', '{"name":"<b>Ada"}')
+    const first = await browser.submit(callback, fields, 'cross-site')
+    expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    const policy = first.headers.get('content-security-policy')
+    expect(policy).toContain("form-action 'self'")
+    const html = await first.text()
+    expect(html).toContain(`action="http://localhost:${new URL(app.url).port}${callback}"`)
+    expect(html).not.toContain('Ada')
+    const back = await browser.submit(callback, fieldsOf(html), 'same-origin')
+    expect([back.status, back.headers.get('location')]).toEqual([303, '/me'])
+    expect(await (await browser.get('/me')).json()).toEqual({ sub: '7', idp: 'one' })
+  })
+
+  it('signs the user in immediately if the browser sends the cookie', async () => {
+    const browser = visitor()
+    const fields = new URLSearchParams(one.allow(await browser.goTo('/signin/one')))
+    const back = await browser.submit(callback, fields, 'same-origin')
+    expect([back.status, back.headers.get('location')]).toEqual([303, '/'])
+  })
+
+  it('returns to the page if the user declined', async () => {
+    const browser = visitor()
+    const { state } = one.read(await browser.goTo('/signin/one?to=/me'))
+    const fields = new URLSearchParams({ error: 'access_denied', state, iss: one.issuer })
+    const back = await browser.submit(callback, fields, 'same-origin')
+    expect([back.status, back.headers.get('location')]).toEqual([303, '/me?error=access_denied'])
+  })
+
+  it('gets 400 once the form was sent again without the cookie, and the page contains no markup', async () => {
+    const fields = new URLSearchParams({ state: '"><script>', code: 'x', iss: one.issuer })
+    const page = await (await visitor().submit(callback, fields, 'cross-site')).text()
+    expect(page).not.toContain('"><script>')
+    const again = fieldsOf(page)
+    expect(again.get('resent')).toBe('1')
+    expect((await visitor().submit(callback, again, 'same-origin')).status).toBe(400)
+  })
+
+  it('cannot be imitated by a page of another site: the browser gets no token', async () => {
+    const attacker = visitor()
+    const fields = new URLSearchParams(one.allow(await attacker.goTo('/signin/one'), 'attacker'))
+    const victim = visitor()
+    const page = await (await victim.submit(callback, fields, 'cross-site')).text()
+    const back = await victim.submit(callback, fieldsOf(page), 'same-origin')
+    expect([back.status, victim.cookies.size]).toEqual([400, 0])
+  })
+
+  it('is refused with another body than a form of 16 KiB', async () => {
+    const long = new URLSearchParams({ code: 'x'.repeat(17_000) })
+    expect((await visitor().submit(callback, long, 'cross-site')).status).toBe(413)
+    const json = { 'content-type': 'application/json' }
+    expect((await visitor().post(callback, json)).status).toBe(415)
+  })
+
+  it('is asked for it by responseMode', async () => {
+    const modes = []
+    for (const name of ['one', 'two'])
+      modes.push(new URL(await visitor().goTo(`/signin/${name}`)).searchParams.get('response_mode'))
+    expect(modes).toEqual([null, 'form_post'])
   })
 })
 

@@ -15,6 +15,22 @@ export class Visitor {
     return this.#send(path, { method: 'POST', headers })
   }
 
+  /** Sends a form. From another site, browsers leave out cookies with `SameSite=Lax`. */
+  async submit(
+    path: string,
+    fields: URLSearchParams,
+    site: 'same-origin' | 'cross-site',
+  ): Promise<Response> {
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': site,
+      // A page with `Referrer-Policy: no-referrer` sends no origin.
+      origin: 'null',
+    }
+    const init = { method: 'POST', headers, body: fields.toString() }
+    return this.#send(path, init, site === 'same-origin')
+  }
+
   async head(path: string): Promise<Response> {
     return this.#send(path, { method: 'HEAD', headers: {} })
   }
@@ -27,10 +43,15 @@ export class Visitor {
 
   async #send(
     path: string,
-    init: { readonly method?: string; readonly headers: Readonly<Record<string, string>> },
+    init: {
+      readonly method?: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly body?: string
+    },
+    withCookies = true,
   ): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...(cookie === '' ? {} : { cookie }), ...init.headers }
+    const headers = { ...(cookie === '' || !withCookies ? {} : { cookie }), ...init.headers }
     const response = await fetch(new URL(path, this.#home), {
       ...init,
       headers,
