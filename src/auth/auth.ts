@@ -23,8 +23,12 @@ import {
   signToken,
   endOfRotation,
   longestRotation,
+  type RefusalCause,
+  type TokenCheckResult,
+  type TokenRefusal,
 } from './tokens.js'
 import type { Keys } from './keys.js'
+import { RefusalWarnings } from './refusal-warnings.js'
 import type { RotationRule, Rotation } from './options.js'
 import type { PublicKey } from './key-origin.js'
 import {
@@ -97,9 +101,11 @@ export class Auth {
   /** Changes when cached tokens are removed, so that the result of a check that began earlier is not cached. */
   #cacheVersion = 0
   #hasWarned = false
+  readonly #warnings: RefusalWarnings
 
   constructor(settings: AuthSettings) {
     const { log, keys } = settings
+    this.#warnings = new RefusalWarnings(settings)
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
@@ -201,9 +207,11 @@ export class Auth {
   ): Promise<T | null> {
     refuseUnknownOptions('Auth.exchange', options, verifyOptions)
     const rule = this.#settings.rotation ?? exchangeRule
-    const result = await this.check(token, options.audience, rule)
+    const { claims, refusal } = await this.check(token, options.audience, rule)
     const outcome =
-      typeof result === 'string' ? result : await this.#replacements.exchange(result, token, make)
+      refusal === undefined
+        ? await this.#replacements.exchange(claims, token, make)
+        : refusal.reason
     if (typeof outcome !== 'string') return outcome.value
     this.#settings.log.debug({ reason: outcome }, 'a token was refused')
     return null
@@ -242,28 +250,31 @@ export class Auth {
     const bypassesCache = audience !== undefined || this.#openTransaction() !== undefined
     const cached = bypassesCache ? undefined : this.findCached(token)
     if (cached !== undefined) return cached
-    const result = await this.check(token, audience)
-    if (typeof result !== 'string') return result
-    this.#settings.log.debug({ reason: result }, 'a token was refused')
+    const { claims, refusal } = await this.check(token, audience)
+    if (refusal === undefined) return claims
+    this.#settings.log.debug({ reason: refusal.reason }, 'a token was refused')
     return null
   }
 
   /**
    * Like `verify`, for the gate, which logs the reason with the request.
    *
-   * @returns the claims, or the reason why the token is rejected
+   * @returns the claims, or why the token is rejected
    */
   async check(
     token: string,
     audience?: string,
     rule = this.#settings.rotation,
-  ): Promise<Claims | string> {
+  ): Promise<TokenCheckResult> {
     try {
-      return await this.#check(token, audience, rule)
+      const result = await this.#check(token, audience, rule)
+      // Tokens for other audiences are checked with other settings.
+      if (audience === undefined) this.#warnings.add(result)
+      return result
     } catch (error) {
       if (error instanceof HttpError) throw error
       this.#settings.log.error({ err: error }, 'a token cannot be checked')
-      return 'it cannot be checked'
+      return refuse('it cannot be checked', 'unknown')
     }
   }
 
@@ -414,55 +425,68 @@ export class Auth {
     token: string,
     audience: string | undefined,
     rule: RotationRule | undefined,
-  ): Promise<Claims | string> {
-    if (typeof token !== 'string') return 'no text'
+  ): Promise<TokenCheckResult> {
+    if (typeof token !== 'string') return refuse('no text', 'form')
     const header = readTokenHeader(token)
-    if (typeof header === 'string') return header
+    if (typeof header === 'string') return refuse(header, 'form')
     const cacheVersion = this.#cacheVersion
     const candidates = await this.#settings.keys.checking(header.kid)
     const keys = candidates.filter(({ algorithms }) => algorithms.includes(header.algorithm))
     if (keys.length === 0 && candidates.length > 0) return this.#refuseAlgorithm(header.algorithm)
     const result = await this.#checkWith(token, keys, audience)
-    if (typeof result === 'string') return result
-    if (await this.isRevoked(result)) return 'revoked'
-    const remaining =
-      rule === undefined ? Infinity : await this.#replacements.checkReuse(result, rule)
-    if (typeof remaining === 'string') return remaining
-    const claims = freezeDeep(result)
+    if (result.refusal !== undefined) return result
+    const isRevoked = await this.isRevoked(result.claims)
+    const refusal = await this.#findRotationRefusal(result.claims, rule, isRevoked)
+    if (typeof refusal !== 'number') return { refusal }
+    const claims = freezeDeep(result.claims)
     // A transaction may see an earlier state of the database.
     const isCurrent = cacheVersion === this.#cacheVersion && this.#openTransaction() === undefined
-    if (isCurrent && audience === undefined) this.#cacheToken(token, claims, remaining)
-    return claims
+    if (isCurrent && audience === undefined) this.#cacheToken(token, claims, refusal)
+    return { claims }
+  }
+
+  /** @returns why the token is refused, or the milliseconds for which it is still accepted */
+  async #findRotationRefusal(
+    claims: Claims,
+    rule: RotationRule | undefined,
+    isRevoked: boolean,
+  ): Promise<TokenRefusal | number> {
+    if (isRevoked) {
+      const replaced = rule === undefined ? undefined : await this.#replacements.find(claims)
+      return { reason: 'revoked', cause: replaced === undefined ? 'revoked' : 'replaced' }
+    }
+    if (rule === undefined) return Infinity
+    const remaining = await this.#replacements.checkReuse(claims, rule)
+    return typeof remaining === 'number' ? remaining : { reason: remaining, cause: 'replaced' }
   }
 
   /** Logs a warning once, because an issuer whose tokens are all refused is a configuration error. */
-  #refuseAlgorithm(algorithm: string): string {
+  #refuseAlgorithm(algorithm: string): TokenCheckResult {
     const { keys, log } = this.#settings
-    const reason = `alg is ${algorithm}, which no key of this kid allows`
     if (!keys.canSign && !this.#hasWarned) {
       this.#hasWarned = true
       log.warn({ algorithm }, 'a token was refused: no key of its issuer allows its algorithm')
     }
-    return reason
+    return refuse(`alg is ${algorithm}, which no key of this kid allows`, 'form')
   }
 
   async #checkWith(
     token: string,
     keys: readonly PublicKey[],
     requiredAudience: string | undefined,
-  ): Promise<Claims | string> {
+  ): Promise<TokenCheckResult> {
     const { issuer, audience } = this.#settings
     const now = this.#now()
     const checks = { issuer, audience: requiredAudience ?? audience, now }
-    let reason = 'no key of this kid'
+    let result = refuse('no key of this kid', 'key')
     for (const key of keys) {
-      const result = await checkToken(token, key, checks)
-      if (result.claims !== undefined) {
-        return findClaimError(result.claims, checks.audience !== undefined, now) ?? result.claims
-      }
-      reason = result.reason
+      result = await checkToken(token, key, checks)
+      // With another cause, the signature is valid.
+      if (result.refusal?.cause !== 'key') break
     }
-    return reason
+    if (result.refusal !== undefined) return result
+    const refusal = findClaimError(result.claims, checks.audience !== undefined, now)
+    return refusal === undefined ? result : { refusal }
   }
 
   #cacheToken(token: string, claims: Claims, remaining: number): void {
@@ -475,6 +499,10 @@ export class Auth {
     const end = ((claims.exp ?? 0) + clockTolerance) * 1000
     this.#verifiedTokens.add(token, claims, Math.min(end, this.#now() + trust))
   }
+}
+
+function refuse(reason: string, cause: RefusalCause): TokenCheckResult {
+  return { refusal: { reason, cause } }
 }
 
 /** All requests with a token share one claims object, so no request may change it. */

@@ -11,7 +11,7 @@ import { onAnything, onAuthorization, onCookie } from '../http/response-head.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import { isSameOrigin } from '../http/request-head.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { readTokenCookie, toTokenCookie } from '../http/cookies.js'
+import { clearTokenCookie, readTokenCookie, toTokenCookie } from '../http/cookies.js'
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { escapePattern } from '../core/text.js'
 import {
@@ -23,6 +23,7 @@ import {
   type AccessRule,
 } from './access.js'
 import type { Auth } from './auth.js'
+import type { RefusalCause } from './tokens.js'
 import type { TokenSource } from './options.js'
 
 export interface Gate {
@@ -79,6 +80,12 @@ export interface GateOptions {
   readonly log: Log
 }
 
+/** The rule of optional sign-in: any token is enough, and none is needed. */
+const recognisedAccess: AccessRule = Object.freeze({ ...tokenAccess })
+
+/** Causes for which a token may be of another application on this host. */
+const foreignCauses: ReadonlySet<RefusalCause> = new Set(['form', 'key', 'issuer', 'audience'])
+
 const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
 /** The scheme is case-insensitive, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
 const bearerForm = /^bearer +([^ ].*)$/i
@@ -96,11 +103,12 @@ export function createGate(options: GateOptions): Gate {
   const tokenCookie = (request: ServerRequest): string | undefined =>
     cookie === true ? readTokenCookie(request) : undefined
 
-  const needsBody = (request: ServerRequest): boolean =>
-    formToken &&
-    sentToken(request) === undefined &&
-    isWrite(request.method) &&
-    tokenCookie(request) === undefined
+  const needsBody = (request: ServerRequest): boolean => {
+    if (!formToken || sentToken(request) !== undefined || !isWrite(request.method)) return false
+    const token = tokenCookie(request)
+    // A cookie of another application does not count, which is known only after the check.
+    return token === undefined || (auth.findCached(token) === undefined && isSameOrigin(request))
+  }
 
   // Browsers send the cookie for every page, so a write must prove that it comes from a page of this application.
   const refuseForeignWrite = (request: ServerRequest): void => {
@@ -129,14 +137,24 @@ export function createGate(options: GateOptions): Gate {
     const cached = auth.findCached(token, request)
     if (cached !== undefined) return enter(request, rule, { by: 'token', claims: cached })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
-    return auth.check(token).then((claims) => {
-      if (typeof claims !== 'string') {
+    return auth.check(token).then(({ claims, refusal }) => {
+      if (refusal === undefined) {
         auth.recordUse(claims, request)
         return enter(request, rule, { by: 'token', claims })
       }
-      if (request.byCookie) setCookie(request, undefined)
-      throw unauthorized(`the token was refused: ${claims}`)
+      if (request.byCookie && foreignCauses.has(refusal.cause))
+        return admitWithoutCookie(request, rule)
+      // A replaced or expired token may be late, and the browser may have its successor.
+      if (refusal.cause === 'revoked') clearTokenCookie(request)
+      throw unauthorized(`the token was refused: ${refusal.reason}`)
     })
+  }
+
+  /** The cookie is of another application, so the request is handled as if it had none. */
+  const admitWithoutCookie = (request: ServerRequest, rule: AccessRule): void | Promise<void> => {
+    request.byCookie = false
+    const token = formToken ? formTokenOf(request) : ''
+    return token === '' && rule === recognisedAccess ? undefined : admit(request, rule, token)
   }
 
   return {
@@ -151,7 +169,7 @@ export function createGate(options: GateOptions): Gate {
         withEvents(request, () => {
           const token = findToken(request, rule !== noAuthAccess)
           const isAnonymous = token === '' && !hasScheme(request)
-          return isAnonymous ? undefined : admit(request, tokenAccess, token)
+          return isAnonymous ? undefined : admit(request, recognisedAccess, token)
         })
       // The caller counts as read when the application reads it.
       return request.isWatched ? withoutTracking(request, run) : run()
@@ -227,7 +245,7 @@ async function sendTokenAfterWrite(
   log: Log,
 ): Promise<void> {
   try {
-    if (await auth.isRevoked(claims)) setCookie(request, undefined)
+    if (await auth.isRevoked(claims)) clearTokenCookie(request)
     else sendToken(request, await auth.renew(claims))
   } catch (error) {
     log.error({ err: error }, 'a fresh token cannot be made')
@@ -279,12 +297,11 @@ function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) =
 
 function sendToken(request: ServerRequest, token: string | undefined): void {
   if (token === undefined) return
-  if (request.byCookie) setCookie(request, token)
-  else request.addHeader('FreshToken', token)
-}
-
-function setCookie(request: ServerRequest, token: string | undefined): void {
-  request.addHeader('Set-Cookie', toTokenCookie(request, token))
+  const [name, value] = request.byCookie
+    ? ['Set-Cookie', toTokenCookie(request, token)]
+    : ['FreshToken', token]
+  request.addHeader(name, value)
+  request.rotation = { name, value }
 }
 
 function formTokenOf({ method, formToken }: ServerRequest): string {

@@ -2,6 +2,7 @@
 
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
+import { findCookieNameProblem } from '../http/cookies.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
@@ -43,8 +44,11 @@ export interface AuthOptions {
   /**
    * Accept tokens from a cookie and send them in it too, for browsers without headers. A write with the cookie must
    * come from a page of this application. Default false.
+   *
+   * `{ name }` sets its name. Default: `app_token_3000` with the port outside production, `app_token.desk` with the path
+   * of `publicUrl` in production. Over https it has the prefix `__Host-`.
    */
-  readonly cookie?: boolean
+  readonly cookie?: boolean | { readonly name?: string }
   /** A scheme in `Authorization` in addition to `Bearer`: `'Token'` for `Authorization: Token …`. Default: none. */
   readonly scheme?: string
   /**
@@ -98,6 +102,8 @@ export interface ResolvedAuthOptions {
   readonly closed: boolean
   readonly formToken: boolean
   readonly cookie: boolean
+  /** Undefined for the default. */
+  readonly cookieName: string | undefined
   readonly source: TokenSource
   readonly rotate: Rotation
   readonly rotation: RotationRule | undefined
@@ -146,7 +152,8 @@ export function resolveAuthOptions(
     apiKey: readApiKey(environment.APP_API_KEY, problems),
     closed: input.closed === true,
     formToken: input.formToken === true,
-    cookie: input.cookie === true,
+    cookie: input.cookie !== undefined && input.cookie !== false,
+    cookieName: readCookieName(input.cookie, refuse, problems),
     source: readSource(input, refuse),
     rotate: input.rotate ?? 'half-life',
     rotation: readRotation(input.rotation, refuse, problems),
@@ -162,7 +169,7 @@ type Refuse = (message: string, remedy: string) => void
 
 function checkOptions(options: AuthOptions, refuse: Refuse): void {
   const { rotate, issuer, audience, expiresIn } = options
-  for (const name of ['closed', 'formToken', 'cookie'] as const) {
+  for (const name of ['closed', 'formToken'] as const) {
     if (options[name] === undefined || typeof options[name] === 'boolean') continue
     refuse(`${name} is neither true nor false.`, `Write auth: { ${name}: true }.`)
   }
@@ -194,6 +201,29 @@ function checkOptions(options: AuthOptions, refuse: Refuse): void {
       'Give seconds, or text such as "15m", "1h", "7d".',
     )
   }
+}
+
+function readCookieName(
+  input: AuthOptions['cookie'],
+  refuse: Refuse,
+  problems: Problem[],
+): string | undefined {
+  if (input === undefined || typeof input === 'boolean') return undefined
+  if (typeof input !== 'object' || (input as unknown) === null) {
+    refuse(
+      'cookie is neither true nor an object.',
+      "Write auth: { cookie: { name: 'desk_token' } }.",
+    )
+    return undefined
+  }
+  refuseUnknownNames('bootstrap auth.cookie', input, { name: true }, problems)
+  const problem = input.name === undefined ? undefined : findCookieNameProblem(input.name)
+  if (problem !== undefined)
+    refuse(
+      `cookie.name ${JSON.stringify(input.name)} ${problem}.`,
+      "Write letters, digits, dashes and underscores: 'desk_token'.",
+    )
+  return input.name
 }
 
 /** A token of RFC 9110 §5.6.2. */

@@ -38,6 +38,10 @@ interface SessionOutcome {
 
 /** The data of a session without entries. */
 const emptyData = '{}'
+/** Stored in place of a session that `regenerate` has moved to another ID. */
+const movedData = 'null'
+/** Milliseconds for which requests with the replaced ID may still arrive. */
+const movedLifetime = 60_000
 
 const regenerateOptions: ReadonlySet<string> = new Set(['crossSite'])
 
@@ -130,9 +134,6 @@ interface SessionManagerOptions {
   readonly now?: () => number
 }
 
-/** Name of the cookie that identifies a visitor's session. */
-export const sessionCookie = 'app_session'
-
 /** 256 bits in base64url. Other values are not looked up. */
 const idForm = /^[\w-]{43}$/
 /** Milliseconds between two sweeps of the store. */
@@ -141,19 +142,28 @@ const sweepEvery = 300_000
 export function createSessionManager(options: SessionManagerOptions): SessionManager {
   const { store, idle = 7200, log, now = Date.now, maxByAddress = Infinity } = options
   const sessionRates = new AddressRates(maxByAddress, now)
-  /** Hashes of sessions whose data could not be read. Writes to them must not replace the stored data. */
+  /** Hashes of sessions that were moved, or whose data could not be read. Writes to them must not replace the stored data. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
+
+  /** Opens an empty session whose changes are dropped, so that they neither replace the stored data nor set a cookie. */
+  const openUnwritable = (request: ServerRequest, hash: string): void => {
+    const session = createSession(undefined)
+    request.openSession(session, false)
+    unread.set(session, hash)
+  }
 
   const openStored = (request: ServerRequest, hash: string, data: string | undefined): void => {
     const isExisting = data !== undefined
     try {
+      if (data === movedData) {
+        openUnwritable(request, hash)
+        return
+      }
       request.openSession(createSession(isExisting ? { hash, data } : undefined), isExisting)
     } catch (error) {
       // Retrying would not help. The stored data stays unchanged.
-      const session = createSession(undefined)
-      request.openSession(session, false)
-      unread.set(session, hash)
+      openUnwritable(request, hash)
       log.error({ err: error }, 'a stored session is not JSON, so the request has an empty session')
     }
   }
@@ -178,7 +188,12 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
     const { data, destroyed } = outcome
     if (!destroyed || data !== emptyData) {
       refuseCrossSite(request, outcome)
-      return after(store.remove(old), () => create(request, data))
+      // A late request with the old ID must not begin a session, whose cookie would replace the new one.
+      const isMoved = !destroyed && outcome.stored !== undefined
+      const removed = isMoved
+        ? store.write(old, movedData, now() + movedLifetime, true)
+        : store.remove(old)
+      return after(removed, () => create(request, data))
     }
     // Clear the browser's cookie even if the store fails.
     setCookie(request, undefined)
@@ -240,7 +255,7 @@ export function createSessionManager(options: SessionManagerOptions): SessionMan
 function readId(request: ServerRequest): string | undefined {
   const { cookie } = request.incoming.headers
   if (cookie === undefined) return undefined
-  const id = readSoleCookie(cookie, sessionCookie)
+  const id = readSoleCookie(cookie, request.cookieNames.session)
   return id !== undefined && idForm.test(id) ? id : undefined
 }
 
@@ -257,9 +272,9 @@ function refuseCrossSite(request: ServerRequest, { crossSite }: SessionOutcome):
 
 /** @param id undefined clears the cookie */
 function setCookie(request: ServerRequest, id: string | undefined): void {
-  const { cookieSecure: secure } = request
+  const { cookieSecure: secure, cookieNames } = request
   const cookie = toSetCookie(
-    sessionCookie,
+    cookieNames.session,
     id ?? '',
     id === undefined ? { secure, maxAge: 0 } : { secure },
   )

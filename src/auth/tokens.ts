@@ -15,17 +15,20 @@ const texts = ['sub', 'iss', 'jti'] as const
 /**
  * @param requiresAudience false if no audience is configured: then a token with an audience is for another application
  * @param now milliseconds since 1970
- * @returns the reason why the token is refused, for the log
+ * @returns why the token is refused
  */
 export function findClaimError(
   claims: Claims,
   requiresAudience: boolean,
   now: number,
-): string | undefined {
+): TokenRefusal | undefined {
   for (const name of texts) {
-    if (claims[name] !== undefined && typeof claims[name] !== 'string') return `${name} is not text`
+    if (claims[name] !== undefined && typeof claims[name] !== 'string')
+      return { reason: `${name} is not text`, cause: 'claims' }
   }
-  return findAudienceError(claims.aud, requiresAudience) ?? findTimeError(claims, now)
+  const reason = findAudienceError(claims.aud, requiresAudience)
+  if (reason !== undefined) return { reason, cause: 'audience', claims }
+  return findTimeError(claims, now)
 }
 
 function findAudienceError(audience: unknown, isRequired: boolean): string | undefined {
@@ -36,12 +39,12 @@ function findAudienceError(audience: unknown, isRequired: boolean): string | und
 }
 
 /** Also checks `iat`, which jose ignores: a token from the future has a wrong clock or is forged. */
-function findTimeError({ iat, exp, nbf }: Claims, now: number): string | undefined {
+function findTimeError({ iat, exp, nbf }: Claims, now: number): TokenRefusal | undefined {
   const times: unknown[] = [iat, exp, nbf]
   if (times.some((time) => time !== undefined && !Number.isFinite(time)))
-    return 'a time is not a number'
+    return { reason: 'a time is not a number', cause: 'claims' }
   const isAhead = iat !== undefined && iat > Math.floor(now / 1000) + clockTolerance
-  return isAhead ? 'iat is ahead' : undefined
+  return isAhead ? { reason: 'iat is ahead', cause: 'clock' } : undefined
 }
 
 /** Options of one token. Missing options default to the payload's claims or the application's options. */
@@ -186,10 +189,34 @@ interface TokenChecks {
   readonly now: number
 }
 
-/** Claims of a valid token, or the reason why it is invalid, for the log. */
-type TokenCheckResult =
-  | { readonly claims: Claims; readonly reason?: undefined }
-  | { readonly claims?: undefined; readonly reason: string }
+/**
+ * Why a token is refused. `form`: its form or algorithm. `key`: no key has signed it. `clock`: it is not valid yet.
+ * `claims`: all other claims.
+ */
+export type RefusalCause =
+  | 'form'
+  | 'key'
+  | 'issuer'
+  | 'audience'
+  | 'clock'
+  | 'expired'
+  | 'claims'
+  | 'replaced'
+  | 'revoked'
+  | 'unknown'
+
+export interface TokenRefusal {
+  /** For the log. */
+  readonly reason: string
+  readonly cause: RefusalCause
+  /** The claims that were compared, if the signature is valid. */
+  readonly claims?: Claims
+}
+
+/** Claims of a valid token, or why it is invalid. */
+export type TokenCheckResult =
+  | { readonly claims: Claims; readonly refusal?: undefined }
+  | { readonly claims?: undefined; readonly refusal: TokenRefusal }
 
 let library: Promise<typeof import('jose')> | undefined
 
@@ -224,9 +251,20 @@ export async function checkToken(
     })
     return { claims: payload }
   } catch (error) {
-    if (error instanceof errors.JOSEError) return { reason: error.message }
-    throw error
+    if (!(error instanceof errors.JOSEError)) throw error
+    const reason = error.message
+    if (error instanceof errors.JWTExpired) return { refusal: { reason, cause: 'expired' } }
+    if (!(error instanceof errors.JWTClaimValidationFailed))
+      return { refusal: { reason, cause: 'key' } }
+    const cause = claimCauses[error.claim] ?? 'claims'
+    return { refusal: { reason, cause, claims: error.payload } }
   }
+}
+
+const claimCauses: Readonly<Record<string, RefusalCause>> = {
+  iss: 'issuer',
+  aud: 'audience',
+  nbf: 'clock',
 }
 
 function toList(audience: string | readonly string[]): string[] {

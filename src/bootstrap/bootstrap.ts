@@ -10,6 +10,7 @@ import { createCors, type Cors } from '../http/cors.js'
 import { ErrorPages } from '../http/error-page.js'
 import { Clock, Expiries } from '../core/time.js'
 import type { LiveQueries } from '../live/live-queries.js'
+import { portSuffix } from '../http/cookies.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/closing.js'
 import { RequestObservers } from '../http/request-observers.js'
@@ -153,7 +154,10 @@ async function start(
   void removeLeftFolders().catch((error: unknown) => {
     plan.log.warn({ err: error }, 'folders of uploads that a killed process left cannot be removed')
   })
-  if (listener !== undefined) serverState.port = Number(new URL(listener.url).port)
+  if (listener !== undefined) {
+    serverState.port = Number(new URL(listener.url).port)
+    if (!plan.environment.production) plan.cookieNames.suffix = portSuffix(serverState.port)
+  }
   const running = {
     state,
     dispatcher,
@@ -228,7 +232,7 @@ function followRequestsIfNeeded(
 }
 
 function requestSettings(
-  { settings, log, authOptions, clock }: ApplicationPlan,
+  { settings, log, authOptions, cookieNames, clock }: ApplicationPlan,
   ending: Ending,
   cors: Cors,
 ): RequestSettings {
@@ -239,6 +243,7 @@ function requestSettings(
     ...settings,
     log,
     tokenCookie: authOptions.cookie,
+    cookieNames,
     ending,
     now,
     publicOrigin,

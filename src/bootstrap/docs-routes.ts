@@ -14,6 +14,7 @@ import {
   type OpenApiDocument,
 } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
+import type { CookieNames } from '../http/cookies.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import {
   frameworkRoute,
@@ -42,6 +43,10 @@ export function findDocumentationProblems(
   }
 }
 
+type DocumentedAuth = Pick<ResolvedAuthOptions, 'cookie' | 'source'> & {
+  readonly cookieNames: CookieNames
+}
+
 /**
  * Writes the document of a version when it is first requested; with the documentation off, under the default title. A
  * document contains the routes of one version, and those without a version.
@@ -53,7 +58,7 @@ export function findDocumentationProblems(
 export function documentReader(
   routes: readonly PlannedRoute[],
   { docs, basePath, errors }: Pick<Settings, 'docs' | 'basePath' | 'errors'>,
-  { cookie, source }: Pick<ResolvedAuthOptions, 'cookie' | 'source'>,
+  { cookie, source, cookieNames }: DocumentedAuth,
   endpoints: readonly DocumentedEndpoint[],
   records: () => DocumentedRecords,
 ): ReadDocument {
@@ -67,7 +72,7 @@ export function documentReader(
     const document = createDocument(ofVersion(routes, version), {
       ...options,
       basePath,
-      cookie,
+      cookie: cookie ? cookieNames.secureToken : undefined,
       source,
       errors,
       endpoints,

@@ -99,7 +99,16 @@ export function createRoutes(
 }
 
 export function createState(
-  { log, settings, environment, graphql, records, container, authOptions }: ApplicationPlan,
+  {
+    log,
+    settings,
+    environment,
+    graphql,
+    records,
+    container,
+    authOptions,
+    cookieNames,
+  }: ApplicationPlan,
   { database }: Storage,
   { gate, live, promises }: ServeContext,
   observers: RequestObservers,
@@ -110,6 +119,7 @@ export function createState(
     listening: settings.listen,
     production: environment.production,
     takesCookie: authOptions.cookie,
+    cookieNames,
     promises,
     database,
     graphql: graphql.instances,

@@ -26,6 +26,7 @@ import { checkSearchLimit } from '../records/database-options.js'
 import type { DatabaseChoice } from './storage.js'
 import { resolveDocsOptions, type DocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import type { SessionStore } from '../auth/sessions.js'
+import { findCookieNameProblem } from '../http/cookies.js'
 import type { ClassReference } from '../metadata/class-metadata.js'
 import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import type { Environment } from './environment.js'
@@ -38,6 +39,11 @@ export interface SessionOptions {
   idle?: number
   /** Where sessions are stored. Default: in the database if there is one, else in memory. */
   store?: SessionStore
+  /**
+   * The name of the cookie. Default: `app_session_3000` with the port outside production, `app_session.desk` with the
+   * path of `publicUrl` in production.
+   */
+  cookie?: string
 }
 
 /** Options of the records' endpoint. */
@@ -280,7 +286,20 @@ function resolveStatic(
 }
 
 function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
-  refuseUnknownNames('bootstrap sessions', sessions, { idle: true, store: true }, problems)
+  refuseUnknownNames(
+    'bootstrap sessions',
+    sessions,
+    { cookie: true, idle: true, store: true },
+    problems,
+  )
+  const { cookie } = sessions
+  const problem = cookie === undefined ? undefined : findCookieNameProblem(cookie)
+  if (problem !== undefined)
+    problems.push({
+      code: 'INVALID_OPTION',
+      message: `bootstrap sessions.cookie: ${JSON.stringify(cookie)} ${problem}.`,
+      remedy: "Write letters, digits, dashes and underscores: 'desk_session'.",
+    })
   if (sessions.idle !== undefined) {
     readCount('sessions.idle', sessions.idle, [1, 2 ** 31 - 1], problems)
   }

@@ -3,6 +3,7 @@
  * problems are collected and reported together.
  */
 import { Auth } from '../auth/auth.js'
+import { addressSuffix, CookieNames, portSuffix } from '../http/cookies.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { explainOtherCopies } from '../errors/copies.js'
 import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
@@ -56,6 +57,7 @@ export interface ApplicationPlan {
   readonly environment: Environment
   readonly settings: Settings
   readonly authOptions: ResolvedAuthOptions
+  readonly cookieNames: CookieNames
   readonly log: Log
   readonly clock: Clock
   readonly routes: readonly PlannedRoute[]
@@ -98,6 +100,7 @@ export async function planApplication(
   const settings = resolveOptions(options, environment, problems)
   const authOptions = resolveAuthOptions(options.auth, variables, problems)
   const { closed } = authOptions
+  const cookieNames = createCookieNames(settings, { authOptions, options, production }, problems)
   const baseLog = await createLog(options.logger, environment.logLevel)
   const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
   const clock = clockOf(settings)
@@ -168,6 +171,7 @@ export async function planApplication(
     environment,
     settings,
     authOptions,
+    cookieNames,
     log,
     clock,
     routes,
@@ -177,8 +181,12 @@ export async function planApplication(
     graphqlInterceptors,
     frameworkInterceptors: around.framework,
     folders: [...pages, ...scripts],
-    document: documentReader(routes, settings, authOptions, documentedEndpoints(graphql), () =>
-      documentedRecords({ routes, graphql }),
+    document: documentReader(
+      routes,
+      settings,
+      { ...authOptions, cookieNames },
+      documentedEndpoints(graphql),
+      () => documentedRecords({ routes, graphql }),
     ),
     records: withGraphqlRecords(parts.records, graphql),
     modules: parts.modules,
@@ -303,4 +311,32 @@ function checkListed(
     message: `${controller.name}: crud names ${record.name}, which no module lists among its records.`,
     remedy: `Add ${record.name} to ${name}.records.`,
   })
+}
+
+/** The names are complete once the port is known. */
+function createCookieNames(
+  { publicUrl, basePath, listen, port }: Settings,
+  {
+    authOptions,
+    options,
+    production,
+  }: {
+    readonly authOptions: ResolvedAuthOptions
+    readonly options: BootstrapOptions
+    readonly production: boolean
+  },
+  problems: Problem[],
+): CookieNames {
+  const session = options.sessions?.cookie
+  const { cookieName: token } = authOptions
+  const names = new CookieNames({ token, session })
+  if (names.token === names.session)
+    problems.push({
+      code: 'INVALID_OPTION',
+      message: `bootstrap sessions.cookie: ${names.session} is also the name of the token's cookie.`,
+      remedy: 'Choose another name.',
+    })
+  if (production) names.suffix = addressSuffix(publicUrl, basePath)
+  else if (listen && port !== 0) names.suffix = portSuffix(port)
+  return names
 }

@@ -18,6 +18,12 @@ export interface RouteResponseHeaders extends Iterable<readonly [name: string, v
   delete(name: string): void
 }
 
+/** `FreshToken`, or `Set-Cookie` with the token's cookie. */
+export interface RotationHeader {
+  readonly name: string
+  readonly value: string
+}
+
 /** The result of `next()` before the gate and before the body, whether a value, an error or the gate caused it. */
 export interface RouteResponse {
   readonly status: number
@@ -28,6 +34,11 @@ export interface RouteResponse {
   readonly headers: RouteResponseHeaders
   /** Text (JSON for data), bytes, a stream, or null without a body. */
   readonly body: unknown
+  /**
+   * The header with the caller's next token, if the framework added one. Undefined if there is none, and for a token
+   * that the handler sent.
+   */
+  readonly rotation: RotationHeader | undefined
   /**
    * Returns a copy with another body, and with `Content-Type` and all other headers unchanged.
    *
@@ -62,6 +73,10 @@ export class PreparedResponse implements RouteResponse {
     this.headers = new ListedHeaders(parts.list, lengthOf(parts))
     this.body = parts.body
     this.parts = parts
+  }
+
+  get rotation(): RotationHeader | undefined {
+    return this.parts.request?.rotation
   }
 
   withBody(body: unknown, status = this.status): PreparedResponse {

@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 import type { RouteInfo } from '../routing/route.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
 import { clientAddress, readAddress, readForwarded } from './client-address.js'
-import { readCookies } from './cookies.js'
+import { CookieNames, readCookies } from './cookies.js'
 import type { Cors } from './cors.js'
 import type { End, Ending } from './closing.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
@@ -19,6 +19,7 @@ import {
   type UploadedFiles,
   type StoredValue,
 } from './request.js'
+import type { RotationHeader } from './route-response.js'
 import { toOriginForm, readPath, readQuery, type TextValues } from './request-head.js'
 import { assertHeader, setHeader, onCookie } from './response-head.js'
 import type { RequestObservers } from './request-observers.js'
@@ -74,6 +75,8 @@ export interface RequestSettings {
   readonly basePath?: string
   /** Whether fresh tokens of replies are set as a cookie too. Default false. */
   readonly tokenCookie?: boolean
+  /** Default: the names without a suffix. */
+  readonly cookieNames?: CookieNames
   /** Decides whether pages of another origin may send cookies. Default: they may not. */
   readonly cors?: Pick<Cors, 'allowsCredentials'>
   /** The public scheme, host and port, if configured. Default: as in the request. */
@@ -88,6 +91,7 @@ export interface RequestSettings {
 export const requestIdHeader = 'X-Request-Id'
 
 const noBytes = Buffer.alloc(0)
+const plainCookieNames = new CookieNames()
 
 const noSession =
   'request.session is not open on this route. Name `session` or `request` among the arguments of the handler.'
@@ -143,6 +147,8 @@ export class ServerRequest implements HttpRequest {
   sentBody: unknown = undefined
   /** The bytes of the body, stored if the handler has the argument `rawBody`. */
   rawBody: Buffer = noBytes
+  /** The header with the caller's next token, once rotation has added it. */
+  rotation: RotationHeader | undefined = undefined
   /** True once the body is being read, so that it is not read twice. */
   bodyRead = false
   /** How it is read, determined by its media type when reading begins. */
@@ -389,6 +395,10 @@ export class ServerRequest implements HttpRequest {
   /** Milliseconds since 1970. */
   now(): number {
     return (this.#settings.now ?? Date.now)()
+  }
+
+  get cookieNames(): CookieNames {
+    return this.#settings.cookieNames ?? plainCookieNames
   }
 
   /** Whether fresh tokens of replies are set as a cookie too. */

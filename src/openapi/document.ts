@@ -69,8 +69,8 @@ export interface DocumentOptions {
   readonly basePath?: string
   /** Descriptions of tags by name; these tags come first. */
   readonly tags?: Readonly<Record<string, string>> | undefined
-  /** Whether tokens are also accepted in a cookie. Default false. */
-  readonly cookie?: boolean
+  /** The name of the cookie that may have the token, over https. Default: no cookie. */
+  readonly cookie?: string | undefined
   /** Where else tokens are read. Default: nowhere. */
   readonly source?: TokenSource
   /** The application's own form of errors. Default: the standard form. */
@@ -211,13 +211,13 @@ type SecuritySchemes = Readonly<Record<string, SecuritySchemeObject>>
 
 function securitySchemes({
   source = {},
-  cookie = false,
+  cookie,
 }: Pick<DocumentOptions, 'source' | 'cookie'>): SecuritySchemes {
   const tokenScheme = tokenAuth(source)
   return {
     ...(tokenScheme !== undefined && { tokenAuth: tokenScheme }),
     bearerAuth: { ...bearerAuth },
-    ...(cookie && { cookieAuth: { ...cookieAuth } }),
+    ...(cookie !== undefined && { cookieAuth: { ...cookieAuth, name: cookie } }),
   }
 }
 

@@ -18,7 +18,6 @@ import { createIncoming, FakeResponse } from '../http/node-messages.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import type { Schemas } from './schemas.js'
 import type { TokenSource } from '../auth/options.js'
-import { secureTokenCookie } from '../http/cookies.js'
 
 /** Prefix for the names of responses in the application's form; packages use the responses of the standard form. */
 const prefix = 'Own'
@@ -198,10 +197,9 @@ export function tokenAuth({ scheme, location }: TokenSource): SecuritySchemeObje
 }
 
 /** For applications that also accept tokens in a cookie. */
-export const cookieAuth: SecuritySchemeObject = {
+export const cookieAuth = {
   type: 'apiKey',
   in: 'cookie',
-  name: secureTokenCookie,
   description:
     'The same token in a cookie, without the prefix __Host- over http. A write with the cookie must come from a page of the application.',
-}
+} as const

@@ -4,15 +4,12 @@
  */
 import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
-import { secureTokenCookie, tokenCookie } from '../http/cookies.js'
-import { sessionCookie } from '../auth/sessions.js'
+import { ServerRequest } from '../http/server-request.js'
 import type { Engine, EngineCaller, OtherProcesses } from '../engines/contract/engine.js'
 import { isTracking } from './statement-tracking.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
-
-const tokenCookies = [tokenCookie, secureTokenCookie]
 
 const callers = new WeakMap<object, RequestCaller>()
 
@@ -103,9 +100,11 @@ function signedIn(request: HttpRequest): string[] {
   const names: string[] = []
   if (authorization !== undefined) names.push(subjectOf(authorization))
   if (cookie === undefined) return names
-  const session = request.cookies[sessionCookie]
+  if (!(request instanceof ServerRequest)) return names
+  const { cookieNames } = request
+  const session = request.cookies[cookieNames.session]
   if (session !== undefined && session !== '') names.push(`session ${session.slice(0, 64)}`)
-  for (const name of tokenCookies) {
+  for (const name of [cookieNames.token, cookieNames.secureToken]) {
     const token = request.cookies[name]
     if (token !== undefined && token !== '') names.push(subjectOf(token))
   }

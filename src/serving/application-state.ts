@@ -2,7 +2,9 @@
 import type { Log } from '../core/log.js'
 import type { LiveCounts } from '../live/live-queries.js'
 import type { GraphQL } from '../graphql/graphql.js'
+import { clearTokenCookie, type CookieNames } from '../http/cookies.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
+import { ServerRequest } from '../http/server-request.js'
 import type { RequestObserver, RequestObservers } from '../http/request-observers.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -23,6 +25,7 @@ export interface ApplicationStateParts {
   readonly listening: boolean
   readonly production: boolean
   readonly takesCookie: boolean
+  readonly cookieNames: CookieNames
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
   readonly mainGraphql: GraphQL | undefined
@@ -59,6 +62,23 @@ export class ApplicationState {
     this.takesCookie = parts.takesCookie
     this.database = parts.database
     this.#parts = parts
+  }
+
+  /**
+   * The name of a cookie, without `__Host-`. It differs from the names of other applications on this host:
+   * `app_signin_3000`.
+   *
+   * @param purpose `token`, `session`, or the purpose of a module's own cookie
+   */
+  cookieName(purpose: string): string {
+    const { cookieNames } = this.#parts
+    if (purpose === 'token' || purpose === 'session') return cookieNames[purpose]
+    return cookieNames.of(purpose)
+  }
+
+  /** Deletes the cookie with the caller's token. Has no effect if the token came otherwise, or is of another application. */
+  clearTokenCookie(request: HttpRequest): void {
+    if (request instanceof ServerRequest) clearTokenCookie(request)
   }
 
   /** The providers with a method `check`. Available once the application has started. */

@@ -151,11 +151,10 @@ describe('a read by cookie', () => {
     expect((await send('/me', { base: 'http://shop.example', headers })).status).toBe(401)
   })
 
-  it('clears a cookie whose token has expired', async () => {
+  it('is 401 if the token has expired. The browser deletes the cookie by itself', async () => {
     const expired = token({ exp: now() - 60 })
     const { headers, status } = await send('/me', { headers: { cookie: secure(expired) } })
-    expect(status).toBe(401)
-    expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=; Max-Age=0; Path=\/;/)
+    expect([status, headers.get('set-cookie')]).toEqual([401, null])
   })
 
   it('ignores the cookie if there is an Authorization header', async () => {
@@ -269,7 +268,7 @@ describe('a write by cookie', () => {
     })
     const answer = await exchange(
       listening.url,
-      `POST /items HTTP/1.1\r\nHost: x\r\nCookie: app_token=${token()}\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{`,
+      `POST /items HTTP/1.1\r\nHost: x\r\nCookie: app_token_${new URL(listening.url).port}=${token()}\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n{`,
       (text) => text.includes('}'),
     )
     expect(statusOf(answer)).toBe(403)

@@ -213,7 +213,7 @@ describe.each(engines)('a replaced token, on %s', (engine) => {
     advance(31)
     const refused = await apps[0].inject({ url: '/me', headers })
     expect(refused.status).toBe(401)
-    expect(String(refused.headers['set-cookie'])).toContain('Max-Age=0')
+    expect(refused.headers['set-cookie']).toBeUndefined()
   })
 
   it("with rotate: 'always' gets a new successor after each use", async () => {

@@ -387,7 +387,8 @@ describe('the caller', () => {
   })
 
   it('may use a cookie from our own pages only', async () => {
-    const cookie = `app_token=${await tokenOf('9')}; other=1`
+    const { port } = new URL(app.url)
+    const cookie = `app_token_${port}=${await tokenOf('9')}; other=1`
     const origin = new URL(app.url).origin
     const sameOrigin = await Raw.ready(url, undefined, { cookie, origin })
     sameOrigin.subscribe('1', '{ cookie who }')

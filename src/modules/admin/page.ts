@@ -22,6 +22,7 @@ import {
   type Interceptor,
   type ModuleOptions,
   type Next,
+  ApplicationState,
   type RouteInfo,
   type Session,
   entityTag,
@@ -44,11 +45,14 @@ export function pageController(options: AdminOptions): ControllerClass {
   @Undocumented
   @NoAuth
   class AdminPage {
-    static readonly inject = [Routes]
+    static readonly inject = [Routes, ApplicationState]
     readonly #assets = new Assets(options)
     #login: object | undefined
 
-    constructor(private readonly routes: Routes) {}
+    constructor(
+      private readonly routes: Routes,
+      private readonly state: ApplicationState,
+    ) {}
 
     onStart(): void {
       this.#login = describeLogin(login, `${path}/api/sign-out`, this.routes)
@@ -56,13 +60,17 @@ export function pageController(options: AdminOptions): ControllerClass {
 
     @Get('/')
     show(request: HttpRequest): Reply {
-      return showPage(baseOf(request, path), options, request)
+      return showPage(baseOf(request, path), options, this.mayBeSignedIn(request))
     }
 
     @Get('/<rest:path>')
     view(rest: string, request: HttpRequest): Reply {
       if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
-      return showPage(baseOf(request, path), options, request)
+      return showPage(baseOf(request, path), options, this.mayBeSignedIn(request))
+    }
+
+    private mayBeSignedIn({ headers }: HttpRequest): boolean {
+      return mayBeSignedIn(headers, this.state.cookieName('token'))
     }
 
     @Get('/assets/<name>')
@@ -116,7 +124,7 @@ const policy = [
 function showPage(
   base: string,
   { path, title = 'Admin', logo, colour }: AdminOptions,
-  { headers }: HttpRequest,
+  isPossiblySignedIn: boolean,
 ): Reply<string> {
   const at = escape(base)
   const prefix = base.slice(0, -path.length)
@@ -134,7 +142,7 @@ function showPage(
   const data = [
     `data-path="${at}" data-title="${escape(title)}"`,
     ...(image === undefined ? [] : [`data-logo="${image}"`]),
-    ...(mayBeSignedIn(headers) ? ['data-may-be-signed-in=""'] : []),
+    ...(isPossiblySignedIn ? ['data-may-be-signed-in=""'] : []),
   ]
   const text = `<!doctype html>
 <html lang="en"><head>${head.join('')}</head>
@@ -153,13 +161,22 @@ function showPage(
 
 /**
  * Whether the visitor may be signed in. Otherwise the page opens the sign-in and sends no request that would fail. Cookies of the
- * framework, except the token's, do not identify a caller.
+ * framework do not identify a caller, except the token's of this application.
  */
-function mayBeSignedIn({ cookie = '', authorization }: HttpRequest['headers']): boolean {
-  const names = cookie.split(';').map((pair) => pair.split('=', 1).join('').trim())
+function mayBeSignedIn(
+  { cookie = '', authorization }: HttpRequest['headers'],
+  tokenCookie: string,
+): boolean {
+  const names = cookie.split(';').map((pair) =>
+    pair
+      .split('=', 1)
+      .join('')
+      .trim()
+      .replace(/^__Host-/, ''),
+  )
   return (
     authorization !== undefined ||
-    names.some((name) => name !== '' && !/^(?:__Host-)?app_(?!token$)/.test(name))
+    names.some((name) => name === tokenCookie || (name !== '' && !name.startsWith('app_')))
   )
 }
 

@@ -23,7 +23,7 @@ import {
 import type { OidcOptions, SignIn } from './options.js'
 import { tokenPage, refusalPage, acceptsHtml, redirectPage, resendPage } from './pages.js'
 import { Provider } from './provider.js'
-import { cookieName, Transactions } from './transactions.js'
+import { Transactions } from './transactions.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
@@ -71,7 +71,10 @@ export function signInController(
         const page = await this.provider.authorizationUrl(state, transaction)
         for (const old of this.transactions.surplusCookies(request.cookies, secure))
           request.addHeader('Set-Cookie', clearCookie(old, secure))
-        return redirect(page).cookie(cookieName(state, secure), sealed, { secure, maxAge: 600 })
+        return redirect(page).cookie(this.transactions.cookieName(state, secure), sealed, {
+          secure,
+          maxAge: 600,
+        })
       })
     }
 
@@ -94,7 +97,10 @@ export function signInController(
         const fields = readForm(request, rawBody)
         const state = fields.get('state') ?? ''
         const { secure } = this.provider.publicUrl
-        const hasCookie = Object.hasOwn(request.cookies, cookieName(state, secure))
+        const hasCookie = Object.hasOwn(
+          request.cookies,
+          this.transactions.cookieName(state, secure),
+        )
         if (hasCookie || fields.has(resentField)) return this.signIn(request, fields)
         fields.append(resentField, '1')
         return resendPage(this.provider.callback, fields)
@@ -133,7 +139,10 @@ export function signInController(
       const found = await this.transactions.open(state, { provider: name, cookies, secure })
       if (found === undefined || more.length > 0)
         throw expired('no cookie of this browser belongs to this state, or it has run out')
-      request.addHeader('Set-Cookie', clearCookie(cookieName(state, secure), secure))
+      request.addHeader(
+        'Set-Cookie',
+        clearCookie(this.transactions.cookieName(state, secure), secure),
+      )
       if (!(await this.transactions.use(state, found))) throw expired('it was used before')
       return { ...found, state }
     }
@@ -244,16 +253,25 @@ function withQuery(path: string, name: string, value: string): string {
 }
 
 /**
- * A caller whose token has expired or was revoked gets the response of a sign-out instead of a 401. The gate has already cleared
- * the cookie. Requests from other sites, which browsers send without the cookie, still get 401.
+ * A caller whose token has expired or was revoked gets the response of a sign-out instead of a 401, and its cookie is cleared.
+ * Requests from other sites, which browsers send without the cookie, still get 401.
  */
 class AllowSignedOut implements Interceptor {
+  static readonly inject = [ApplicationState]
   static readonly before = 'gate'
+  readonly #state: ApplicationState
 
-  async intercept({ headers }: HttpRequest, next: Next): Promise<RouteResponse | Reply> {
+  constructor(state: ApplicationState) {
+    this.#state = state
+  }
+
+  async intercept(request: HttpRequest, next: Next): Promise<RouteResponse | Reply> {
+    const { headers } = request
     const response = await next()
     const isCrossSite = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
-    return response.status === 401 && !isCrossSite ? sendTo('/', headers) : response
+    if (response.status !== 401 || isCrossSite) return response
+    this.#state.clearTokenCookie(request)
+    return sendTo('/', headers)
   }
 }
 

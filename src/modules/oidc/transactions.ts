@@ -45,15 +45,6 @@ create index if not exists ${table}_ends_at on ${table} (ends_at)`
 /** Milliseconds between removals of expired states. */
 const sweepInterval = 60_000
 
-/** The name of a transaction's cookie. @param secure adds `__Host-`, so that other hosts and http pages cannot set the cookie */
-export function cookieName(state: string, secure: boolean): string {
-  return `${cookiePrefix(secure)}${state}`
-}
-
-function cookiePrefix(secure: boolean): string {
-  return `${secure ? '__Host-' : ''}app_signin_`
-}
-
 export class Transactions implements Lifecycle {
   static readonly inject = [ApplicationState, Clock, Auth]
   readonly #state: ApplicationState
@@ -91,6 +82,11 @@ export class Transactions implements Lifecycle {
     this.#used.clear()
   }
 
+  /** The name of a transaction's cookie. @param secure adds `__Host-`, so that other hosts and http pages cannot set the cookie */
+  cookieName(state: string, secure: boolean): string {
+    return `${secure ? '__Host-' : ''}${this.#state.cookieName('signin')}_${state}`
+  }
+
   /** @returns `state`, the transaction, and the cookie's value */
   async begin(
     provider: string,
@@ -118,7 +114,7 @@ export class Transactions implements Lifecycle {
     { provider, cookies, secure }: { provider: string; cookies: Cookies; secure: boolean },
   ): Promise<Transaction | undefined> {
     if (!stateForm.test(state)) return undefined
-    const sealed = cookies[cookieName(state, secure)]
+    const sealed = cookies[this.cookieName(state, secure)]
     const transaction = sealed === undefined ? undefined : await this.#unseal(state, sealed)
     if (transaction?.provider !== provider || transaction.ends <= this.#now()) return undefined
     return transaction
@@ -141,7 +137,7 @@ export class Transactions implements Lifecycle {
 
   /** The oldest cookies that must be removed to make room for a new one. */
   surplusCookies(cookies: Cookies, secure: boolean): string[] {
-    const prefix = cookiePrefix(secure)
+    const prefix = this.cookieName('', secure)
     const cookieNames = Object.keys(cookies).filter(
       (name) => name.startsWith(prefix) && stateForm.test(name.slice(prefix.length)),
     )

@@ -3,7 +3,14 @@
  * that requested it. A browser has one cookie for all tabs, and each tab has its own challenge (WebAuthn Level 3 §13.4.3).
  */
 import { createHmac, createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Auth, oneTime, PublicUrl, type HttpRequest, type OneTime } from '../../index.js'
+import {
+  ApplicationState,
+  Auth,
+  oneTime,
+  PublicUrl,
+  type HttpRequest,
+  type OneTime,
+} from '../../index.js'
 
 /** The purpose of a challenge, and whom it belongs to. */
 export interface Challenge {
@@ -29,11 +36,13 @@ export const challengeTokens = oneTime<StoredChallenge>('passkey challenge', {
 const cookieForm = /^[\w-]{43}$/
 
 export class Challenges {
-  static readonly inject = [challengeTokens, PublicUrl]
+  static readonly inject = [challengeTokens, PublicUrl, ApplicationState]
   readonly #tokens: OneTime<StoredChallenge>
   readonly #publicUrl: PublicUrl
+  readonly #state: ApplicationState
 
-  constructor(tokens: OneTime<StoredChallenge>, publicUrl: PublicUrl) {
+  constructor(tokens: OneTime<StoredChallenge>, publicUrl: PublicUrl, state: ApplicationState) {
+    this.#state = state
     this.#tokens = tokens
     this.#publicUrl = publicUrl
   }
@@ -78,7 +87,7 @@ export class Challenges {
 
   /** The name of the cookie. With `__Host-`, other hosts and http pages cannot set the cookie. */
   #name(): string {
-    return `${this.#publicUrl.secure ? '__Host-' : ''}app_passkeys`
+    return `${this.#publicUrl.secure ? '__Host-' : ''}${this.#state.cookieName('passkeys')}`
   }
 }
 

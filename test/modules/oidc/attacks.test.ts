@@ -52,7 +52,7 @@ function start(more: object = {}): Promise<Application> {
   class AppModule {}
   return bootstrap(AppModule, {
     ...{ port: 0, host: '127.0.0.1', env: {}, database: 'sqlite::memory:', logger: false },
-    auth: { cookie: true },
+    auth: { cookie: { name: 'app_token' } },
     ...more,
   })
 }

@@ -87,7 +87,12 @@ function start(cookie: boolean): Promise<Application> {
   const log = (details: object, text?: string): void =>
     void lines.push(`${JSON.stringify(details)} ${text ?? ''}`)
   return bootstrap(AppModule, {
-    ...{ port: 0, env: {}, auth: { cookie }, times: { linger: 1 } },
+    ...{
+      port: 0,
+      env: {},
+      auth: { cookie: cookie && { name: 'app_token' } },
+      times: { linger: 1 },
+    },
     logger: { error: log, warn: log, info: log, debug: log } as never,
     override: [[Clock, clock]],
   })

@@ -158,7 +158,11 @@ describe('without cookies for tokens', () => {
 
 describe('behind a proxy that strips a path prefix', () => {
   it('all addresses have the prefix', async () => {
-    const path = { publicUrl: 'https://example.com/desk', auth: { cookie: true }, listen: false }
+    const path = {
+      publicUrl: 'https://example.com/desk',
+      auth: { cookie: { name: 'app_token' } },
+      listen: false,
+    }
     const app = await start(path)
     const started = await app.inject('/signin/google?to=/me')
     const page = started.headers.location ?? ''
@@ -177,7 +181,7 @@ describe('the sign-in transaction', () => {
     const lies = { host: 'evil.example', 'x-forwarded-host': 'evil', 'x-forwarded-proto': 'http' }
     const response = await app.inject({ url: '/signin/google?to=/me', headers: lies })
     expect(response.headers['set-cookie']).toMatch(
-      /^__Host-app_signin_.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      /^__Host-app_signin_(?:\d+_)?.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     )
     const { redirect } = provider.read(response.headers.location ?? '')
     expect(redirect).toBe('https://desk.example/signin/google/callback')
@@ -327,7 +331,7 @@ describe('the metadata of the provider', () => {
 
 describe('HEAD', () => {
   it('neither starts nor finishes a sign-in, and does not change the current one', async () => {
-    const app = await start({ auth: { cookie: true } })
+    const app = await start({ auth: { cookie: { name: 'app_token' } } })
     const browser = new Visitor(app.url)
     const started = await browser.head('/signin/google')
     expect([started.status, started.headers.get('allow'), browser.cookies.size]).toEqual([
@@ -348,7 +352,7 @@ describe('HEAD', () => {
 
 describe('signing out', () => {
   it('ends the token, by cookie only from our own pages, and leads to the provider', async () => {
-    const app = await start({ auth: { cookie: true } })
+    const app = await start({ auth: { cookie: { name: 'app_token' } } })
     const browser = new Visitor(app.url)
     const page = await browser.goTo('/signin/google')
     await browser.get(`/signin/google/callback${provider.allow(page)}`)
@@ -380,9 +384,9 @@ describe('signing out', () => {
     await app.close()
   })
 
-  it('clears the cookie whatever the state of its token, and does nothing for pages of other sites', async () => {
+  it('clears the cookie of an ended token, and does nothing for other tokens and for pages of other sites', async () => {
     const clock = new TestClock()
-    const app = await start({ auth: { cookie: true }, override: [[Clock, clock]] })
+    const app = await start({ auth: { cookie: { name: 'app_token' } }, override: [[Clock, clock]] })
     const auth = app.get(Auth)
     const form = { origin: new URL(app.url).origin }
     const revoked = await auth.getToken({ sub: '7', jti: 'ended elsewhere' })
@@ -390,15 +394,17 @@ describe('signing out', () => {
     const lasting = await auth.getToken({ sub: '7' }, { expiresIn: '2h' })
     const brief = await auth.getToken({ sub: '7', idp: 'google' }, { expiresIn: '5m' })
     await clock.advance('10m')
-    const bad = [brief, revoked, `${lasting}x`, 'eyJhbGciOiJub25lIn0.e30.', 'nonsense', '%00']
-    for (const token of bad) {
+    const ended = [brief, revoked]
+    const foreign = [`${lasting}x`, 'eyJhbGciOiJub25lIn0.e30.', 'nonsense', '%00']
+    for (const token of [...ended, ...foreign]) {
       const browser = new Visitor(app.url)
       browser.cookies.set('app_token', token)
-      const foreign = await browser.post('/signout', { 'sec-fetch-site': 'cross-site' })
-      expect([token, foreign.status, browser.cookies.size]).toEqual([token, 403, 1])
+      const other = await browser.post('/signout', { 'sec-fetch-site': 'cross-site' })
+      expect([token, other.status, browser.cookies.size]).toEqual([token, 403, 1])
       const out = await browser.post('/signout', form)
       expect([out.status, out.headers.get('location')]).toEqual([303, '/'])
-      expect([token, browser.cookies.size]).toEqual([token, 0])
+      // A token that this application cannot read may be of another one on this host.
+      expect([token, browser.cookies.size]).toEqual([token, ended.includes(token) ? 0 : 1])
       expect(out.headers.get('www-authenticate')).toBeNull()
     }
     const nobody = new Visitor(app.url)
