@@ -361,6 +361,7 @@ const index: Places<typeof filigree> = {
   trackCallerAccess: [],
   HealthCheck: [],
   pendingWork: [],
+  addressKey: [],
   resetState: [],
 }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,
   bootstrap,
+  Clock,
   Controller,
   Field,
   Get,
@@ -15,12 +16,17 @@ import {
   reply,
   type Application,
   type Session,
+  type UploadedFiles,
 } from '../../src/index.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
+import { TestClock } from '../../src/modules/testing/testing.js'
+import { startBothEngines } from '../records/both-engines.js'
 
 class Order {
   @Field('integer') amount!: number
 }
+
+const engines = await startBothEngines()
 
 let writeCount = 0
 let release: () => void = () => undefined
@@ -62,6 +68,15 @@ class OrderController {
   }
   @NoAuth @Post('/of-cookie') ofCookie(cookies: { [name: string]: string }) {
     return { number: ++writeCount, cart: cookies.cart }
+  }
+  @Post('/signed-in') signedIn() {
+    return reply({ number: ++writeCount }).freshToken('a.b.c')
+  }
+  @Post('/files') files(files: UploadedFiles) {
+    return { number: ++writeCount, names: Object.keys(files) }
+  }
+  @Post('/raw') raw(rawBody: Buffer) {
+    return { number: ++writeCount, length: rawBody.length }
   }
   @Post('/varied') varied() {
     return reply({})
@@ -273,5 +288,159 @@ describe('idempotent', () => {
     ])
     expect(orders?.post?.responses).toHaveProperty('422')
     expect(orders?.get?.parameters).toBeUndefined()
+  })
+})
+
+describe('the body of a request with a key', () => {
+  const upload = async (key: string, content: string, path = '/orders/files') => {
+    const body = new FormData()
+    body.append('photo', new File([content], 'a.txt', { type: 'text/plain' }))
+    const headers = { authorization: `Bearer ${tokens.ann}`, 'idempotency-key': key }
+    const response = await fetch(app.url + path, { method: 'POST', body, headers })
+    return [response.status, response.headers.get('idempotent-replayed')]
+  }
+
+  it('is compared by the content of its files', async () => {
+    expect(await upload('file', 'first file')).toEqual([200, null])
+    expect(await upload('file', 'first file')).toEqual([200, 'true'])
+    expect(await upload('file', 'other file')).toEqual([422, null])
+    // Longer than one chunk of the file system.
+    const long = 'x'.repeat(300_000)
+    expect(await upload('long', `${long}1`)).toEqual([200, null])
+    expect(await upload('long', `${long}2`)).toEqual([422, null])
+  })
+
+  it.each(['application/json', 'text/csv', 'application/octet-stream'])(
+    'is compared by its bytes: %s',
+    async (type) => {
+      const post = async (body: string) =>
+        (
+          await fetch(`${app.url}/orders/raw`, {
+            method: 'POST',
+            body,
+            headers: {
+              authorization: `Bearer ${tokens.ann}`,
+              'idempotency-key': type,
+              'content-type': type,
+            },
+          })
+        ).status
+      expect([await post('1'), await post('1'), await post('2')]).toEqual([200, 200, 422])
+    },
+  )
+})
+
+describe('a token in the second half of its lifetime', () => {
+  let rotating: Application
+  const clock = new TestClock()
+  beforeAll(async () => {
+    rotating = await bootstrap(AppModule, {
+      ...{ listen: false, logger: false, database: 'sqlite::memory:' },
+      auth: { cookie: true },
+      override: [[Clock, clock]],
+    })
+  })
+  afterAll(() => rotating.close())
+
+  const post = (headers: { [name: string]: string }, path = '/orders/varied') =>
+    rotating.inject({ method: 'POST', url: path, headers })
+
+  it.each([
+    ['a header', 'freshtoken', (token: string) => ({ authorization: `Bearer ${token}` })],
+    [
+      'a cookie',
+      'set-cookie',
+      (token: string) => ({ cookie: `app_token=${token}`, 'sec-fetch-site': 'same-origin' }),
+    ],
+  ] as const)(
+    'by %s: the write is repeated, and each response has a next token',
+    async (_, name, from) => {
+      const caller = from(await rotating.get(Auth).getToken({ sub: name }))
+      await clock.advance('45m')
+      const headers = { ...caller, 'idempotency-key': name }
+      const first = await post(headers)
+      const repeated = await post(headers)
+      expect([first.status, repeated.status]).toEqual([200, 200])
+      expect(repeated.headers['idempotent-replayed']).toBe('true')
+      for (const response of [first, repeated]) expect(response.headers[name]).toContain('ey')
+      expect(repeated.headers.link).toBe(first.headers.link)
+    },
+  )
+
+  it('changes nothing for a token that the handler sends: its response is not stored', async () => {
+    const token = await rotating.get(Auth).getToken({ sub: 'ann' })
+    await clock.advance('45m')
+    const headers = { authorization: `Bearer ${token}`, 'idempotency-key': 'sign-in' }
+    const statuses = []
+    for (let attempt = 0; attempt < 2; attempt++)
+      statuses.push((await post(headers, '/orders/signed-in')).status)
+    expect(statuses).toEqual([200, 409])
+  })
+})
+
+describe.each(engines)('maxKeys on %s', (_, open) => {
+  @Controller('/notes')
+  class NoteController {
+    @Post('/') @NoAuth create(body: unknown) {
+      if (body === 'fail') throw new HttpError(409)
+      return { number: ++writeCount }
+    }
+    @Post('/mine') mine() {
+      return { number: ++writeCount }
+    }
+  }
+  @Module({ controllers: [NoteController], imports: [idempotent({ maxKeys: 3, keep: '1h' })] })
+  class NotesModule {}
+
+  it('limits the keys of each caller, and neither repeated requests nor other callers', async () => {
+    const clock = new TestClock()
+    const database = await open()
+    const limited = await bootstrap(NotesModule, {
+      ...{ listen: false, logger: false, database, trustProxy: 1 },
+      override: [[Clock, clock]],
+    })
+    const post = (key: string, body = 'text', headers: { [name: string]: string } = {}) =>
+      limited.inject({
+        method: 'POST',
+        url: headers.authorization === undefined ? '/notes' : '/notes/mine',
+        headers: {
+          'content-type': 'application/json',
+          'x-forwarded-for': '2001:db8::1',
+          'idempotency-key': key,
+          ...headers,
+        },
+        body: JSON.stringify(body),
+      })
+    expect((await post('failed', 'fail')).status).toBe(409)
+    for (const key of ['1', '2', '3'])
+      // What callers choose freely makes no other caller.
+      expect(
+        (
+          await post(key, 'text', {
+            'x-forwarded-for': `2001:db8::${key}`,
+            cookie: `app_session=${key}`,
+          })
+        ).status,
+      ).toBe(200)
+    const refused = await post('4')
+    expect([refused.status, refused.json()]).toEqual([
+      429,
+      { error: 'You have used too many Idempotency-Keys.' },
+    ])
+    const wait = Number(refused.headers['retry-after'])
+    expect(wait > 3000 && wait <= 3600).toBe(true)
+    const again = await post('1', 'text', {
+      'x-forwarded-for': '2001:db8::1',
+      cookie: 'app_session=1',
+    })
+    expect([
+      again.status,
+      (await post('1', 'text', { 'x-forwarded-for': '192.0.2.1' })).status,
+    ]).toEqual([200, 200])
+    const authorization = `Bearer ${await limited.get(Auth).getToken({ sub: 'ann' })}`
+    expect((await post('1', 'text', { authorization })).status).toBe(200)
+    await clock.advance('61m')
+    expect((await post('5')).status).toBe(200)
+    await limited.close()
   })
 })

@@ -4,6 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import {
+  addressKey,
+  ApplicationState,
+  Clock,
+  Database,
   type InterceptorClass,
   type RouteInfo,
   createModule,
@@ -16,6 +20,7 @@ import {
   type HttpRequest,
   type Interceptor,
   type Next,
+  type UploadedFile,
 } from '../../index.js'
 import { inFlight, KeyStore, type ClaimedKey, type StoredResponse } from './key-store.js'
 
@@ -30,6 +35,7 @@ const statusDescriptions = {
   '409':
     'The first request with this key has not been answered yet, or was done but its response is not stored, or the data conflict.',
   '422': 'The key was already used for a different request.',
+  '429': 'The caller has used too many keys, or sends too many requests.',
 }
 
 /** Adds the header and its errors to the document. */
@@ -64,18 +70,18 @@ function documentKey(operation: Operation, { method }: RouteInfo): Operation {
 export interface IdempotentOptions {
   /** How long a response can be repeated: seconds, or `'24h'`. Default `'24h'`. */
   keep?: number | string
+  /** The number of keys that one caller may have stored at a time. Writes with further keys get 429. Default 10,000. */
+  maxKeys?: number
 }
 
 /** The largest stored response, in bytes. */
 const maxStoredBytes = 1024 * 1024
 
-const sessionCookie = 'app_session'
-
 /** Headers of a single response, which are not repeated. */
 const perResponseHeaders = /^(?:x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
 
 /** Headers with credentials: a response with one of them is never stored. */
-const credentialHeaders = ['set-cookie', 'freshtoken']
+const credentialHeaders = /^(?:set-cookie|freshtoken)$/i
 
 /** A request with a key, while it is served. */
 interface KeyedRequest {
@@ -90,18 +96,29 @@ const keyedOf = requestValue<KeyedRequest>('idempotency')
 
 /** Applies to the writes of the importing module and of the modules that it imports. Experimental, like the draft. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
-  const seconds = readSeconds(options.keep ?? '24h')
+  const { keep = '24h', maxKeys = 10_000 } = options
+  const seconds = readSeconds(keep)
   const lifetimeMs = seconds && seconds * 1000
+
+  class LimitedKeyStore extends KeyStore {
+    static readonly inject = [Database, Clock]
+
+    constructor(database: Database, clock: Clock) {
+      super(database, clock, maxKeys)
+    }
+  }
 
   /** Runs after the gate, where the caller is known, and sees the complete response. */
   class StoreResponses implements Interceptor {
-    static readonly inject = [KeyStore]
+    static readonly inject = [LimitedKeyStore, ApplicationState]
     static readonly before = 'body'
     static readonly document = documentKey
     readonly #keys: KeyStore
+    readonly #state: ApplicationState
 
-    constructor(keys: KeyStore) {
+    constructor(keys: KeyStore, state: ApplicationState) {
       this.#keys = keys
+      this.#state = state
     }
 
     applies(route: RouteInfo): boolean {
@@ -112,7 +129,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       const key = readKey(request.headers['idempotency-key'])
       if (key === undefined) return next()
       const keyed: KeyedRequest = {
-        id: idOf(request, key),
+        id: idOf(request, key, request.cookies[this.#state.cookieName('session')]),
         claimedKey: undefined,
         storedResponse: undefined,
       }
@@ -134,7 +151,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
 
   /** Runs before the handler, where the body is known. */
   class ClaimKeys implements Interceptor {
-    static readonly inject = [KeyStore]
+    static readonly inject = [LimitedKeyStore]
     readonly #keys: KeyStore
 
     constructor(keys: KeyStore) {
@@ -148,8 +165,8 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     async intercept(request: HttpRequest, next: Next): Promise<unknown> {
       const keyed = keyedOf.get(request)
       if (keyed === undefined) return next<unknown>()
-      const hash = hashOf(request)
-      const claim = await this.#keys.claim(keyed.id, hash)
+      const hash = await hashOf(request)
+      const claim = await this.#keys.claim(keyed.id, hash, sha256(ownerOf(request)))
       if (claim.state === 'claimed') {
         keyed.claimedKey = claim.key
         this.#keys.markWrites(request, claim.key, lifetimeMs ?? 0)
@@ -163,11 +180,15 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     }
   }
   return {
-    providers: [KeyStore],
+    providers: [LimitedKeyStore],
     problems: findOptionProblems('idempotent', options, {
       keep: [
         (value) => readSeconds(value) !== undefined,
         "Write seconds, or a time such as '24h'.",
+      ],
+      maxKeys: [
+        (value) => Number.isSafeInteger(value) && Number(value) > 0,
+        'Write a whole number of at least 1.',
       ],
     }),
     use: [StoreResponses, ClaimKeys],
@@ -193,27 +214,37 @@ function readKey(header: string | undefined): string | undefined {
 /** Claims that describe the token and do not affect rights. */
 const tokenClaims: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time', 'jti'])
 
-function idOf(request: HttpRequest, key: string): string {
+/** @param session the cookie of the visitor's session */
+function idOf(request: HttpRequest, key: string, session: string | undefined): string {
   const { method, path } = request
-  return sha256(JSON.stringify([callerOf(request), method, path, key]))
+  return sha256(JSON.stringify([callerOf(request, session), method, path, key]))
 }
 
 /** Anonymous callers are distinguished by address, by session, and by credentials that the route reads itself. */
-function callerOf({ auth, user, ip, cookies, headers }: HttpRequest): unknown[] {
+function callerOf({ auth, user, ip, headers }: HttpRequest, session?: string): unknown[] {
   if (auth?.by === 'key') return ['operator']
   if (user === null) {
     const authorization = auth === undefined ? headers.authorization : undefined
-    return ['visitor', ip, cookies[sessionCookie], authorization]
+    return ['visitor', ip, session, authorization]
   }
   const claims = Object.entries(user).filter(([claim]) => !tokenClaims.has(claim))
   return claims.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
-function hashOf({ path, query, body, files, headers, route }: HttpRequest): string {
-  const fileDetails = Object.entries(files).map(([name, file]) => [
-    name,
-    ...[file].flat().map(({ name: filename, size, type }) => [filename, size, type]),
-  ])
+/** The caller whose keys are limited, without what callers can choose freely. */
+function ownerOf(request: HttpRequest): string {
+  const { user, ip } = request
+  if (request.auth?.by !== 'key' && user === null) return `visitor ${addressKey(ip)}`
+  return JSON.stringify(user?.sub === undefined ? callerOf(request) : [user.iss, user.sub])
+}
+
+async function hashOf(request: HttpRequest): Promise<string> {
+  const { path, query, body, files, headers, route } = request
+  const fileDetails: unknown[] = []
+  for (const [name, received] of Object.entries(files)) {
+    for (const file of [received].flat())
+      fileDetails.push([name, file.name, file.type, await digestOf(file)])
+  }
   const bytes = body instanceof Uint8Array ? body : undefined
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   const jsonBody = bytes === undefined ? body : null
@@ -227,16 +258,28 @@ function hashOf({ path, query, body, files, headers, route }: HttpRequest): stri
   return sha256(head, bytes)
 }
 
+/** Reads the file from the disk in chunks, so that a large one needs little memory. */
+async function digestOf(file: UploadedFile): Promise<string> {
+  const digest = createHash('sha256')
+  for await (const chunk of file.stream()) digest.update(chunk as Buffer)
+  return digest.digest('base64url')
+}
+
 function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
   return createHash('sha256').update(text).update(bytes).digest('base64url')
 }
 
 /** @returns undefined for responses that cannot be repeated: streams, very long ones, and responses with credentials */
-function toStoredResponse({ status, headers, body }: RouteResponse): StoredResponse | undefined {
-  if (credentialHeaders.some((name) => headers.get(name) !== undefined)) return undefined
+function toStoredResponse(response: RouteResponse): StoredResponse | undefined {
+  const { status, body, rotation } = response
+  // The next token of the caller is not a part of the result, and the repeated request gets its own.
+  const headers = [...response.headers].filter(
+    ([name, value]) => name !== rotation?.name || value !== rotation.value,
+  )
+  if (headers.some(([name]) => credentialHeaders.test(name))) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
   if (body !== null && body.length > maxStoredBytes) return undefined
-  return { status, headers: [...headers].filter(([name]) => !perResponseHeaders.test(name)), body }
+  return { status, headers: headers.filter(([name]) => !perResponseHeaders.test(name)), body }
 }
 
 function replay(response: RouteResponse, { status, headers, body }: StoredResponse): RouteResponse {

@@ -9,6 +9,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
+import { CallerLimit, type StoredKeys } from './caller-limit.js'
 
 /** A response as it is stored. */
 export interface StoredResponse {
@@ -21,6 +22,8 @@ export interface StoredResponse {
 /** A key that a request has claimed. */
 export interface ClaimedKey {
   readonly id: string
+  /** Identifies the caller whose keys are limited. */
+  readonly caller: string
   /** A random text. Writes for the key have no effect once another request has claimed it. */
   readonly claim: string
 }
@@ -34,9 +37,9 @@ export type Claim =
   | { readonly state: 'done'; readonly hash: string }
   | { readonly state: 'answered'; readonly hash: string; readonly response: StoredResponse }
 
-type Row = Record<'id' | 'hash' | 'claim' | 'process', string> &
+type Row = Record<'id' | 'caller' | 'hash' | 'claim' | 'process', string> &
   Record<'answer', string | null> &
-  Record<'expires_at', number | string>
+  Record<'expires_at' | 'bytes', number | string>
 type ProcessRow = Record<'id', string> &
   Record<'alive_until', number | string> &
   Record<'challenged_at', number | string | null>
@@ -47,13 +50,16 @@ const table = 'filigree_idempotency'
 const processes = 'filigree_idempotency_process'
 const createTable = `create table if not exists ${table} (
   id text primary key not null,
+  caller text not null,
   hash text not null,
   claim text not null,
   process text not null,
   answer text,
+  bytes bigint not null,
   expires_at bigint not null
 );
-create index if not exists ${table}_expires_at on ${table} (expires_at)`
+create index if not exists ${table}_expires_at on ${table} (expires_at);
+create index if not exists ${table}_caller on ${table} (caller, expires_at, bytes)`
 const createProcesses = `create table if not exists ${processes} (
   id text primary key not null,
   alive_until bigint not null,
@@ -88,10 +94,10 @@ const databaseTimeoutMs = 2_000
 const [retryIntervalMs, maxRetryMs] = [500, 120_000]
 
 export class KeyStore {
-  static readonly inject = [Database, Clock]
   readonly #database: Database
   readonly #clock: Clock
   readonly #timeouts: ReturnType<Database['timeouts']>
+  readonly #limit: CallerLimit
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
   /** Keys of running requests, and of requests whose response is not stored yet. */
@@ -104,10 +110,12 @@ export class KeyStore {
   #isStopped = false
   #nextSweep = 0
 
-  constructor(database: Database, clock: Clock) {
+  /** @param maxKeys the number of keys that one caller may have stored */
+  constructor(database: Database, clock: Clock, maxKeys: number) {
     this.#database = database
     this.#clock = clock
     this.#timeouts = database.timeouts(databaseTimeoutMs)
+    this.#limit = new CallerLimit(maxKeys, (caller) => this.#readStored(caller))
   }
 
   async onStart(): Promise<void> {
@@ -129,14 +137,17 @@ export class KeyStore {
   /**
    * Claims the key for a request, or returns its state.
    *
+   * @param caller identifies the caller whose keys are limited
+   * @throws {HttpError} 429 for a new key if the caller has stored too many
    * @throws {HttpError} 503 if the database does not respond. The key is released once it responds again
    */
-  async claim(id: string, hash: string): Promise<Claim> {
-    const key: ClaimedKey = { id, claim: randomUUID() }
+  async claim(id: string, hash: string, caller: string): Promise<Claim> {
+    const key: ClaimedKey = { id, caller, claim: randomUUID() }
     this.#heldKeys.add(key)
     try {
       const claim = await this.#timeouts.run(() => this.#claim(key, hash))
-      if (claim.state !== 'claimed') this.#heldKeys.delete(key)
+      if (claim.state === 'claimed') this.#limit.addKey(caller)
+      else this.#heldKeys.delete(key)
       return claim
     } catch (error) {
       // The statement may have been executed, or may still be.
@@ -149,9 +160,14 @@ export class KeyStore {
     if (performance.now() - this.#lastHeartbeatAt >= heartbeatIntervalMs) await this.#heartbeat()
     const now = this.#now()
     await this.#sweep(now)
-    const { id, claim } = key
+    const { id, claim, caller } = key
+    const refusal = await this.#limit.findRefusal(caller, now)
+    if (refusal !== undefined && !(await this.#has(id, now))) throw refusal
     const expires = now + maxRunMs
-    const claimColumns = { hash, claim, process: this.#process, answer: null, expires_at: expires }
+    const claimColumns = {
+      ...{ hash, claim, caller, process: this.#process },
+      ...{ answer: null, bytes: 0, expires_at: expires },
+    }
     const claimed = await this.#tables
       .insertInto(table)
       .values({ id, ...claimColumns })
@@ -193,6 +209,32 @@ export class KeyStore {
     }
     if (row.answer === done) return { state: 'done', hash: row.hash }
     return { state: 'answered', hash: row.hash, response: fromText(row.answer) }
+  }
+
+  async #has(id: string, now: number): Promise<boolean> {
+    const row = await this.#tables
+      .selectFrom(table)
+      .select('id')
+      .where('id', '=', id)
+      .where('expires_at', '>', now)
+      .executeTakeFirst()
+    return row !== undefined
+  }
+
+  async #readStored(caller: string): Promise<StoredKeys> {
+    const now = this.#now()
+    const row = await this.#tables
+      .selectFrom(table)
+      .select((row) => [
+        row.fn.countAll().as('keys'),
+        row.fn.sum('bytes').as('bytes'),
+        row.fn.min('expires_at').as('firstEnd'),
+      ])
+      .where('caller', '=', caller)
+      .where('expires_at', '>', now)
+      .executeTakeFirstOrThrow()
+    // Without rows, the sum and the minimum are null.
+    return { keys: Number(row.keys), bytes: Number(row.bytes), firstEnd: Number(row.firstEnd) }
   }
 
   /** Challenges a process whose lease has expired. */
@@ -267,12 +309,18 @@ export class KeyStore {
    * @param lifetimeMs how long it is stored
    */
   store(key: ClaimedKey, response: StoredResponse | undefined, lifetimeMs: number): Promise<void> {
-    const { id, claim } = key
-    const text = response === undefined ? done : toText(response)
+    const { id, claim, caller } = key
+    const written = response === undefined ? done : toText(response)
+    const bytes = Buffer.byteLength(written)
+    const text = this.#limit.addBytes(caller, bytes) ? written : done
     return this.#retryUntilDone(key, () =>
       this.#tables
         .updateTable(table)
-        .set({ answer: text, expires_at: this.#now() + lifetimeMs })
+        .set({
+          answer: text,
+          bytes: text === done ? 0 : bytes,
+          expires_at: this.#now() + lifetimeMs,
+        })
         .where('id', '=', id)
         .where('claim', '=', claim)
         .execute(),
@@ -285,7 +333,8 @@ export class KeyStore {
    * @param hasFailed the handler has rejected the request: the key is released even if something was committed
    */
   release(key: ClaimedKey, hasFailed = false): Promise<void> {
-    const { id, claim } = key
+    const { id, claim, caller } = key
+    this.#limit.removeKey(caller)
     return this.#retryUntilDone(key, () => {
       const ownRow = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
       return (hasFailed ? ownRow : ownRow.where('answer', 'is', null)).execute()
