@@ -151,7 +151,6 @@ const changes: readonly (readonly [string, Version, Version])[] = [
   ['oneOf', field('string', { oneOf: ['a'] }), field('string', { oneOf: ['a', 'b'] })],
   ['maxLength', field('string', { maxLength: 4 }), field('string', { maxLength: 5 })],
   ['check', field('integer', { min: 1 }), field('integer', { min: 1, check: false })],
-  ['list', base, field('string', { list: true })],
   [
     'kind',
     field('integer', { default: 1, min: 1 }),
@@ -266,6 +265,11 @@ const versions: fc.Arbitrary<Version> = fc
 /** Options that only add columns. Removing the option keeps the columns. */
 const additiveOptions: ReadonlySet<string> = new Set(['timestamps', 'version'])
 
+/** Some kinds cannot be converted to each other. Then no migration is made. */
+const ignoreRefusal = (error: unknown): undefined => {
+  if (!(error instanceof Error) || !error.message.includes('cannot be converted')) throw error
+}
+
 describe.each(await startBothEngines())('both directions: %s', (name, address) => {
   let url: string | undefined
   beforeEach(async () => {
@@ -326,8 +330,8 @@ describe.each(await startBothEngines())('both directions: %s', (name, address) =
           await emptyDatabase()
           const schemas: unknown[] = []
           for (const [minute, version] of list.entries()) {
-            const { isMade, schema } = await migrateTo(version, minute)
-            if (isMade) schemas.push(schema)
+            const migrated = await migrateTo(version, minute).catch(ignoreRefusal)
+            if (migrated?.isMade === true) schemas.push(migrated.schema)
           }
           const last = schemas.pop()
           for (const schema of schemas.toReversed()) expect(await down()).toEqual(schema)

@@ -4,6 +4,7 @@
  */
 
 import type { ActualTable, TableSchema, IndexSchema } from './table-schema.js'
+import type { ValueClass } from './conversions.js'
 import type { Runner, Engine, Row } from './engine.js'
 import type { KeyedTable, TableSearch, Column } from './table.js'
 import type { Sql } from './sql-text.js'
@@ -15,7 +16,7 @@ export type TableChanges = EmptiedTables &
   (
     | {
         readonly kind: 'in place'
-        changeType(table: string, column: string, type: string, bareType: string): string
+        changeType(change: TypeChange): TypeChangeSql
         changeNull(table: string, column: string, nullable: boolean): string
       }
     | {
@@ -28,6 +29,26 @@ export type TableChanges = EmptiedTables &
         restore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[]
       }
   )
+
+/** A column whose values are converted to another type. */
+export interface TypeChange {
+  readonly table: string
+  readonly column: string
+  /** The current type, as the catalogue writes it. */
+  readonly from: string
+  /** The new type, as `create table` writes it. */
+  readonly to: string
+  /** The field for messages: `Product.price`. */
+  readonly origin: string
+  /** The columns that identify a row in messages. */
+  readonly primaryKey: readonly string[]
+}
+
+export interface TypeChangeSql {
+  /** Statements that fail if a value cannot be converted. */
+  readonly checks: readonly string[]
+  readonly alter: string
+}
 
 interface EmptiedTables {
   /** Deletes all rows of these tables, in spite of references, and restarts generated keys at 1. */
@@ -217,6 +238,11 @@ export interface Dialect {
   readonly replay: Replay | undefined
   /** The column's type in `CREATE TABLE`, collation included. */
   columnType(column: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string
+  /**
+   * @param type as the catalogue writes it
+   * @returns the class of the values in such columns; `undefined` for types that records never use
+   */
+  classOf(type: string): ValueClass | undefined
   /** The type of a key with generated numbers. */
   readonly incrementType: string
   /** Converts a checked property value, never null, to a driver value; undefined if they are equal. */

@@ -3,6 +3,11 @@ export interface ActualTable {
   readonly name: string
   /** A view or a foreign table, which has columns but no keys and constraints. */
   readonly isForeign?: boolean
+  /**
+   * Its `create table` has the form that this framework writes, so that each column has the exact type of its field.
+   * Read only where types of other programs are less exact.
+   */
+  readonly hasOwnForm?: boolean
   /** A partitioned table, whose key must contain the partition columns. */
   readonly isPartitioned?: boolean
   readonly columns: ReadonlyMap<string, ActualColumn>

@@ -40,6 +40,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
       {
         name,
         isForeign: views.has(name),
+        hasOwnForm: ownForm.test(sqlOf.get(name) ?? ''),
         columns: new Map(list.map((column) => [column.name, column])),
         indexes: new Map(
           [...(indexes.get(name) ?? []), ...(searches.get(name) ?? [])].map(
@@ -65,6 +66,9 @@ function toIndexColumns(list: string, sql: string): string[] {
     .map((name) => (name === '' ? timestamps.shift() : name))
     .filter((name) => name !== undefined)
 }
+
+/** The beginning of a statement of `writeCreateTable`, which SQLite stores as it was written. */
+const ownForm = /^create table "(?:[^"]|"")+" \(\n {2}"/i
 
 /** All rows of a reference have the same number. Its last column is the referring field, before that comes the shard. */
 function toForeignKeys(

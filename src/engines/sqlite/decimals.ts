@@ -27,28 +27,8 @@ export function decimalType({ precision, scale }: Digits): string {
   return scale === 0 ? 'integer' : `integer_scale_${scale}`
 }
 
-/**
- * SQL that converts a stored value to another column type, when a table is rebuilt.
- *
- * @param sql the column with the old type
- */
-export function convertDecimal(sql: string, from: string, to: string): string {
-  const targetUnit = unitOf(to)
-  if (from === to || (targetUnit === undefined && unitOf(from) === undefined)) return sql
-  const sourceUnit = unitOf(from)
-  const text =
-    sourceUnit === undefined
-      ? `cast(${sql} as text)`
-      : `filigree_decimal('${sourceUnit.scale} ' || ${sql})`
-  if (targetUnit !== undefined) {
-    return `filigree_units('${targetUnit.precision} ${targetUnit.scale} ' || ${text})`
-  }
-  if (to === 'integer') return `filigree_units('${integerDigits} 0 ' || ${text})`
-  return to === 'real' ? `cast(${text} as real)` : text
-}
-
-/** @returns `undefined` for types that store values unchanged */
-function unitOf(type: string): Digits | undefined {
+/** @returns the digits of a type that stores decimals in their smallest unit; `undefined` for other types */
+export function readDecimalType(type: string): Digits | undefined {
   const [, scale] = /^integer_scale_(\d+)$/.exec(type) ?? []
   if (scale !== undefined) return { precision: integerDigits, scale: Number(scale) }
   const [, digits, textScale] = /^text_decimal_(\d+)_(\d+)$/.exec(type) ?? []

@@ -14,6 +14,7 @@ import { sqliteSearch } from './search.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
 import { decimals } from './functions.js'
+import { sqliteClassOf } from './conversions.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { exactDouble, SqliteJson } from './json.js'
 import { readStoredTimestamp, storedTimestamp } from './timestamps.js'
@@ -80,8 +81,12 @@ export const sqliteDialect: Dialect = {
   // `length` counts the characters of text and the bytes of a blob.
   lengthOf: () => 'length({c})',
   replay: { url: 'sqlite::memory:', dump: dumpTables },
-  columnType: ({ storage, field: { entry } }) =>
-    storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage],
+  columnType: ({ storage, isBoolean, isUuid, field: { entry } }) => {
+    if (isBoolean) return 'integer_boolean'
+    if (isUuid) return 'text_uuid'
+    return storage === 'decimal' && entry.digits ? decimalType(entry.digits) : columnTypes[storage]
+  },
+  classOf: sqliteClassOf,
   // `autoincrement` never reuses the id of a deleted row.
   incrementType: 'integer primary key autoincrement',
   encoder: ({ isBoolean, storage, field: { entry } }) => {
@@ -223,17 +228,21 @@ async function dumpTables(runner: Runner): Promise<string> {
   return rows.map(([text]) => `${String(text)};\n`).join('\n')
 }
 
+/**
+ * SQLite has few types. A name with the kind distinguishes columns with the same one, so that a changed kind is noticed
+ * and values are converted. The affinity follows from the first part of the name.
+ */
 const columnTypes: Readonly<Record<Column['storage'], string>> = {
   integer: 'integer',
   wide: 'integer',
   real: 'real',
   decimal: 'integer',
   text: 'text',
-  timestamp: 'text',
-  date: 'text',
-  time: 'text',
+  timestamp: 'text_timestamp',
+  date: 'text_date',
+  time: 'text_time',
   bytes: 'blob',
-  json: 'text',
+  json: 'text_json',
 }
 
 /** Groups by local time. SQLite's date functions have no time zones, only offsets. Source: SQLite, Date And Time Functions. */

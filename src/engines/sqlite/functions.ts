@@ -56,6 +56,73 @@ const makeFunctions = () => {
     },
   }
 
+  const conversions = {
+    /** @returns `undefined` if the text is no such value */
+    toStored(type: string, text: string): unknown {
+      switch (type) {
+        case 'integer':
+          return conversions.toInteger(text)
+        case 'real':
+          return conversions.toReal(text)
+        case 'integer_boolean':
+          return { true: 1, 1: 1, false: 0, 0: 0 }[text]
+        case 'text_uuid':
+          return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text)
+            ? text.toLowerCase()
+            : undefined
+        case 'text_timestamp':
+          return conversions.toTimestamp(text)
+        case 'text_date':
+          return text.length === 10 && conversions.toTimestamp(text) !== undefined
+            ? text
+            : undefined
+        case 'text_time':
+          return /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text) ? text : undefined
+        default:
+          return conversions.toUnits(type, text)
+      }
+    },
+
+    toInteger(text: string): string | undefined {
+      const [, digits] = /^(-?\d{1,19})(?:\.0*)?$/.exec(text) ?? []
+      return digits !== undefined && BigInt.asIntN(64, BigInt(digits)) === BigInt(digits)
+        ? String(BigInt(digits))
+        : undefined
+    },
+
+    toReal(text: string): number | undefined {
+      const isNumber = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)
+      return isNumber && Number.isFinite(Number(text)) ? Number(text) : undefined
+    },
+
+    /** Without an offset it is in UTC. */
+    toTimestamp(text: string): string | undefined {
+      const [, day = '', time = '00:00', seconds = ':00', fraction = '.0', zone = 'Z'] =
+        /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?:(:\d\d)(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)?)?$/.exec(
+          text,
+        ) ?? []
+      const date = new Date(`${day}T00:00:00Z`)
+      // Dates such as February 30 are read as a day in March.
+      if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(day)) return undefined
+      const point = new Date(`${day}T${time}${seconds}${fraction.slice(0, 4)}${zone.toUpperCase()}`)
+      if (Number.isNaN(point.getTime()) || time.startsWith('24')) return undefined
+      const stored = point.toISOString()
+      return stored.length === 24 && !stored.startsWith('0000') ? stored : undefined
+    },
+
+    /** The stored form of a decimal. */
+    toUnits(type: string, text: string): string | undefined {
+      const [, integerScale] = /^integer_scale_(\d+)$/.exec(type) ?? []
+      const [, digits = '18', scale = integerScale] = /^text_decimal_(\d+)_(\d+)$/.exec(type) ?? []
+      if (scale === undefined) return text
+      const precision = Number(digits)
+      const units = decimals.toUnits(text, Number(scale))
+      if (units === undefined || units.replace('-', '').length > precision) return undefined
+      // 18 digits fit into a 64-bit integer.
+      return precision <= 18 ? units : decimals.toSortable(units, precision)
+    },
+  }
+
   const sql = {
     /** Lower case for all letters. SQLite's `lower` converts only ASCII letters. */
     filigree_fold(text: unknown): unknown {
@@ -81,19 +148,19 @@ const makeFunctions = () => {
       return decimals.toText(storedText, Number(scale))
     },
 
-    /** The stored form of a number. The argument is precision, scale and number: `12 2 9.5` becomes `950`. */
-    filigree_units(value: unknown): unknown {
+    /**
+     * Converts a text to the stored form of a column's type. The argument is the type, the field for messages and the
+     * text: `integer_scale_2 Product.price 9.5` becomes `950`.
+     */
+    filigree_convert(value: unknown): unknown {
       if (typeof value !== 'string') return null
-      const [digits = '', scale = '', number = ''] = value.split(' ')
-      const precision = Number(digits)
-      const units = decimals.toUnits(number, Number(scale))
-      if (units === undefined || units.replace('-', '').length > precision) {
-        throw new RangeError(
-          `${number} is not a number of at most ${digits} digits, ${scale} of them after the decimal point`,
-        )
-      }
-      // 18 digits fit into a 64-bit integer.
-      return precision <= 18 ? units : decimals.toSortable(units, precision)
+      const [type = '', field = ''] = value.split(' ', 2)
+      const text = value.slice(type.length + field.length + 2)
+      const converted = conversions.toStored(type, text)
+      if (converted !== undefined) return converted
+      throw new RangeError(
+        `${field}: ${JSON.stringify(text.slice(0, 60))} cannot be converted to ${type}`,
+      )
     },
 
     /** Combines the sums of digit groups, the most significant first, to text that sorts like the numbers. */

@@ -12,7 +12,7 @@ import {
 } from '../contract/ddl.js'
 import type { Dialect } from '../contract/dialect.js'
 import { isSearchIndexName } from '../contract/table.js'
-import { convertDecimal } from './decimals.js'
+import { convertColumn } from './conversions.js'
 import { writeDropSearch } from './search.js'
 
 /** Statements that rebuild the table with all its rows. Columns are copied by name. Run them with foreign keys off. */
@@ -47,10 +47,10 @@ function replaceTable(
   )
   const names = copiedColumns.map(({ name }) => quote(name)).join(', ')
   const values = copiedColumns
-    .map(({ name, type, fill, nullable }) => {
+    .map(({ name, type, fill, nullable, origin }) => {
       const currentType = types.get(name)
       if (currentType === undefined) return fill
-      const value = convertDecimal(quote(name), currentType, type)
+      const value = convertColumn(quote(name), currentType, type, origin)
       return fill === undefined || nullable ? value : `coalesce(${value}, ${fill})`
     })
     .join(', ')
@@ -80,7 +80,7 @@ function toFormerSchema(actual: ActualTable): TableSchema {
       increment: column.increment === true,
       fill: column.nullable ? undefined : column.preset,
       preset: column.preset,
-      origin: column.name,
+      origin: `${name}.${column.name}`,
     })),
     checks: [...(checks ?? [])].map(([check, sql]) => ({ name: check, sql })),
     foreignKeys: foreignKeys.map((key) => toForeignKey(name, key)),

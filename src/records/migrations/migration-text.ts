@@ -261,7 +261,12 @@ export function writeMigration(
     difference,
     steps: toOnlineSteps(difference, dialect, newTables),
   }))
-  const up = all.map(writeUp)
+  // With other names, the values can only be checked after the rename.
+  const renamedTables = new Set(
+    changes.filter(({ kind }) => kind.startsWith('renamed')).map(({ table }) => table),
+  )
+  const first = changes.filter(({ table }) => !renamedTables.has(table))
+  const up = [...writeChecks(first), ...all.map((one) => writeUp(one, renamedTables))]
   const deferred = all.filter(({ steps }) => steps.deferred.length > 0).map(writeDeferred)
   const down = [...all]
     .reverse()
@@ -308,8 +313,17 @@ function runsByDefault({ kind }: Difference): boolean {
   return kind !== 'unknown column'
 }
 
-function writeUp({ difference, steps }: Change): string {
-  const { message, risk, rebuilds, sql, kind } = difference
+/** Before anything is changed, because some files are committed statement by statement. */
+function writeChecks(differences: readonly Difference[]): string[] {
+  const checks = differences.flatMap((one) => one.checks ?? [])
+  if (checks.length === 0) return []
+  const title = '-- Stops here if a value cannot be converted.'
+  return [[title, ...checks.map((one) => `${one};`), ''].join('\n')]
+}
+
+function writeUp({ difference, steps }: Change, renamedTables: ReadonlySet<string>): string {
+  const { message, risk, rebuilds, sql, kind, table } = difference
+  const checks = renamedTables.has(table) ? (difference.checks ?? []) : []
   const lines = [writeComment(toOneLine(message))]
   if (!runsByDefault(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
@@ -323,7 +337,7 @@ function writeUp({ difference, steps }: Change): string {
   if (risk === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
   if (steps.now.length === 0)
     lines.push('-- See below, among the steps that do not block other work.')
-  return [...lines, ...steps.now.map((one) => `${one};`), ''].join('\n')
+  return [...lines, ...[...checks, ...steps.now].map((one) => `${one};`), ''].join('\n')
 }
 
 function writeDeferred({ difference: { message }, steps }: Change): string {

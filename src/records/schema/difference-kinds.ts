@@ -48,12 +48,14 @@ export interface Difference {
    * `by hand`: data would be changed or lost; sync leaves it, and a migration must be reviewed.
    */
   readonly risk: 'safe' | 'may fail' | 'by hand'
+  /** Statements before the others that fail if a value cannot be converted. They change nothing. */
+  readonly checks?: readonly string[]
   /** The statements that remove the difference, in order. */
   readonly sql: readonly string[]
   /** The statements that undo it; `undefined` if the old state is not known. */
   readonly undo?: readonly string[]
   /** The step that must be done by hand before, because no database can do it in the current state. */
-  readonly first?: string
+  readonly first?: string | undefined
   /** The column, if it is missing, stricter or of another type. */
   readonly column?: ColumnSchema
   /** The columns of the table's key, if a column is missing or stricter. */

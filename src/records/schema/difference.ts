@@ -291,7 +291,13 @@ function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Diale
     const differences = actual.columns.has(column.name)
       ? compareType(schema, column, actual, dialect, false)
       : [missingColumn(schema, column, actual, dialect)]
-    return differences.map((one) => ({ ...one, risk: 'by hand', sql: [], undo: undefined }))
+    return differences.map((one) => ({
+      ...one,
+      risk: 'by hand',
+      first: undefined,
+      sql: [],
+      undo: undefined,
+    }))
   })
 }
 

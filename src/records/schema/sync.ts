@@ -72,7 +72,11 @@ function isSettled({ blocks, upgrades }: Difference): boolean {
 
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
-    for (const sql of [...difference.sql, ...(difference.deferred ?? [])])
+    for (const sql of [
+      ...(difference.checks ?? []),
+      ...difference.sql,
+      ...(difference.deferred ?? []),
+    ])
       await runner.run(frameworkScript(sql), [], 'nothing')
   } catch (error) {
     if (!(error instanceof EngineError) || !rowErrors.has(error.kind)) throw error

@@ -2,7 +2,8 @@
  * Finds columns whose type differs from their field's, and writes the SQL that changes them. Text columns that should be
  * UUIDs are converted together with the references between them. Source: PostgreSQL, ALTER TABLE; UUID Type.
  */
-import type { Dialect } from '../../engines/contract/dialect.js'
+import type { Dialect, TypeChangeSql } from '../../engines/contract/dialect.js'
+import { isConvertible } from '../../engines/contract/conversions.js'
 import type {
   ActualColumn,
   ActualTable,
@@ -35,8 +36,12 @@ export function compareType(
   if (column.increment || isUuidText(column, existing)) return []
   const missing = missingDigits(column, existing)
   if (missing === 'digits') return [moreDigits(schema.name, column, existing)]
-  const isSame = isExact ? toCatalogueType(column) === existing.type : isSameType(column, existing)
+  const isSame = isExact
+    ? toCatalogueType(column) === existing.type
+    : isSameType(column, existing, actual.hasOwnForm === true)
   if (isSame) return []
+  const [from, to] = [existing.type, toCatalogueType(column)].map((type) => dialect.classOf(type))
+  if (!isConvertible(from, to)) return [notConvertible(schema.name, column, existing)]
   const other = {
     kind: 'other type',
     table: schema.name,
@@ -75,6 +80,19 @@ function otherKeyKind(
   }
 }
 
+/** Values that have no obvious form in the new kind. */
+function notConvertible(table: string, column: ColumnSchema, existing: ActualColumn): Difference {
+  return {
+    kind: 'other type',
+    table,
+    message: `${toMessage(table, column, existing).slice(0, -1)}, but its values cannot be converted.`,
+    blocks: true,
+    risk: 'by hand',
+    first: `Declare ${column.origin} as before, or give the new field another name. Then copy the values in a migration of your own: filigree migrate make <name> --empty.`,
+    sql: [],
+  }
+}
+
 /** A decimal with more digits. Existing values still fit, so the database does not read the rows. */
 function moreDigits(table: string, column: ColumnSchema, existing: ActualColumn): Difference {
   const alter = `alter table ${quote(table)} alter column ${quote(column.name)} type`
@@ -94,37 +112,28 @@ function toMessage(table: string, column: ColumnSchema, { type }: ActualColumn):
   return `${table}.${name} is of type ${type} and should be ${toCatalogueType(column)} (${origin}).`
 }
 
-/** Converts timestamps back to texts in their earlier form. */
-function toTextOfTimestamp(table: string, { name }: ColumnSchema): string {
-  const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-  return `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
-}
-
 function changeType(
   schema: TableSchema,
   column: ColumnSchema,
   actual: ActualTable,
   dialect: Dialect,
-): Pick<Difference, 'sql' | 'undo' | 'rebuilds'> {
+): Pick<Difference, 'checks' | 'sql' | 'undo' | 'rebuilds'> {
   const { changes } = dialect
   if (changes.kind === 'anew') return rebuildTable(schema, actual, dialect)
   const { name } = schema
   const existing = actual.columns.get(column.name) as ActualColumn
   const { current, next } = dependentsOf(schema, column, actual)
-  const change = (type: string, bareType: string): string =>
-    changes.changeType(name, column.name, type, bareType)
-  const back = isTimestampText(column, existing)
-    ? toTextOfTimestamp(name, column)
-    : change(existing.sql ?? existing.type, bare(existing.type))
+  const { origin } = column
+  const primaryKey = actual.primaryKey ?? schema.primaryKey
+  const change = (from: string, to: string): TypeChangeSql =>
+    changes.changeType({ table: name, column: column.name, from, to, origin, primaryKey })
+  const up = change(existing.type, column.type)
+  const down = change(toCatalogueType(column), existing.sql ?? existing.type)
   return {
-    sql: [...current.drop, change(column.type, toBareType(column)), ...next.make],
-    undo: [...next.drop, back, ...current.make],
+    checks: up.checks,
+    sql: [...current.drop, up.alter, ...next.make],
+    undo: [...down.checks, ...next.drop, down.alter, ...current.make],
   }
-}
-
-/** `numeric(12,2)` → `numeric` */
-function bare(type: string): string {
-  return type.replace(/\(.*\)$/, '')
 }
 
 interface Dependents {
@@ -181,21 +190,36 @@ const compatibleTypes: Readonly<Record<string, readonly string[]>> = {
   integer: ['int', 'bigint'],
 }
 
+/** The types of other programs for values that this framework stores under a more exact type. */
+const plainTypes: Readonly<Record<string, string>> = {
+  integer_boolean: 'integer',
+  text_uuid: 'text',
+  text_timestamp: 'text',
+  text_date: 'text',
+  text_time: 'text',
+  text_json: 'text',
+}
+
 const integers: ReadonlySet<string> = new Set(['bigint', 'integer', 'smallint', 'int'])
 
 function isInteger(type: string): boolean {
   return integers.has(type)
 }
 
-/** Whether the record can use a column as it is. */
-function isSameType(column: ColumnSchema, actual: ActualColumn): boolean {
+/**
+ * Whether the record can use a column as it is.
+ *
+ * @param isOwn whether this framework wrote the table, so that a plain type is another kind
+ */
+function isSameType(column: ColumnSchema, actual: ActualColumn, isOwn: boolean): boolean {
   const expected = toBareType(column)
   // Integers would round a decimal with places.
   if (isInteger(actual.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
   // SQLite reports a declared length but does not enforce it.
   const type = actual.type.replace(/ *\(.*\)$/, '')
   if (missingDigits(column, actual) === 'scale') return false
-  return type === expected || (compatibleTypes[expected]?.includes(type) ?? false)
+  const plain = isOwn ? expected : (plainTypes[expected] ?? expected)
+  return [expected, plain, ...(compatibleTypes[plain] ?? [])].includes(type)
 }
 
 /** The names that the catalogue uses. */
@@ -295,7 +319,14 @@ export function findUuidConversions(
       ...sql,
       ...(last ? add : []),
     ]
-    const change = changes.changeType(schema.name, column.name, 'uuid', 'uuid')
+    const change = changes.changeType({
+      table: schema.name,
+      column: column.name,
+      from: currentType,
+      to: 'uuid',
+      origin: column.origin,
+      primaryKey: table.primaryKey ?? schema.primaryKey,
+    })
     const back = `${alter} ${earlier} using ${quote(column.name)}::text`
     return {
       kind: 'other type',
@@ -305,7 +336,8 @@ export function findUuidConversions(
       // Records work with either type, because placeholders get the type of the column.
       blocks: false,
       ...(references === undefined ? { risk: 'by hand' } : { upgrades: true, risk: 'may fail' }),
-      sql: together(isFirst, [...before, change, ...after], isLast),
+      checks: change.checks,
+      sql: together(isFirst, [...before, change.alter, ...after], isLast),
       // The conversions are undone in reverse order.
       undo: together(isLast, [...before, back, ...undone], isFirst),
     }

@@ -2,10 +2,10 @@
 create table "ticket" (
   "id" integer primary key autoincrement,
   "title" text not null constraint "ticket_title_check_7a52321c" check (length("title") <= 200),
-  "done" integer not null default 0,
+  "done" integer_boolean not null default 0,
   "account_id" integer not null,
-  "created_at" text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-  "updated_at" text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+  "created_at" text_timestamp not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+  "updated_at" text_timestamp not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
   constraint "ticket_account_id_fkey" foreign key ("account_id") references "account" ("id") on delete restrict
 );
 create index "ticket_done_index" on "ticket" ("done");
@@ -16,7 +16,7 @@ create table "account" (
   "id" integer primary key autoincrement,
   "name" text not null constraint "account_name_check_916b238f" check (length("name") <= 80),
   "password_hash" text not null,
-  "is_admin" integer not null default 0
+  "is_admin" integer_boolean not null default 0
 );
 create unique index "account_name_key" on "account" ("name");
 
