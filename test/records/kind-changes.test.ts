@@ -256,7 +256,7 @@ const impossible: readonly (readonly [from: string, to: string, value: unknown, 
     ['integer', 'boolean', 2],
     ['numeric', 'integer', 1.5],
     ['decimal', 'integer', '12.50'],
-    ]
+  ]
 
 /** Columns that store the values of both kinds in the same way. */
 const classes: readonly (readonly string[])[] = [
@@ -345,9 +345,7 @@ describe.each(engines)('a change of the kind: %s', (name, address) => {
       const problems = [
         {
           message: expect.stringMatching(
-            new RegExp(
-              `of_${from} is of type .*\\(Thing\\.of_${from}\\), but its values cannot be converted`,
-            ),
+            new RegExp(`is of type .*\\(Thing\\.of_${from}\\), but its values cannot be converted`),
           ),
           remedy: expect.stringContaining(`Declare Thing.of_${from} as before`),
         },

@@ -24,7 +24,7 @@ const numberDigits = 15
  */
 export function decimalType({ precision, scale }: Digits): string {
   if (isStoredAsText({ precision, scale })) return `text_decimal_${precision}_${scale}`
-  return scale === 0 ? 'integer' : `integer_scale_${scale}`
+  return `integer_scale_${scale}`
 }
 
 /** @returns the digits of a type that stores decimals in their smallest unit; `undefined` for other types */

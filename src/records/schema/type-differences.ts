@@ -193,6 +193,7 @@ const compatibleTypes: Readonly<Record<string, readonly string[]>> = {
 /** The types of other programs for values that this framework stores under a more exact type. */
 const plainTypes: Readonly<Record<string, string>> = {
   integer_boolean: 'integer',
+  integer_scale_0: 'integer',
   text_uuid: 'text',
   text_timestamp: 'text',
   text_date: 'text',
