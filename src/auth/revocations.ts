@@ -1,11 +1,12 @@
 /** Tokens that were revoked before they expired. Source: decisions, Tokens. */
 
+import { AsyncResource } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import { MemoryExpiringStore, type ExpiringStore } from '../core/expiring-store.js'
 import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
-import type { OpenTransaction } from '../core/transaction.js'
+import { TransactionError, type OpenTransaction } from '../core/transaction.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import { firstSignIn } from './tokens.js'
@@ -27,6 +28,8 @@ export class WatchedTokens {
   readonly #watched = new Map<TokenTrace, () => void>()
   /** Opened since the last check: their token may have been revoked after the gate. */
   readonly #newlyWatched: TokenTrace[] = []
+  /** Created at the start, outside any transaction, whose context the checks would inherit. */
+  readonly #outside = new AsyncResource('filigree.auth')
   #timer: NodeJS.Timeout | undefined
   #isChecking = false
   #isFailing = false
@@ -44,7 +47,9 @@ export class WatchedTokens {
     this.#watched.set(trace, end)
     this.#newlyWatched.push(trace)
     if (this.#newlyWatched.length === 1)
-      setImmediate(() => void this.#check(this.#newlyWatched.splice(0)))
+      this.#outside.runInAsyncScope(() =>
+        setImmediate(() => void this.#check(this.#newlyWatched.splice(0))),
+      )
     if (this.#options.revocations.trustFor !== undefined) this.#start()
     return () => {
       this.#watched.delete(trace)
@@ -59,9 +64,11 @@ export class WatchedTokens {
 
   /** Starts one timer for all watches. It never keeps the process alive. */
   #start(): void {
-    this.#timer ??= setInterval(() => {
-      if (!this.#isChecking) void this.#check([...this.#watched.keys()])
-    }, checkInterval).unref()
+    this.#timer ??= this.#outside.runInAsyncScope(() =>
+      setInterval(() => {
+        if (!this.#isChecking) void this.#check([...this.#watched.keys()])
+      }, checkInterval).unref(),
+    )
   }
 
   #stop(): void {
@@ -185,6 +192,7 @@ export function revokeToken(
  */
 export function queryStore<T>(query: () => MaybePromise<T>): MaybePromise<T> {
   return attempt(query, (cause) => {
+    if (cause instanceof TransactionError) throw cause
     throw new HttpError(503, 'The database is not available at the moment.', {
       code: 'DATABASE_UNAVAILABLE',
       headers: { 'retry-after': '1' },

@@ -1,4 +1,4 @@
-/** An open transaction, for state outside the database that must commit or roll back together with it. */
+/** An open transaction, for state outside the database that must commit or roll back together with it; its errors. */
 
 export interface OpenTransaction {
   /**
@@ -13,6 +13,17 @@ export interface OpenTransaction {
    * function must not throw.
    */
   onRollback(work: () => void): void
+}
+
+/** A mistake of the program in its use of a transaction. The database is available. */
+export class TransactionError extends Error {
+  readonly code: 'TRANSACTION_FAILED' | 'TRANSACTION_OVER'
+
+  constructor(code: TransactionError['code'], message: string, cause: unknown) {
+    super(message, { cause })
+    this.name = 'TransactionError'
+    this.code = code
+  }
 }
 
 /** The isolation levels of transactions, from the lowest to the highest. Source: PostgreSQL, Transaction Isolation. */

@@ -488,7 +488,7 @@ export class Database implements Source {
   }
 
   changed(changes: RowChanges): void {
-    const scope = this.#transactions.current()
+    const scope = this.#transactions.runningScope()
     if (scope === undefined) this.feed.notify([changes])
     else scope.changed(changes)
   }
@@ -498,7 +498,7 @@ export class Database implements Source {
     const isQuiet = kind === 'unknown' ? result?.hasOnlyRead === true : result?.changes === 0
     const named = isQuiet ? [] : tables.filter((name) => name === anyTable || this.#hasTable(name))
     if (named.length === 0) return
-    const scope = this.#transactions.current()
+    const scope = this.#transactions.runningScope()
     if (scope === undefined) this.feed.written(named)
     else
       scope.onCommit(() => {
@@ -516,7 +516,7 @@ export class Database implements Source {
   }
 
   committed(work: () => Promise<void>): void {
-    const scope = this.#transactions.current()
+    const scope = this.#transactions.runningScope()
     if (scope === undefined) void this.#transactions.runCommitted([work])
     else scope.committed(work)
   }

@@ -115,6 +115,10 @@ class PublishingTransaction
   rollback(): Promise<void> {
     return this.publisher.step('rollback', () => this.inner.rollback())
   }
+
+  stop(): void {
+    this.inner.stop?.()
+  }
 }
 
 class PublishingBatch extends PublishingRunner<OrderedRunner> implements OrderedRunner {

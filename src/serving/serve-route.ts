@@ -152,7 +152,7 @@ function inTransaction(
   const { transaction, timeout = times.handler } = options
   if (transaction === undefined || transaction === false || database === undefined) return invoke
   const isolation = transaction === true ? undefined : transaction
-  const transactionOptions = { timeout: timeout * shareOfTime, ...(isolation && { isolation }) }
+  const transactionOptions = { timeout, ...(isolation && { isolation }) }
   return (request, customValues) => {
     const work = async (): Promise<unknown> => {
       const result = await invoke(request, customValues)
@@ -206,9 +206,6 @@ function withWriteDeadline(
   const method = isGenerated ? 'serve' : 'runForRequest'
   return (request, customValues) => database[method](request, () => invoke(request, customValues))
 }
-
-/** The share of the handler's time for retries, so that there is time left to respond. */
-const shareOfTime = 0.9
 
 /** The body is only read for handlers that can see it. */
 function usesBody(argumentNames: ReadonlySet<string>): boolean {

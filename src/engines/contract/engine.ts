@@ -183,6 +183,8 @@ export interface TransactionRunner extends Runner {
   /** If it fails, the transaction is rolled back already. */
   commit(): Promise<void>
   rollback(): Promise<void>
+  /** Cancels the running statement. Only `rollback` may follow. Undefined if statements cannot be cancelled. */
+  stop?(): void
 }
 
 export interface SchemaChangeOptions {

@@ -73,6 +73,8 @@ class RolledBack extends Error {
 }
 
 const longTimeout = 120_000
+/** Milliseconds for the transaction of an import, whose progress may be sent for longer than a request may take. */
+const importTimeout = 3_600_000
 
 /** Routes that require a role of the page. The policies of the records apply in addition. */
 export function dataController(
@@ -158,10 +160,13 @@ export function dataController(
     /** Runs work in a transaction and rolls it back. @returns the result of the work */
     async #rollBack<T>(work: () => Promise<T>): Promise<T> {
       let result: { readonly value: T } | undefined
-      const transaction = this.database.transaction(async () => {
-        result = { value: await work() }
-        throw new RolledBack()
-      })
+      const transaction = this.database.transaction(
+        async () => {
+          result = { value: await work() }
+          throw new RolledBack()
+        },
+        { timeout: longTimeout },
+      )
       await transaction.catch((error: unknown) => {
         if (!(error instanceof RolledBack)) throw error
       })
@@ -223,7 +228,8 @@ export function dataController(
         if (imported.errors.length > 0) throw new RolledBack(imported)
         return imported
       }
-      const { rows, errors } = await database.transaction(write).catch((error: unknown) => {
+      const importing = database.transaction(write, { timeout: importTimeout })
+      const { rows, errors } = await importing.catch((error: unknown) => {
         if (error instanceof RolledBack && error.imported !== undefined) return error.imported
         throw error
       })

@@ -2,6 +2,7 @@
  * Publishes changes: in this process after the commit, to other processes by text messages through their database.
  * Nothing is sent while no process listens. The listening processes are looked up at most twice a second.
  */
+import { AsyncResource } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../core/log.js'
 import {
@@ -57,6 +58,8 @@ export class ChangeFeed {
   readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
   readonly #listenedTopics = new Map<number, number>()
+  /** The connection that listens must not belong to the transaction that opens it, because listeners run in its context. */
+  readonly #outside = new AsyncResource('filigree.changes')
   #listener: ChannelListener | undefined
   /** The topics that other processes listen to, as of the last lookup. */
   #topics: ReadonlySet<number> = new Set()
@@ -164,15 +167,17 @@ export class ChangeFeed {
   /** @param stop called if the channel fails */
   async #listen(channel: EngineChannel, stop: () => void): Promise<void> {
     try {
-      this.#listener ??= channel.listen({
+      const listener = (this.#listener ??= channel.listen({
         message: (text) => {
           this.#receive(text)
         },
         messagesLost: () => {
           this.#notifyLoss()
         },
-      })
-      await this.#listener.listenTo(new Set(this.#listenedTopics.keys()))
+      }))
+      await this.#outside.runInAsyncScope(() =>
+        listener.listenTo(new Set(this.#listenedTopics.keys())),
+      )
     } catch (error) {
       stop()
       throw error

@@ -3,9 +3,13 @@
 import type {
   RootOperationNode,
   CompiledQuery,
+  ConnectionProvider,
   DatabaseConnection,
+  Dialect,
   Driver,
   Kysely,
+  KyselyPlugin,
+  QueryExecutor,
   QueryResult as KyselyResult,
   TransactionSettings,
 } from 'kysely'
@@ -102,14 +106,63 @@ export interface BuilderHost {
 export async function createBuilder(engine: Engine, host: BuilderHost): Promise<QueryBuilder> {
   const kysely = await import('kysely')
   const family = engine.dialect.kysely
-  return new kysely.Kysely({
-    dialect: {
-      createAdapter: () => new kysely[`${family}Adapter`](),
-      createDriver: () => new EngineDriver(engine, host),
-      createIntrospector: (db) => new kysely[`${family}Introspector`](db),
-      createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
-    },
-  })
+  const driver = new EngineDriver(engine, host)
+  const dialect: Dialect = {
+    createAdapter: () => new kysely[`${family}Adapter`](),
+    createDriver: () => driver,
+    createIntrospector: (db) => new kysely[`${family}Introspector`](db),
+    createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
+  }
+  const Executor = createExecutorClass(kysely, dialect)
+  const executor = new Executor(new kysely.DefaultConnectionProvider(driver))
+  return new kysely.Kysely({ config: { dialect }, dialect, driver, executor })
+}
+
+/**
+ * An executor that gets each connection in a new turn of the microtask queue. Otherwise `beginTransaction` may run in the
+ * caller's own synchronous code, and the caller's later code would belong to the transaction too.
+ */
+function createExecutorClass(
+  { DefaultQueryExecutor }: typeof import('kysely'),
+  dialect: Dialect,
+): new (provider: ConnectionProvider) => QueryExecutor {
+  const compiler = dialect.createQueryCompiler()
+  const adapter = dialect.createAdapter()
+  return class Executor extends DefaultQueryExecutor {
+    readonly #provider: ConnectionProvider
+
+    constructor(provider: ConnectionProvider, plugins: readonly KyselyPlugin[] = []) {
+      super(compiler, adapter, provider, [...plugins])
+      this.#provider = provider
+    }
+
+    override async provideConnection<T>(
+      consumer: (connection: DatabaseConnection) => Promise<T>,
+    ): Promise<T> {
+      await Promise.resolve()
+      return super.provideConnection(consumer)
+    }
+
+    override withConnectionProvider(provider: ConnectionProvider): Executor {
+      return new Executor(provider, this.plugins)
+    }
+
+    override withPlugins(plugins: readonly KyselyPlugin[]): Executor {
+      return new Executor(this.#provider, [...this.plugins, ...plugins])
+    }
+
+    override withPlugin(plugin: KyselyPlugin): Executor {
+      return new Executor(this.#provider, [...this.plugins, plugin])
+    }
+
+    override withPluginAtFront(plugin: KyselyPlugin): Executor {
+      return new Executor(this.#provider, [plugin, ...this.plugins])
+    }
+
+    override withoutPlugins(): Executor {
+      return new Executor(this.#provider)
+    }
+  }
 }
 
 /** Runs the application's own queries on the engine. They fail with 503 if a later attempt may succeed. */
@@ -160,13 +213,11 @@ class EngineDriver implements Driver {
 class EngineConnection implements DatabaseConnection {
   readonly #engine: Engine
   readonly #host: BuilderHost
-  readonly #runner: Runner
   #transaction: BegunTransaction | undefined
 
   constructor(engine: Engine, host: BuilderHost) {
     this.#engine = engine
     this.#host = host
-    this.#runner = host.runner()
   }
 
   begin(isolation: Isolation | undefined): Promise<void> {
@@ -177,14 +228,17 @@ class EngineConnection implements DatabaseConnection {
 
   async end(last: (transaction: BegunTransaction) => Promise<void>): Promise<void> {
     const transaction = this.#transaction
-    this.#transaction = undefined
-    if (transaction !== undefined) await last(transaction).catch(refuseUnavailable)
+    try {
+      if (transaction !== undefined) await last(transaction).catch(refuseUnavailable)
+    } finally {
+      this.#transaction = undefined
+    }
   }
 
   async executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<KyselyResult<R>> {
     const statement = applicationStatement(sql, query)
     const values = parameters.map(this.#engine.dialect.toDriver)
-    const runner = this.#transaction?.runner() ?? this.#runner
+    const runner = this.#transaction?.runner() ?? this.#host.runner()
     const result = await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable)
     if (isWrite(statement)) this.#host.wrote(statement, result)
     return toKyselyResult<R>(result)

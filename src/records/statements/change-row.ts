@@ -18,7 +18,7 @@ import {
   type Sum,
   type SumsAndValues,
 } from './additions.js'
-import { isInTransaction } from './scope.js'
+import { isInTransaction } from './transaction-runners.js'
 import type { Selection } from './plans.js'
 import {
   staysVisible,

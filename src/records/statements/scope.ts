@@ -1,15 +1,17 @@
 /**
- * An open transaction: the runner of its statements, the callbacks for its end, and its savepoints, which can fail
- * alone.
+ * An open transaction: the runner of its statements, the callbacks for its end, and its parts, which are savepoints and can
+ * fail alone. Code that belongs to it cannot run statements after its end.
  */
-import type { OpenTransaction, Isolation } from '../../core/transaction.js'
-import { EngineError } from '../../engines/contract/engine-error.js'
+import { setImmediate } from 'node:timers/promises'
+import { TransactionError, type OpenTransaction, type Isolation } from '../../core/transaction.js'
 import type { Runner, Results, Values, ResultKind } from '../../engines/contract/engine.js'
 import { frameworkScript, type Statement, isWrite } from '../../engines/contract/statement.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { RecordsContext, Source } from './source.js'
-import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
+import { Deadline } from './transaction-options.js'
+import { type GuardedRunner, ScopeRunner } from './transaction-runners.js'
 
 /** The parts of `Transactions` that a scope needs. */
 export interface ScopeHost {
@@ -17,6 +19,10 @@ export interface ScopeHost {
   readonly feed: ChangeFeed
   /** Runs work so that everything it calls belongs to this scope. */
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T>
+  /** The scope of the running code, also after its end. */
+  runningScope(): Scope | undefined
+  /** Runs work after a commit, and logs its errors. */
+  runCommitted(works: readonly (() => Promise<void>)[]): Promise<void>
 }
 
 interface ScopeParts {
@@ -24,62 +30,98 @@ interface ScopeParts {
   readonly runner: GuardedRunner
   readonly transactions: ScopeHost
   readonly isolation: Isolation | undefined
+  /** The scope that contains it. Undefined for a transaction. */
+  readonly parent?: Scope
+  /** The number of savepoints around it. */
   readonly depth?: number
 }
+
+/**
+ * `ending`: the work has ended or was interrupted, so no statement may follow. `kept`: a part that is released, whose
+ * outcome is the outcome of its parent.
+ */
+type ScopeState = 'open' | 'ending' | 'kept' | 'committed' | 'undone'
 
 /** An open transaction, or a part of one with a savepoint. */
 export class Scope implements Source, OpenTransaction {
   readonly context: RecordsContext
-  readonly changes: RowChanges[] = []
-  /** Work to run after the commit. */
-  readonly afterCommit: (() => Promise<void>)[] = []
-  readonly #commitCallbacks: (() => void)[] = []
-  readonly #rollbackCallbacks: (() => void)[] = []
-  isOver = false
   /** Undefined: the database's default. */
   readonly isolation: Isolation | undefined
-  readonly #runner: GuardedRunner
-  readonly #depth: number
+  readonly #guarded: GuardedRunner
+  readonly #runner: ScopeRunner
   readonly #transactions: ScopeHost
-  /** Savepoints are a stack, so nested work runs one after the other. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #parent: Scope | undefined
+  readonly #depth: number
+  readonly #changes: RowChanges[] = []
+  readonly #afterCommit: (() => Promise<void>)[] = []
+  readonly #commitCallbacks: (() => void)[] = []
+  readonly #rollbackCallbacks: (() => void)[] = []
+  #state: ScopeState = 'open'
+  /** The error that ended the work. */
+  #interruption: unknown
+  #reject: ((error: unknown) => void) | undefined
+  /** The open part. */
+  #part: Scope | undefined
+  /** Savepoints are a stack, so parts run one after the other. */
+  #lastPart: Promise<unknown> = Promise.resolve()
+  #ended: PromiseWithEnd | undefined
 
-  constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
+  constructor({ context, runner, transactions, isolation, parent, depth = 0 }: ScopeParts) {
     this.context = context
     this.isolation = isolation
-    this.#runner = runner
+    this.#guarded = runner
+    this.#runner = new ScopeRunner(this, runner)
     this.#transactions = transactions
+    this.#parent = parent
     this.#depth = depth
-  }
-
-  runner(): Runner {
-    if (this.isOver) throw new EngineError('other', 'The transaction is over.')
-    return this.#runner
-  }
-
-  changed(changes: RowChanges): void {
-    this.changes.push(changes)
-  }
-
-  committed(work: () => Promise<void>): void {
-    this.afterCommit.push(work)
-  }
-
-  onCommit(work: () => void): void {
-    this.#commitCallbacks.push(work)
-  }
-
-  onRollback(work: () => void): void {
-    this.#rollbackCallbacks.push(work)
-  }
-
-  /** Calls the callbacks for the end of the transaction. */
-  end(isCommitted: boolean): void {
-    for (const work of isCommitted ? this.#commitCallbacks : this.#rollbackCallbacks) work()
   }
 
   get feed(): ChangeFeed {
     return this.#transactions.feed
+  }
+
+  /** The rows that were written, in order. */
+  get changes(): readonly RowChanges[] {
+    return this.#changes
+  }
+
+  /** Work to run after the commit. */
+  get afterCommit(): readonly (() => Promise<void>)[] {
+    return this.#afterCommit
+  }
+
+  runner(): Runner {
+    this.assertNotOver()
+    return this.#runner
+  }
+
+  /** @throws {TransactionError} `TRANSACTION_OVER`: it was committed or rolled back */
+  assertNotOver(): void {
+    if (this.#state !== 'open' && this.#state !== 'ending') throw this.#overError()
+  }
+
+  changed(changes: RowChanges): void {
+    const scope = this.#decidingScope()
+    if (scope.#state === 'committed') this.feed.notify([changes])
+    else if (scope.#state !== 'undone') scope.#changes.push(changes)
+  }
+
+  committed(work: () => Promise<void>): void {
+    const scope = this.#decidingScope()
+    if (scope.#state === 'committed') void this.#transactions.runCommitted([work])
+    else if (scope.#state !== 'undone') scope.#afterCommit.push(work)
+  }
+
+  onCommit(work: () => void): void {
+    const scope = this.#decidingScope()
+    if (scope.#state === 'committed') work()
+    else if (scope.#state !== 'undone') scope.#commitCallbacks.push(work)
+  }
+
+  onRollback(work: () => void): void {
+    const scope = this.#decidingScope()
+    if (scope.#state === 'undone') work()
+    else if (scope.#state !== 'committed') scope.#rollbackCallbacks.push(work)
   }
 
   announces(): boolean {
@@ -90,146 +132,246 @@ export class Scope implements Source, OpenTransaction {
     return this.nested(work)
   }
 
-  /** Runs work that can fail alone. */
-  nested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const running = this.#last.then(() => this.#runNested(work))
-    this.#last = running.catch(() => undefined)
-    return running
-  }
-
-  async #runNested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const depth = this.#depth + 1
-    const name = `filigree_${depth}`
-    const runner = this.runner()
-    await runner.run(part(`savepoint ${name}`), [], 'nothing')
-    const { context, isolation } = this
-    const transactions = this.#transactions
-    const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
-    try {
-      const result = await this.#transactions.inside(scope, () => work(scope))
-      await runner.run(part(`release savepoint ${name}`), [], 'nothing')
-      this.changes.push(...scope.changes)
-      this.afterCommit.push(...scope.afterCommit)
-      this.#commitCallbacks.push(...scope.#commitCallbacks)
-      this.#rollbackCallbacks.push(...scope.#rollbackCallbacks)
-      return result
-    } catch (error) {
-      await this.#rollBackTo(name)
-      scope.end(false)
-      throw error
-    } finally {
-      scope.isOver = true
-    }
-  }
-
-  /**
-   * If SQLite has rolled everything back itself, the savepoint no longer exists. Then the first error is reported.
-   */
-  async #rollBackTo(name: string): Promise<void> {
-    const { inner } = this.#runner
-    await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(
-      () => {
-        this.#runner.reset()
-      },
-      () => undefined,
-    )
-  }
-}
-
-/** Begins or ends a part of a transaction. */
-function part(sql: string): Statement {
-  return frameworkScript(sql, { kind: 'savepoint', tables: [] })
-}
-
-/** Runs a function; an exception becomes a rejection. */
-async function settled(run: () => unknown): Promise<void> {
-  await run()
-}
-
-/**
- * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled back.
- * PostgreSQL itself behaves like this, while SQLite would continue with half of the work. After a conflict with another
- * transaction, a savepoint does not help: the whole transaction must run again.
- */
-export class GuardedRunner implements Runner {
-  /** Runs statements even after a failure. */
-  readonly inner: Runner
-  /** True after a statement that may have changed something. */
-  hasWritten = false
-  #failed = false
-  #failure: unknown = undefined
-  /** The conflict that requires the whole transaction to run again. Rolling back a savepoint does not resolve it. */
-  #conflict: EngineError | undefined
-  #hasRead = false
-
-  constructor(inner: Runner) {
-    this.inner = inner
-  }
-
-  run<W extends ResultKind>(
+  /** Runs a statement of the running code. */
+  execute<W extends ResultKind>(
     statement: Statement,
     values: Values,
     resultForm: W,
   ): MaybePromise<Results[W]> {
-    this.assertNotFailed()
-    if (isWrite(statement)) this.hasWritten = true
-    if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
-    return attempt(() => this.inner.run(statement, values, resultForm), this.#fail)
+    return this.#runningScope().#execute(statement, values, resultForm)
   }
 
-  get conflict(): EngineError | undefined {
-    return this.#conflict
+  /**
+   * Runs work that can fail alone.
+   *
+   * @param timeout milliseconds for the work; undefined: the time of the transaction
+   */
+  nested<T>(work: (scope: Scope) => Promise<T>, timeout?: number): Promise<T> {
+    const scope = this.#runningScope()
+    const running = scope.#lastPart.then(() => scope.#runPart(work, timeout))
+    scope.#lastPart = running.catch(() => undefined)
+    return running
   }
 
-  /** True if its writes may depend on its reads. */
-  get hasRead(): boolean {
-    return this.#hasRead
+  /** Runs the work of this scope. Rejects when the scope is interrupted, even if the work never ends. */
+  run<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    if (this.#state !== 'open') return Promise.reject(this.#overError())
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      this.#transactions.inside(this, () => work(this)).then(resolve, reject)
+    })
   }
 
-  /** @throws {TransactionFailed} a statement has failed, and its savepoint was not rolled back */
-  assertNotFailed(): void {
-    if (this.#failed) throw new TransactionFailed(this.#failure)
+  /**
+   * Ends the work of the scope. No statement of it runs from now on.
+   *
+   * @returns false if its work has ended before
+   */
+  interrupt(error: Error): boolean {
+    if (this.#state !== 'open') return false
+    this.#state = 'ending'
+    this.#interruption = error
+    this.#reject?.(error)
+    return true
   }
 
-  /** The savepoint of the failed statement was rolled back. */
-  reset(): void {
-    if (this.#conflict !== undefined) return
-    this.#failed = false
-    this.#failure = undefined
-  }
-
-  readonly #fail = (error: unknown): never => {
-    if (!this.#failed) {
-      this.#failed = true
-      this.#failure = error
+  /**
+   * Ends the scope after its work: refuses further statements, rolls back a part whose work has not ended, and waits for
+   * running statements and for what their callers record.
+   */
+  async close(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'ending'
+    await this.#endPart()
+    while (this.#guarded.isBusy) {
+      await this.#guarded.whenIdle()
+      await setImmediate()
     }
-    if (error instanceof EngineError && error.kind === 'conflict') this.#conflict ??= error
-    throw error
+  }
+
+  /** Runs work of the framework after the application's work has ended, right before the commit. */
+  async runBeforeCommit(work: () => Promise<void>): Promise<void> {
+    const last = this.#createPart(this.#depth)
+    try {
+      await last.run(work)
+      await last.close()
+      this.#keep(last)
+    } catch (error) {
+      last.abandon(error)
+      throw error
+    }
+  }
+
+  /** Refuses all statements from now on, because the transaction is about to be rolled back. */
+  abandon(error: unknown): void {
+    this.#interruption ??= error
+    this.#state = 'undone'
+    this.#part?.abandon(error)
+    this.#reject?.(error)
+  }
+
+  /** Records the outcome, and calls the callbacks for it. */
+  end(isCommitted: boolean): void {
+    this.#state = isCommitted ? 'committed' : 'undone'
+    const callbacks = isCommitted ? this.#commitCallbacks : this.#rollbackCallbacks
+    for (const work of callbacks.splice(0)) work()
+    if (!isCommitted) this.#part?.end(false)
+  }
+
+  #execute<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultForm: W,
+  ): MaybePromise<Results[W]> {
+    if (this.#state !== 'open') throw this.#overError()
+    const part = this.#part
+    // A rollback of the part would undo a write that its caller believes to be stored.
+    if (part !== undefined && isWrite(statement))
+      return part.#whenEnded().then(() => this.#execute(statement, values, resultForm))
+    return this.#guarded.run(statement, values, resultForm)
+  }
+
+  async #runPart<T>(work: (scope: Scope) => Promise<T>, timeout?: number): Promise<T> {
+    if (this.#state !== 'open') throw this.#overError()
+    const deadline = timeout === undefined ? undefined : new Deadline(timeout)
+    const part = this.#createPart(this.#depth + 1)
+    const name = `filigree_${part.#depth}`
+    this.#part = part
+    try {
+      await this.#guarded.run(partStatement(`savepoint ${name}`), [], 'nothing')
+      return await this.#runInSavepoint(part, { name, work, deadline })
+    } finally {
+      if (this.#part === part) this.#part = undefined
+      if (part.#state === 'open' || part.#state === 'ending') part.end(false)
+      part.#ended?.resolve()
+    }
+  }
+
+  async #runInSavepoint<T>(part: Scope, { name, work, deadline }: PartWork<T>): Promise<T> {
+    const stopTimer = deadline?.whenOver((error) => {
+      part.interrupt(error)
+    })
+    try {
+      const result = await part.run(work)
+      await part.close()
+      part.assertNotOver()
+      deadline?.assertNotOver()
+      await this.#guarded.run(partStatement(`release savepoint ${name}`), [], 'nothing')
+      this.#keep(part)
+      return result
+    } catch (error) {
+      await this.#undo(part, name)
+      throw error
+    } finally {
+      stopTimer?.()
+    }
+  }
+
+  #createPart(depth: number): Scope {
+    const { context, isolation } = this
+    const transactions = this.#transactions
+    return new Scope({
+      context,
+      runner: this.#guarded,
+      transactions,
+      isolation,
+      parent: this,
+      depth,
+    })
+  }
+
+  /** Adds what a part has recorded, because its outcome is now the outcome of this scope. */
+  #keep(part: Scope): void {
+    if (this.#state === 'undone') {
+      part.end(false)
+      return
+    }
+    part.#state = 'kept'
+    this.#changes.push(...part.#changes.splice(0))
+    this.#afterCommit.push(...part.#afterCommit.splice(0))
+    this.#commitCallbacks.push(...part.#commitCallbacks.splice(0))
+    this.#rollbackCallbacks.push(...part.#rollbackCallbacks.splice(0))
+  }
+
+  /** Rolls a part back, unless the whole transaction is rolled back. */
+  async #undo(part: Scope, name: string): Promise<void> {
+    if (part.#state === 'open') part.#state = 'ending'
+    await part.#endPart()
+    if (this.#state !== 'undone')
+      await this.#guarded.rollBackTo(partStatement(`rollback to savepoint ${name}`))
+    part.end(false)
+  }
+
+  /** Interrupts the open part, and waits until it is rolled back. */
+  async #endPart(): Promise<void> {
+    const part = this.#part
+    if (part === undefined) return
+    part.interrupt(this.#overError())
+    await part.#whenEnded()
+  }
+
+  /** Resolves when a part is released or rolled back. */
+  #whenEnded(): Promise<void> {
+    this.#ended ??= createEnd()
+    return this.#ended.promise
+  }
+
+  /**
+   * The scope of the running code if it is a part of this one. Code of a part may use the outer transaction, and its
+   * changes end with the part.
+   */
+  #runningScope(): Scope {
+    const running = this.#transactions.runningScope()
+    return running !== undefined && running.#isPartOf(this) ? running : this
+  }
+
+  /** The scope whose outcome decides about what the running code records. */
+  #decidingScope(): Scope {
+    let scope = this.#runningScope()
+    while (scope.#state === 'kept' && scope.#parent !== undefined) scope = scope.#parent
+    return scope
+  }
+
+  #isPartOf(other: Scope): boolean {
+    return this === other || (this.#parent !== undefined && this.#parent.#isPartOf(other))
+  }
+
+  /** The error of code that runs on after the end. */
+  #overError(): TransactionError {
+    const subject = this.#parent === undefined ? 'The transaction' : 'This part of the transaction'
+    const cause = this.#interruption
+    const outcome = cause === undefined ? 'Its function has returned' : 'It was rolled back'
+    const message = `${subject} is over. ${outcome} before this call. Await the call inside the function. Start later work with onCommit, @AfterCommit or a job.`
+    return new TransactionError('TRANSACTION_OVER', message, cause)
   }
 }
 
-/** The application caught the error of a statement and continued the transaction. */
-class TransactionFailed extends Error {
-  readonly code = 'TRANSACTION_FAILED'
+interface PartWork<T> {
+  /** The name of its savepoint. */
+  readonly name: string
+  readonly work: (scope: Scope) => Promise<T>
+  readonly deadline: Deadline | undefined
+}
 
-  constructor(failure: unknown) {
-    const reason = failure instanceof Error ? failure.message : String(failure)
-    super(
-      `A statement of this transaction has failed, so nothing of it can be stored: ${reason}. Run statements that may fail in a savepoint: tx.transaction(async (part) => …).`,
-      { cause: failure },
-    )
-    this.name = 'TransactionFailed'
+/** A promise that is resolved by its owner. */
+interface PromiseWithEnd {
+  readonly promise: Promise<void>
+  resolve(): void
+}
+
+function createEnd(): PromiseWithEnd {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((resolveNow) => {
+    resolve = resolveNow
+  })
+  return {
+    promise,
+    resolve: () => {
+      resolve()
+    },
   }
 }
 
-/** True if it runs statements of a transaction. */
-export function isInTransaction(runner: Runner): boolean {
-  return runner instanceof GuardedRunner
-}
-
-/**
- * A runner for finding the cause of a failed statement. If the engine supports it, it works in a failed transaction.
- */
-export function probing(runner: Runner): Runner {
-  return runner instanceof GuardedRunner ? runner.inner : runner
+/** Begins or ends a part of a transaction. */
+function partStatement(sql: string): Statement {
+  return frameworkScript(sql, { kind: 'savepoint', tables: [] })
 }

@@ -12,7 +12,7 @@ import { promise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { arrangeValues } from '../../sql/write-statement.js'
-import { GuardedRunner } from './scope.js'
+import { transactionOf } from './transaction-runners.js'
 import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
 
@@ -156,24 +156,26 @@ async function withPlaceholders<R>(
   work: (source: Source) => Promise<R>,
 ): Promise<R> {
   const runner = source.runner()
-  if (!(runner instanceof GuardedRunner) || placeholdersOf.has(runner)) return work(source)
+  const transaction = transactionOf(runner)
+  if (transaction === undefined || placeholdersOf.has(transaction)) return work(source)
   const placeholders = new Placeholders(source.context)
-  placeholdersOf.set(runner, placeholders)
+  placeholdersOf.set(transaction, placeholders)
   try {
     const result = await work(source)
     await placeholders.replace(runner)
     return result
   } finally {
-    placeholdersOf.delete(runner)
+    placeholdersOf.delete(transaction)
   }
 }
 
-/** By the runner of their transaction. */
+/** By the runner of the whole transaction. */
 const placeholdersOf = new WeakMap<Runner, Placeholders>()
 
 /** @returns `undefined` unless values of the transaction are exchanged */
 export function findPlaceholders(runner: Runner): Placeholders | undefined {
-  return placeholdersOf.get(runner)
+  const transaction = transactionOf(runner)
+  return transaction && placeholdersOf.get(transaction)
 }
 
 export function isUniqueViolation(error: unknown): boolean {

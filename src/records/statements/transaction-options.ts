@@ -1,12 +1,15 @@
-/** The options of `transaction`: its isolation from other transactions, and the time limit for its attempts. */
+/** The options of `transaction`: its isolation from other transactions, and its time limit. */
 
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { HttpError } from '../../errors/http-error.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
 
-/** The default time in milliseconds, the same as for handlers. */
-const defaultTime = 30_000
+/** The default time of a transaction in milliseconds, the same as for handlers. */
+export const defaultTime = 30_000
+/** The longest time of a timer in milliseconds. Longer limits are only checked before the commit. */
+const longestTimer = 2 ** 31 - 1
 /** With the waits below, this is some seconds of conflicts. */
 const maxAttempts = 40
 /** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
@@ -38,9 +41,51 @@ export class Retries {
     const wait = Math.random() * maxWait
     if (this.#attempts >= maxAttempts || wait + this.#longest >= this.remainingTime) return false
     this.#attempts++
-    await setTimeout(wait)
+    await pause(wait)
     this.#attemptStart = performance.now()
     return true
+  }
+}
+
+/** The time limit for the work of a transaction. */
+export class Deadline {
+  readonly #timeout: number
+  readonly #end: number
+
+  /** @param timeout milliseconds from now; `Infinity` for no limit */
+  constructor(timeout: number) {
+    this.#timeout = timeout
+    this.#end = performance.now() + timeout
+  }
+
+  /** @throws {HttpError} 503 `TRANSACTION_TIMEOUT` */
+  assertNotOver(): void {
+    if (performance.now() >= this.#end) throw this.#error()
+  }
+
+  /** Calls the function with the error when the time is over. @returns a function that prevents the call */
+  whenOver(onOver: (error: HttpError) => void): () => void {
+    const milliseconds = Math.max(1, this.#end - performance.now())
+    if (milliseconds > longestTimer) return () => undefined
+    const timer = setTimeout(() => {
+      onOver(this.#error())
+    }, milliseconds)
+    return () => {
+      clearTimeout(timer)
+    }
+  }
+
+  #error(): HttpError {
+    const time = this.#timeout.toLocaleString('en')
+    return new HttpError(
+      503,
+      `The transaction took longer than ${time} ms, its timeout. It is rolled back.`,
+      {
+        code: 'TRANSACTION_TIMEOUT',
+        headers: { 'retry-after': '1' },
+        reason: 'set a longer time: database.transaction(work, { timeout })',
+      },
+    )
   }
 }
 
@@ -53,7 +98,10 @@ export interface TransactionOptions {
    * write can be lost, unless the read has `{ lock: true }`. SQLite has one writer, so every level is serializable.
    */
   isolation?: Isolation
-  /** Milliseconds within which the work may run again after conflicts. Default 30,000. */
+  /**
+   * Milliseconds for the work, with all attempts after conflicts. Then everything is rolled back and the call throws,
+   * even if the work never ends. `Infinity` for no limit. Default 30,000.
+   */
   timeout?: number
 }
 

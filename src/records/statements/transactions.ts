@@ -21,11 +21,14 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
-import { GuardedRunner, Scope, type ScopeHost } from './scope.js'
+import { Scope, type ScopeHost } from './scope.js'
+import { GuardedRunner } from './transaction-runners.js'
 import type { ReadHandlers } from './read-handlers.js'
 import {
+  Deadline,
   Retries,
   checkOptions,
+  defaultTime,
   refuseHigher,
   type TransactionOptions,
 } from './transaction-options.js'
@@ -94,11 +97,19 @@ class TransactionalWrites implements Runner {
   }
 }
 
-/** Milliseconds after a timeout response in which code that the handler left running cannot write. */
+/**
+ * Milliseconds after a timeout response, and after the end of a transaction, in which the code that they left running is
+ * recognized, so that it cannot write.
+ */
 const leftOverTime = 60_000
 
 /** Milliseconds without transactions and tracked requests after which the tracking of promises stops. */
 const idleTime = 1_000
+
+/** The share of a request's time for attempts after conflicts, so that there is time left to respond. */
+const shareOfRequest = 0.9
+/** Milliseconds by which the limit of a request may be late. It ends the transaction first. */
+const requestTolerance = 3_000
 
 /** The context of code that belongs to no tracked request. */
 interface UntrackedWork {
@@ -116,7 +127,7 @@ export interface BegunTransaction {
 
 export class Transactions implements ScopeHost {
   readonly #context: RecordsContext
-  readonly #ambient = new AsyncLocalStorage<CallContext>()
+  readonly #ambient = new AsyncLocalStorage<CallContext | undefined>()
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
@@ -124,6 +135,10 @@ export class Transactions implements ScopeHost {
   /** Work before commits, by request. Undefined until the first registration. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   #open = 0
+  /** True while calls are followed through promises. */
+  #isTracking = false
+  /** By `performance.now`: until when code of ended transactions is followed. */
+  #trackedUntil = 0
   /** Runs until it is clear that nothing needs the context of calls. */
   #idle: NodeJS.Timeout | undefined
 
@@ -134,11 +149,19 @@ export class Transactions implements ScopeHost {
     this.#untracked = untracked
   }
 
-  /** The transaction of the running code. It adds no overhead while none is open. */
+  /**
+   * The transaction of the running code. It adds no overhead while none is open.
+   *
+   * @throws {TransactionError} the code belongs to a transaction that has ended
+   */
   current(): Scope | undefined {
-    if (this.#open === 0) return undefined
-    const scope = this.#ambient.getStore()?.scope
-    return scope === undefined || scope.isOver ? undefined : scope
+    const scope = this.runningScope()
+    scope?.assertNotOver()
+    return scope
+  }
+
+  runningScope(): Scope | undefined {
+    return this.#isTracking ? this.#ambient.getStore()?.scope : undefined
   }
 
   /** Runs the changes of the request of the running code. Undefined without a request. */
@@ -174,7 +197,7 @@ export class Transactions implements ScopeHost {
   }
 
   #request(): RequestContext | undefined {
-    return this.#open === 0 ? undefined : this.#ambient.getStore()?.request
+    return this.#isTracking ? this.#ambient.getStore()?.request : undefined
   }
 
   /**
@@ -182,7 +205,7 @@ export class Transactions implements ScopeHost {
    */
   runForRequest<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
     const request: RequestContext = { writing, runner: undefined, onChange }
-    this.#open++
+    this.#enter()
     let isOpen = true
     const leave = (): void => {
       if (!isOpen) return
@@ -217,8 +240,9 @@ export class Transactions implements ScopeHost {
    * runs again.
    *
    * @param writing the client's request, if it differs from the request of the running code; nothing is stored after
-   * its timeout
+   * its timeout, which is also the limit for the work if the options have none
    * @throws {TypeError} an unknown option, or one that the outer transaction does not meet
+   * @throws {HttpError} 503 `TRANSACTION_TIMEOUT`
    */
   async run<T>(
     work: (scope: Scope) => Promise<T>,
@@ -229,10 +253,15 @@ export class Transactions implements ScopeHost {
     const outer = this.current()
     if (outer !== undefined) {
       refuseHigher(options.isolation, outer.isolation, this.#context.dialect)
-      return outer.nested(work)
+      return outer.nested(work, options.timeout)
     }
     const { isolation = defaultIsolation, timeout } = options
-    return this.#runUntilDone(work, { isolation, writing }, timeout)
+    if (writing === undefined) return this.#runUntilDone(work, { isolation, timeout })
+    const limits =
+      timeout === undefined
+        ? { timeout: Infinity }
+        : { timeout: timeout + requestTolerance, retryTime: timeout * shareOfRequest }
+    return this.#runUntilDone(work, { isolation, writing, ...limits })
   }
 
   /**
@@ -247,21 +276,24 @@ export class Transactions implements ScopeHost {
     writing?: ClientWriting,
   ): Promise<T> {
     const outer = this.current()
-    return outer === undefined
-      ? this.#runUntilDone(work, { isolation, writing })
-      : outer.nested(work)
+    if (outer !== undefined) return outer.nested(work)
+    // Only hooks can take forever, and only outside a request, whose limit ends them.
+    const isLimited = isolation !== undefined && (writing ?? this.#writing()) === undefined
+    const timeout = isLimited ? defaultTime : Infinity
+    return this.#runUntilDone(work, { isolation, writing, timeout })
   }
 
   async #runUntilDone<T>(
     work: (scope: Scope) => Promise<T>,
-    { isolation, writing }: Pick<BeginOptions, 'isolation' | 'writing'> = {},
-    timeout?: number,
+    { isolation, writing, timeout = defaultTime, retryTime = timeout }: RunOptions,
   ): Promise<T> {
-    const retries = new Retries(timeout)
+    const retries = new Retries(Number.isFinite(retryTime) ? retryTime : defaultTime)
+    const deadline = new Deadline(timeout)
     let collision: string | undefined
     for (;;) {
       try {
-        return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.remainingTime })
+        const waitTimeout = retries.remainingTime
+        return await this.#runOnce(work, { isolation, writing, waitTimeout, deadline })
       } catch (error) {
         if (error instanceof ConcurrentInsert) {
           // The same collision again means that the row existed before and that the work still writes it.
@@ -293,14 +325,15 @@ export class Transactions implements ScopeHost {
 
   /**
    * Begins a transaction that its caller ends, such as the query builder. As with `run`, all further calls belong to
-   * it. Inside an open transaction it is a savepoint. It never runs again.
+   * it. Inside an open transaction it is a savepoint. It never runs again, and is rolled back after the default time.
    *
    * @throws {TypeError} an isolation that the outer transaction does not have
    */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     const outer = this.current()
+    const outerContext = this.#isTracking ? this.#ambient.getStore() : undefined
     const callContext: CallContext = { scope: undefined, request: this.#request() }
-    this.#open++
+    this.#enter()
     // The context is entered synchronously, so that the caller's later code stays in it.
     this.#ambient.enterWith(callContext)
     return new Promise((resolve, reject) => {
@@ -322,9 +355,12 @@ export class Transactions implements ScopeHost {
           })
         })
       }
-      const ended = this.#runBegun(work, isolation, outer).finally(() => {
-        this.#leave()
-      })
+      // Work after the commit does not belong to the transaction.
+      const ended = this.#ambient
+        .run(outerContext, () => this.#runBegun(work, isolation, outer))
+        .finally(() => {
+          this.#leave()
+        })
       // Where it could not begin.
       ended.catch(reject)
     })
@@ -336,50 +372,75 @@ export class Transactions implements ScopeHost {
     outer: Scope | undefined,
   ): Promise<void> {
     if (outer === undefined)
-      return this.#runOnce(work, { isolation }).catch((error: unknown) => {
-        throw error instanceof ConcurrentInsert ? error.cause : error
-      })
+      return this.#runOnce(work, { isolation, deadline: new Deadline(defaultTime) }).catch(
+        (error: unknown) => {
+          throw error instanceof ConcurrentInsert ? error.cause : error
+        },
+      )
     refuseHigher(isolation, outer.isolation, this.#context.dialect)
     return outer.nested(work)
   }
 
-  async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
+  async #runOnce<T>(
+    work: (scope: Scope) => Promise<T>,
+    { isolation, waitTimeout, deadline, writing = this.#writing() }: AttemptOptions,
+  ): Promise<T> {
     const context = this.#context
-    const { startingRequest, readHandlers } = this.#untracked
-    const {
-      isolation,
-      waitTimeout,
-      writing = this.#request()?.writing ?? startingRequest,
-    } = options
     const runner = await context.engine.begin({ isolation, waitTimeout, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
-    this.#open++
+    const end = interruptInTime(scope, deadline, writing, () => {
+      if (guarded.isBusy) runner.stop?.()
+    })
+    this.#enter()
+    let isCommitted = false
     try {
-      const result = await this.inside(scope, () => work(scope))
+      const result = await scope.run(work)
+      await scope.close()
       guarded.assertNotFailed()
-      if (writing?.isTimedOut === true) throw requestTimeoutError()
-      const before = writing && this.#beforeCommit?.get(writing)
-      if (before !== undefined && guarded.hasWritten) await this.inside(scope, before)
+      await this.#prepareCommit(scope, guarded, writing)
       await this.feed.send(scope.changes, runner)
+      deadline.assertNotOver()
       await runner.commit()
-      scope.isOver = true
-      scope.end(true)
-      if (scope.changes.length > 0) {
-        if (writing === undefined) readHandlers.changed()
-        else this.#request()?.onChange?.()
-      }
-      this.feed.notify(scope.changes)
+      isCommitted = true
+      this.#reportCommit(scope, writing)
       if (scope.afterCommit.length > 0) await this.runCommitted(scope.afterCommit)
       return result
     } catch (error) {
-      await runner.rollback()
-      if (!scope.isOver) scope.end(false)
+      if (!isCommitted) {
+        scope.abandon(error)
+        await runner.rollback()
+        scope.end(false)
+      }
       throw this.#reasonOf(error, guarded, isolation)
     } finally {
-      scope.isOver = true
+      end(isCommitted)
+      this.#trackedUntil = performance.now() + leftOverTime
       this.#leave()
     }
+  }
+
+  /** The request of the running code. */
+  #writing(): ClientWriting | undefined {
+    return this.#request()?.writing ?? this.#untracked.startingRequest
+  }
+
+  async #prepareCommit(
+    scope: Scope,
+    guarded: GuardedRunner,
+    writing: ClientWriting | undefined,
+  ): Promise<void> {
+    if (writing?.isTimedOut === true) throw requestTimeoutError()
+    const before = writing && this.#beforeCommit?.get(writing)
+    if (before !== undefined && guarded.hasWritten) await scope.runBeforeCommit(before)
+  }
+
+  #reportCommit(scope: Scope, writing: ClientWriting | undefined): void {
+    scope.end(true)
+    if (scope.changes.length === 0) return
+    if (writing === undefined) this.#untracked.readHandlers.changed()
+    else this.#request()?.onChange?.()
+    this.feed.notify(scope.changes)
   }
 
   /**
@@ -401,17 +462,66 @@ export class Transactions implements ScopeHost {
     return this.#context.dialect.hasOneWriter ? error : new ConcurrentInsert(error, engineError)
   }
 
+  #enter(): void {
+    this.#open++
+    this.#isTracking = true
+  }
+
   /**
    * Tracking calls through promises slows every promise of the process, and so does switching it for each
-   * request. It stops when nothing has needed it for a second.
+   * request. It stops when nothing has needed it for a second, and no transaction has ended within the last minute.
    */
   #leave(): void {
     if (--this.#open > 0 || this.#idle !== undefined) return
     const check = (): void => {
       this.#idle = undefined
-      if (this.#open === 0) this.#ambient.disable()
+      if (this.#open > 0) return
+      const remaining = this.#trackedUntil - performance.now()
+      if (remaining > 0) this.#idle = setTimeout(check, remaining).unref()
+      else {
+        this.#isTracking = false
+        this.#ambient.disable()
+      }
     }
     this.#idle = setTimeout(check, idleTime).unref()
+  }
+}
+
+interface RunOptions extends Pick<BeginOptions, 'isolation' | 'writing'> {
+  /** Milliseconds for the work, with all attempts. Default `defaultTime`. */
+  readonly timeout?: number | undefined
+  /** Milliseconds in which another attempt may begin. Default `timeout`, or `defaultTime` if there is no limit. */
+  readonly retryTime?: number | undefined
+}
+
+interface AttemptOptions extends BeginOptions {
+  readonly deadline: Deadline
+}
+
+/**
+ * Interrupts the work of a transaction at its deadline, and at the timeout of its request.
+ *
+ * @param cancel cancels the running statement
+ * @returns a function to call with the outcome when the transaction has ended
+ */
+function interruptInTime(
+  scope: Scope,
+  deadline: Deadline,
+  writing: ClientWriting | undefined,
+  cancel: () => void,
+): (isCommitted: boolean) => void {
+  const stopTimer = deadline.whenOver((error) => {
+    if (scope.interrupt(error)) cancel()
+  })
+  const write: PendingWrite = {
+    stop: () => {
+      if (scope.interrupt(requestTimeoutError())) writing?.writeEnded(write, false)
+    },
+  }
+  writing?.writeStarted(write)
+  return (isCommitted) => {
+    stopTimer()
+    writing?.writeEnded(write, isCommitted)
   }
 }
 

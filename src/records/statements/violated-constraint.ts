@@ -6,7 +6,7 @@
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
-import { probing } from './scope.js'
+import { probing } from './transaction-runners.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'

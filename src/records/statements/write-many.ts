@@ -23,7 +23,7 @@ import { isolationToDelete, mustReadBeforeDelete } from './delete-rows.js'
 import { deleteGroup } from './delete-with-dependents.js'
 import type { Writer } from './hooks.js'
 import { createInOrder } from './reference-order.js'
-import { isInTransaction } from './scope.js'
+import { isInTransaction } from './transaction-runners.js'
 import { withShard } from './shard.js'
 import { readSums } from './additions.js'
 import {

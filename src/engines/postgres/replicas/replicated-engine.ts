@@ -221,4 +221,8 @@ class TrackedTransaction implements TransactionRunner {
   rollback(): Promise<void> {
     return this.#inner.rollback()
   }
+
+  stop(): void {
+    this.#inner.stop?.()
+  }
 }
