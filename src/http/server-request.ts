@@ -1,6 +1,7 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import { randomFillSync } from 'node:crypto'
 import type { RouteInfo } from '../routing/route.js'
+import { addressKey } from '../core/address-counts.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
 import { clientAddress, readAddress, readForwarded } from './client-address.js'
 import { CookieNames, readCookies } from './cookies.js'
@@ -324,6 +325,12 @@ export class ServerRequest implements HttpRequest {
     const address = readAddress(forwarded)
     if (address === undefined) warnOfAddress(this.#settings, forwarded)
     return clientAddress(address ?? remote)
+  }
+
+  /** The name of the client: its user if the token was verified, otherwise its address. Without tracking. */
+  get client(): string {
+    const sub = this.admitted?.claims?.sub
+    return sub === undefined ? `address ${addressKey(this.ip)}` : `user ${sub}`
   }
 
   /** True over https, also behind a trusted proxy that reports it. */

@@ -10,10 +10,14 @@ class NamedQueue {
     return this.#queue.size
   }
 
-  enqueue(request: object, name: string): void {
+  enqueue(request: object, name: string, client?: string): void {
     const item = { name }
     this.#items.set(name, item)
-    this.#queue.enqueue(request, item)
+    this.#queue.enqueue(request, item, client)
+  }
+
+  countSent(request: object, client: string): void {
+    this.#queue.countSent(request, client)
   }
 
   dequeue(canRun?: (name: string) => boolean): string | undefined {
@@ -70,6 +74,54 @@ describe('FairQueue', () => {
       found.push(queue.dequeue())
     }
     expect(found.slice(0, 3)).toContain('oldest 2')
+  })
+
+  it('lets clients take turns, however many requests each of them has', () => {
+    const queue = new NamedQueue()
+    for (const number of [1, 2, 3, 4]) queue.enqueue({}, `greedy ${number}`, 'greedy')
+    expect(queue.dequeue()).toBe('greedy 1')
+    for (const number of [1, 2]) queue.enqueue({}, `small ${number}`, 'small')
+    queue.enqueue({}, 'other 1', 'other')
+    expect(drain(queue)).toStrictEqual([
+      ...['small 1', 'other 1', 'greedy 2', 'small 2', 'greedy 3', 'greedy 4'],
+    ])
+  })
+
+  it('keeps the order by request within a client', () => {
+    const queue = new NamedQueue()
+    const [greedy, small] = [{}, {}]
+    for (const number of [1, 2, 3]) queue.enqueue(greedy, `greedy ${number}`, 'one')
+    queue.enqueue({}, 'other', 'another')
+    queue.enqueue(small, 'small', 'one')
+    expect(drain(queue)).toStrictEqual(['greedy 1', 'other', 'small', 'greedy 2', 'greedy 3'])
+  })
+
+  it('remembers that a client has just had its turn, even when it does not wait', () => {
+    const queue = new NamedQueue()
+    queue.countSent({}, 'old')
+    queue.enqueue({}, 'old', 'old')
+    queue.enqueue({}, 'young', 'young')
+    expect(drain(queue)).toStrictEqual(['young', 'old'])
+  })
+
+  it('gives a client that did not wait for a while no more than its turn', () => {
+    const queue = new NamedQueue()
+    queue.countSent({}, 'rare')
+    for (const number of [1, 2, 3, 4, 5, 6]) queue.enqueue({}, `busy ${number}`, 'busy')
+    for (const number of [1, 2, 3, 4, 5]) expect(queue.dequeue()).toBe(`busy ${number}`)
+    for (const number of [1, 2, 3]) queue.enqueue({}, `rare ${number}`, 'rare')
+    expect(drain(queue)).toStrictEqual(['rare 1', 'busy 6', 'rare 2', 'rare 3'])
+  })
+
+  it('stays fair when more clients come than it remembers', () => {
+    const queue = new NamedQueue()
+    for (let number = 0; number < 5000; number++) {
+      queue.enqueue({}, `visitor ${number}`, `visitor ${number}`)
+      queue.dequeue()
+    }
+    for (const number of [1, 2]) queue.enqueue({}, `greedy ${number}`, 'greedy')
+    queue.enqueue({}, 'small', 'small')
+    expect(drain(queue)).toStrictEqual(['greedy 1', 'small', 'greedy 2'])
   })
 
   it('removes items of callers that have left', () => {

@@ -26,9 +26,10 @@ const endless = frameworkQuery(
 const quickRead = frameworkQuery('select "name" from "item" where "id" = ?', { bound: 1 })
 
 /** A request that the test finishes. */
-function newRequest(): ClientReading & { finish(): void } {
+function newRequest(client?: string): ClientReading & { finish(): void } {
   const ends: (() => void)[] = []
   return {
+    client,
     onFinished: (end) => void ends.push(end),
     finish: () => {
       for (const end of ends) end()
@@ -116,6 +117,21 @@ describe.each(drivers)('slow reads with %s', (driver) => {
     await Promise.all([...all, first(small, 'small')])
     // Some threads may already run statements of the greedy request.
     expect(ended.indexOf('small')).toBeLessThanOrEqual(5)
+  })
+
+  it('of one client leave a thread to other clients', async () => {
+    const requests = Array.from({ length: 10 }, () => newRequest('greedy'))
+    const endlessReads = requests.map(async (request) =>
+      engine.clientReads!(request).run(endless, ['x'], 'first'),
+    )
+    const small = engine.clientReads!(newRequest('small'))
+    for (const number of [6, 7])
+      expect(await small.run(slowRead, [`item ${number}`], 'first')).toEqual([1])
+    for (const request of requests) request.finish()
+    for (const one of endlessReads) await expect(one).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(
+      await engine.clientReads!(newRequest('greedy')).run(slowRead, ['item 8'], 'first'),
+    ).toEqual([1])
   })
 
   it('do not delay reads with a small row bound', async () => {

@@ -50,6 +50,11 @@ export interface OtherProcesses {
 /** The part of a client's request that its reads use. */
 export interface ClientReading {
   /**
+   * The name of the client: its user or its address. Clients share the engine's readers, and so do the requests of one
+   * client. Undefined for work of the framework.
+   */
+  readonly client?: string | undefined
+  /**
    * The request is over: its response was sent completely, or the client disconnected. A stream still reads after its
    * first byte.
    */

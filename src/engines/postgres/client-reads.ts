@@ -1,6 +1,6 @@
 /**
  * Reads for clients. Reads that may take long use at most half of the pool, with slots that are shared fairly between
- * requests, and are cancelled on the server when the client disconnects. Reads that start together are sent together,
+ * clients and their requests, and are cancelled on the server when the client disconnects. Reads that start together are sent together,
  * in one round trip. Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -56,6 +56,8 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
   inUse = 0
   isOver: boolean
   readonly #parts: ReadParts
+  readonly #reading: ClientReading
+  #client: string | undefined
   readonly #running = new Set<PooledConnection>()
   #group: Group | undefined
   /** Without a connection yet. */
@@ -72,12 +74,18 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
 
   constructor(reading: ClientReading, parts: ReadParts) {
     this.#parts = parts
+    this.#reading = reading
     this.isOver = reading.isOver === true
     if (!this.isOver) {
       reading.onFinished(() => {
         this.#end()
       })
     }
+  }
+
+  /** Does not change, because slots are counted by it. */
+  get client(): string | undefined {
+    return (this.#client ??= this.#reading.client)
   }
 
   run<W extends ResultKind>(

@@ -214,7 +214,7 @@ export class QuickReads extends SharedReads {
    * one
    */
   constructor(pool: ConnectionPool, slowReads: SlowReadDetector, slots: ReadSlots) {
-    const holder: SlotHolder = { inUse: 0, isOver: false }
+    const holder: SlotHolder = { client: undefined, inUse: 0, isOver: false }
     super(pool, slowReads, {
       shared: () => {
         slots.count(holder, 1)

@@ -1,6 +1,6 @@
 /**
  * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a
- * reader thread, where requests take turns, so that they do not block the event loop.
+ * reader thread, where clients and their requests take turns, so that they do not block the event loop.
  */
 
 import { createRequire } from 'node:module'
@@ -163,7 +163,8 @@ export class SqliteClientReads implements Runner {
     if (now >= deadline) throw readTimeExceeded(readTime)
     const { sql } = statement
     const owner = this.#request
-    const reading = readers.read({ sql, values, owner, isQuick: cost === 'quick' })
+    const { client } = owner
+    const reading = readers.read({ sql, values, owner, client, isQuick: cost === 'quick' })
     this.#running.add(reading)
     const timer =
       deadline === Infinity
@@ -198,9 +199,10 @@ function requestFinished(): EngineError {
 
 /**
  * Worker threads that read a SQLite file, each on its own connection, so that a long statement delays only its own
- * request. A fair queue orders the statements of several requests. One thread is reserved for quick statements, which
- * therefore never wait for a long one, even with one processor. Threads start when they are first needed. Sources:
- * SQLite, Write-Ahead Logging; Node.js, Worker threads.
+ * request. A fair queue orders the statements of several clients and their requests. One client never uses all threads
+ * for long statements, so that another client need not wait for one of them to end. One thread is reserved for quick
+ * statements, which therefore never wait for a long one, even with one processor. Threads start when they are first
+ * needed. Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
  */
 
 interface ReaderThreadsOptions {
@@ -222,11 +224,14 @@ interface ReadRequest {
   readonly values: readonly unknown[]
   /** Identifies the request: the same object for all of its statements. */
   readonly owner: object
+  /** The name of the request's client. */
+  readonly client: string | undefined
   /** The statement ends soon. */
   readonly isQuick: boolean
 }
 
 interface Job {
+  readonly client: string | undefined
   readonly isQuick: boolean
   readonly sql: string
   readonly values: readonly unknown[]
@@ -247,8 +252,10 @@ interface Thread {
 
 type Message = { ready: true } | { rows: Row[] } | { error: { message: string } }
 
-/** Threads for long statements: one fewer than processors, because the event loop needs one. */
-const maxLongThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
+/** Threads for long statements of one client: one fewer than processors, because the event loop needs one. */
+const maxThreadsPerClient = Math.min(4, Math.max(1, availableParallelism() - 1))
+/** Threads for long statements. One client leaves one of them to the other clients. */
+const maxLongThreads = maxThreadsPerClient + 1
 
 export class ReaderThreads {
   readonly #options: ReaderThreadsOptions
@@ -267,14 +274,14 @@ export class ReaderThreads {
     return this.#isUsable
   }
 
-  read({ sql, values, owner, isQuick }: ReadRequest): PendingRead {
+  read({ sql, values, owner, client, isQuick }: ReadRequest): PendingRead {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
       // A thread that started now would outlive the database.
       if (this.#isClosed) throw new TypeError('The database is not open.')
-      job = { sql, values, isQuick, resolve, reject }
+      job = { sql, values, client, isQuick, resolve, reject }
       const queue = isQuick ? this.#quickQueue : this.#longQueue
-      queue.enqueue(owner, job)
+      queue.enqueue(owner, job, client)
       this.#startNext(isQuick)
     })
     const pendingJob = job
@@ -299,21 +306,17 @@ export class ReaderThreads {
   #startNext(isQuick: boolean): void {
     const queue = isQuick ? this.#quickQueue : this.#longQueue
     if (queue.size === 0) return
-    const thread = this.#findIdleThread(isQuick)
-    const job = thread && queue.dequeue()
-    if (thread === undefined || job === undefined) return
+    const sameKind = [...this.#threads].filter((one) => one.isQuick === isQuick)
+    const idle = sameKind.find((one) => one.job === undefined && !one.isEnding)
+    // Terminating threads still count. Otherwise one slow statement could start many threads.
+    if (idle === undefined && sameKind.length >= (isQuick ? 1 : maxLongThreads)) return
+    const job = queue.dequeue(({ client }) => isQuick || hasShare(client, sameKind))
+    if (job === undefined) return
+    const thread = idle ?? this.#startThread(isQuick)
     thread.job = job
     job.thread = thread
     thread.worker.ref()
     thread.worker.postMessage({ sql: job.sql, values: job.values })
-  }
-
-  /** Terminating threads still count. Otherwise one slow statement could start many threads. */
-  #findIdleThread(isQuick: boolean): Thread | undefined {
-    const sameKind = [...this.#threads].filter((one) => one.isQuick === isQuick)
-    const idle = sameKind.find((one) => one.job === undefined && !one.isEnding)
-    const maxThreads = isQuick ? 1 : maxLongThreads
-    return idle ?? (sameKind.length < maxThreads ? this.#startThread(isQuick) : undefined)
   }
 
   #startThread(isQuick: boolean): Thread {
@@ -362,6 +365,12 @@ export class ReaderThreads {
     thread.isEnding = true
     void thread.worker.terminate()
   }
+}
+
+/** Whether a client may use another one of the threads. */
+function hasShare(client: string | undefined, threads: readonly Thread[]): boolean {
+  const used = threads.filter(({ job }) => job !== undefined && job.client === client)
+  return used.length < maxThreadsPerClient
 }
 
 /**

@@ -151,7 +151,8 @@ class SqliteEngine implements Engine {
     const length = this.#readCosts?.estimate(statement, values)
     if (length === undefined || length === 'short') return undefined
     const { sql } = statement
-    const { rows } = readers.read({ sql, values, owner: {}, isQuick: length === 'quick' })
+    const isQuick = length === 'quick'
+    const { rows } = readers.read({ sql, values, owner: {}, client: undefined, isQuick })
     return rows.catch((error: unknown) => {
       if (readers.isUsable) throw error
       return this.#runOnMain(statement, values, 'rows')
