@@ -33,6 +33,19 @@ export function normalizeText(text: string, form: 'NFC' | 'NFKC'): string {
   return isStreamSafe(text) ? text.normalize(form) : text
 }
 
+/**
+ * Converts text to the form in which case does not matter. The Greek sigma has two small letters, one of them for the end
+ * of a word, so both become the same.
+ */
+export function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** The composed and the decomposed form of a text, which look the same: once if they are equal. */
+export function unicodeForms(text: string): readonly string[] {
+  return [...new Set([text.normalize('NFC'), text.normalize('NFD')])]
+}
+
 /** Escapes text for a regular expression. */
 export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)

@@ -171,7 +171,9 @@ class FieldWriter {
     }
     const { label } = field.entry
     const { tested, converted } = this.#writeKind(field)
-    const conversions = [converted, writeTextForm(field)].filter((code) => code !== undefined)
+    const conversions = [converted, writeTextForm(field, functions)].filter(
+      (code) => code !== undefined,
+    )
     const rules = writeRules(field, functions).map(
       ({ code, text, value, isBroken }) => `if (${isBroken}) ${violation(code, text, value)}`,
     )

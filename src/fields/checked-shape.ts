@@ -7,7 +7,7 @@ import { DeclarationError, type Problem, addProblems } from '../errors/declarati
 import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { compileInput, type Check } from './compile-input.js'
-import { toProperty, textForms } from './kinds/table.js'
+import { hasTextForm, toProperty, textForms } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -72,7 +72,8 @@ function checkDefault(
     return
   }
   // A default is stored as it is declared.
-  const form = list === true ? undefined : textForms.find((name) => field.declared?.[name] === true)
+  const form =
+    list === true ? undefined : textForms.find((name) => hasTextForm(field.declared ?? {}, name))
   if (
     form === undefined ||
     applyTextForms(field, defaultValue) === toProperty(defaultValue, field.entry)

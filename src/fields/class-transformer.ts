@@ -120,7 +120,7 @@ function exposeFix(
 }
 
 function transformFix(): string {
-  return 'Write rules that change a text (trim, collapse, lowercase, uppercase), default for an absent value, or a kind that converts (datetime, decimal, integer). Convert anything else in the handler.'
+  return 'Write rules that change a text (trim, collapse, lowercase, uppercase, normalize), default for an absent value, or a kind that converts (datetime, decimal, integer). Convert anything else in the handler.'
 }
 
 function typeFix(

@@ -334,6 +334,7 @@ const satisfies: Readonly<
   'false, a role or a list of roles': isWriteRule,
   'a text': (value) => typeof value === 'string',
   "'uuid'": (value) => value === 'uuid',
+  "'NFC'": (value) => value === 'NFC',
 }
 
 function isPattern(value: unknown): boolean {

@@ -1,8 +1,9 @@
 /** Writes the rules of `@Field` as code over a value `v` of the field's kind. Source: public API, Records. */
+import { normalizeText } from '../core/text.js'
 import type { FunctionSet } from './function-set.js'
 import { formats } from './formats.js'
 import type { Kind, TextForm } from './kinds/kind.js'
-import { textForms, toProperty } from './kinds/table.js'
+import { hasTextForm, textForms, toProperty } from './kinds/table.js'
 import type { ShapeField } from './shape.js'
 
 /** The code of one rule. */
@@ -51,17 +52,25 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
 }
 
 /** An expression that changes a text `v` before its rules are checked; `undefined` if nothing changes it. */
-export function writeTextForm({ declared = {} }: ShapeField): string | undefined {
-  let code = 'v'
-  for (const form of textForms) if (declared[form] === true) code += formCode[form]
-  return code === 'v' ? undefined : code
+export function writeTextForm(
+  { declared = {} }: ShapeField,
+  functions: FunctionSet,
+): string | undefined {
+  const forms = textForms.filter((form) => hasTextForm(declared, form))
+  if (forms.length === 0) return undefined
+  return forms.reduce((code, form) => formCode[form](code, functions), 'v')
 }
 
-const formCode: Readonly<Record<TextForm, string>> = {
-  collapse: ".replace(/\\s+/g, ' ')",
-  trim: '.trim()',
-  lowercase: '.toLowerCase()',
-  uppercase: '.toUpperCase()',
+const formCode: Readonly<Record<TextForm, (code: string, functions: FunctionSet) => string>> = {
+  collapse: (code) => `${code}.replace(/\\s+/g, ' ')`,
+  trim: (code) => `${code}.trim()`,
+  lowercase: (code) => `${code}.toLowerCase()`,
+  uppercase: (code) => `${code}.toUpperCase()`,
+  normalize: (code, functions) => `${functions.constant(toNfc)}(${code})`,
+}
+
+function toNfc(text: string): string {
+  return normalizeText(text, 'NFC')
 }
 
 function writeBound(

@@ -40,6 +40,11 @@ export interface FieldRules {
   lowercase?: boolean
   /** Text: converts to upper case, before other rules are checked. Default false. */
   uppercase?: boolean
+  /**
+   * `'NFC'`: stores letters with accents in their composed form, before other rules are checked. The same word in two forms
+   * is otherwise two texts, for `unique` and for filters too. Default: the text as sent.
+   */
+  normalize?: 'NFC'
   /** A regular expression that must match in the text. Use `^` and `$` to match the complete text. A string is its source. */
   pattern?: RegExp | string
   /** A well-known form of text. */
@@ -112,6 +117,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   collapse: 'true or false',
   lowercase: 'true or false',
   uppercase: 'true or false',
+  normalize: "'NFC'",
   pattern: 'a regular expression',
   format: 'a format',
   oneOf: 'a list of values',
@@ -152,6 +158,7 @@ export type RuleValue =
   | 'a name'
   | 'a text'
   | "'uuid'"
+  | "'NFC'"
 
 /** The rules that only kinds with this rule in their list support. */
 export const valueRules: readonly ValueRule[] = [
@@ -166,4 +173,5 @@ export const valueRules: readonly ValueRule[] = [
   'collapse',
   'lowercase',
   'uppercase',
+  'normalize',
 ]

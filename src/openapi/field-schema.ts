@@ -33,10 +33,11 @@ export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): 
 function withoutConvertedKeywords(schema: Schema, { declared = {}, list }: ShapeField): Schema {
   const shortens = declared.trim === true || declared.collapse === true
   const folds = declared.lowercase === true || declared.uppercase === true
-  if (!shortens && !folds) return schema
+  const composes = declared.normalize !== undefined
+  if (!shortens && !folds && !composes) return schema
   const keywords = ['pattern', 'allOf', 'format', 'enum']
-  if (shortens) keywords.push('maxLength')
-  if (folds) keywords.push('minLength')
+  if (shortens || composes) keywords.push('maxLength')
+  if (folds || composes) keywords.push('minLength')
   const drop = (one: Schema): Schema =>
     Object.fromEntries(Object.entries(one).filter(([word]) => !keywords.includes(word)))
   if (list && 'items' in schema) return { ...schema, items: drop(schema.items as Schema) }

@@ -431,6 +431,42 @@ describe.each(await startBothEngines())('search: %s', (_name, open) => {
     expect(await found('rolled')).toEqual([])
   })
 
+  it('finds a word in either form of Unicode, and tells its accents apart', async () => {
+    const words = database.records(Word)
+    const texts = ['Tür zu', 'Tür auf', 'cafe noir', 'café noir', 'café noir']
+    const [first = '', second = '', ...others] = texts
+    const stored = [first.normalize('NFC'), second.normalize('NFD'), ...others]
+    await words.insertMany(stored.map((word) => ({ word })))
+    const found = async (search: string) =>
+      (await words.list({ where: { search }, orderBy: { word: 'asc' } })).map(({ word }) => word)
+    for (const form of ['NFC', 'NFD']) {
+      expect(await found('tür'.normalize(form))).toEqual([...stored.slice(0, 2)].sort())
+      expect(await found('TÜR auf'.normalize(form))).toEqual([stored[1]])
+      expect(await found('café'.normalize(form))).toHaveLength(2)
+    }
+    expect(await found('cafe')).toEqual(['cafe noir'])
+    await words.deleteWhere({ word: { in: stored } })
+  })
+
+  it('finds Greek words in capitals, with either sigma', async () => {
+    const words = database.records(Word)
+    const stored = ['ΟΔΟΣ Α', 'οδος β', 'οδοσ γ']
+    await words.insertMany(stored.map((word) => ({ word })))
+    for (const search of ['ΟΔΟΣ', 'οδος', 'οδοσ', 'Οδος']) {
+      expect(await words.count({ search })).toBe(3)
+      expect(await words.count({ word: { ilike: `${search}%` } })).toBe(3)
+    }
+    await words.deleteWhere({ word: { in: stored } })
+  })
+
+  it('finds words whose vowels are marks', async () => {
+    const words = database.records(Word)
+    await words.create({ word: 'नमस्ते दुनिया' })
+    expect(await words.count({ search: 'दुनिया' })).toBe(1)
+    expect(await words.count({ search: 'नमस्ते' })).toBe(1)
+    expect(await words.deleteWhere({ search: 'नमस्ते' })).toBe(1)
+  })
+
   it('matches a reference implementation in 300 random queries', async () => {
     const next = randomNumbers(5)
     const books = database.records(Book)

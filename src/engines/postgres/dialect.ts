@@ -1,5 +1,6 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
 
+import { foldCase, unicodeForms } from '../../core/text.js'
 import { quote } from '../contract/ddl.js'
 import {
   type SearchParts,
@@ -133,7 +134,7 @@ export function createPostgresDialect(
   copy?: InsertCopy,
 ): Dialect {
   const collation = hasIcu ? ' collate "und-x-icu"' : ''
-  const fold = ['lower(', `${collation})`] as const
+  const fold = ['translate(lower(', `${collation}), 'ς', 'σ')`] as const
   return {
     name: 'postgres',
     system: 'postgresql',
@@ -189,7 +190,7 @@ export function createPostgresDialect(
     total: totalSql,
     fold,
     search: createPostgresSearch(fold, hasIcu, uuidText),
-    foldValue: (text) => text.toLowerCase(),
+    foldValue: foldCase,
     indexes: { nulls: true, trigrams: hasTrigrams },
     // A value that is not a UUID is equal to no row.
     encodeList: (column, values) => (column.isUuid ? values.filter(isUuid) : values),
@@ -357,7 +358,7 @@ function createPostgresSearch(
 ): SearchSql {
   // Otherwise every character outside ASCII counts as a letter.
   const noLetters = hasIcu
-    ? '[^[:alnum:]]+'
+    ? '[^[:alnum:]\\u0300-\\u0331]+'
     : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
   const normalized = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
   const vector = (columns: readonly string[]): string => {
@@ -373,7 +374,7 @@ function createPostgresSearch(
   const vectorOf = ({ search, alias }: SearchParts): Sql =>
     raw(vector(search.columns.map((column) => textOf(column, `${quote(alias)}.`))))
   const queryOf = ({ value }: SearchParts): Sql =>
-    sql`plainto_tsquery('pg_catalog.simple', ${wrap(normalized, sql`cast(${value} as text)`)})`
+    sql`to_tsquery('pg_catalog.simple', ${wrap(fold, sql`cast(${value} as text)`)})`
   const test = (parts: SearchParts): Sql => sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
   return {
     schema: (_table, { name, columns }) => ({
@@ -386,7 +387,7 @@ function createPostgresSearch(
       parts: [vector(columns.map((column) => textOf(column)))],
     }),
     drop: (name) => [`drop index if exists ${quote(name)}`],
-    operand: (list) => list.join(' '),
+    operand: (terms) => terms.map((term) => toQuery(term, hasIcu)).join(' & '),
     test,
     some: (parts) => ({
       test: test(parts),
@@ -397,4 +398,19 @@ function createPostgresSearch(
       by: sql`ts_rank(${vectorOf(parts)}, ${queryOf(parts)}, 1) desc, `,
     }),
   }
+}
+
+/** Characters that divide words: marks other than accents. PostgreSQL without ICU divides at none of them. */
+const dividers = /[^\p{L}\p{Nd}\u0300-\u0331]+/gu
+
+/**
+ * `Café` → `('Café' | 'Café')`: a word in its two forms of Unicode, because rows may contain either. A word that is divided
+ * in the index is a phrase.
+ *
+ * @param term letters, digits and marks only
+ */
+function toQuery(term: string, hasIcu: boolean): string {
+  const forms = unicodeForms(term).map((form) => (hasIcu ? form.replace(dividers, ' ') : form))
+  const words = [...new Set(forms)].map((form) => `'${form}'`)
+  return words.length === 1 ? words.join('') : `(${words.join(' | ')})`
 }

@@ -1,5 +1,6 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 
+import { foldCase } from '../../core/text.js'
 import { quote } from '../contract/ddl.js'
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
@@ -122,7 +123,7 @@ export const sqliteDialect: Dialect = {
   ],
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
-  foldValue: (text) => text.toLowerCase(),
+  foldValue: foldCase,
   // Not LIKE: it backtracks for each position where the pattern may match, and cannot be interrupted.
   textHas: {
     contains: 'instr({c}, {v}) > 0',

@@ -124,9 +124,9 @@ const makeFunctions = () => {
   }
 
   const sql = {
-    /** Lower case for all letters. SQLite's `lower` converts only ASCII letters. */
+    /** As `foldCase`. SQLite's `lower` converts only ASCII letters. */
     filigree_fold(text: unknown): unknown {
-      return typeof text === 'string' ? text.toLowerCase() : text
+      return typeof text === 'string' ? text.toLowerCase().replaceAll('ς', 'σ') : text
     },
 
     /** SQLite has no function for base64. */

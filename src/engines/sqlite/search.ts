@@ -4,6 +4,7 @@
  * numbers, because SQLite may change the rowids of such tables. Source: SQLite, FTS5, Contentless Tables and External
  * Content Tables.
  */
+import { unicodeForms } from '../../core/text.js'
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
 import type { SearchParts, SearchSql } from '../contract/dialect.js'
@@ -23,7 +24,7 @@ export const sqliteSearch: SearchSql = {
     statements: { create: writeCreate(table, search), drop: writeDropSearch(search.name) },
   }),
   drop: writeDropSearch,
-  operand: (terms) => terms.map((word) => `"${word}"`).join(' '),
+  operand: (terms) => terms.map(toQuery).join(' AND '),
   test: (parts) => {
     const { table, alias } = parts
     return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${matches(parts)})`
@@ -53,6 +54,12 @@ export const sqliteSearch: SearchSql = {
       by: sql`${nameOf(ranked, 'filigree_rank')}, `,
     }
   },
+}
+
+/** `Café` → `("Café" OR "Café")`: a word in its two forms of Unicode, because rows may contain either. */
+function toQuery(term: string): string {
+  const words = unicodeForms(term).map((form) => `"${form}"`)
+  return words.length === 1 ? words.join('') : `(${words.join(' OR ')})`
 }
 
 function rankOf({ name, columns }: TableSearch): Sql {

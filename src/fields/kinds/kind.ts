@@ -126,7 +126,7 @@ export type ValueRule =
   'min' | 'max' | 'minLength' | 'maxLength' | 'pattern' | 'format' | 'oneOf' | TextForm
 
 /** Changes to a text before its rules are checked. */
-export type TextForm = 'collapse' | 'trim' | 'lowercase' | 'uppercase'
+export type TextForm = 'normalize' | 'collapse' | 'trim' | 'lowercase' | 'uppercase'
 
 /** The rules that, together with the kind's name, determine the kind. */
 export interface KindRules {

@@ -107,7 +107,22 @@ function hasPrototype(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
 }
 
-export const textForms: readonly TextForm[] = ['collapse', 'trim', 'lowercase', 'uppercase']
+/** In the order in which they are applied. */
+export const textForms: readonly TextForm[] = [
+  'collapse',
+  'trim',
+  'lowercase',
+  'uppercase',
+  'normalize',
+]
+
+/** Whether a rule of a field changes its text. */
+export function hasTextForm(
+  rules: Readonly<Partial<Record<TextForm, unknown>>>,
+  form: TextForm,
+): boolean {
+  return rules[form] !== undefined && rules[form] !== false
+}
 
 /**
  * Short text. It excludes NUL and strings that cannot be written as UTF-8 (a lone surrogate), because no database stores

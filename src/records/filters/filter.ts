@@ -6,7 +6,7 @@ import { readProgramQuery, invalid, isHidden, unknownName } from './query-errors
 import type { Table, Condition } from '../model/table.js'
 import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../core/text.js'
+import { clip, normalizeText } from '../../core/text.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { type ColumnCodec, type TableCodec, toJson } from '../model/codec.js'
@@ -366,7 +366,8 @@ export class FilterReader {
     const { entry } = codec.column.field
     if (value === null || !isOfKind(value, entry))
       throw invalid(path, 'type', `must be ${entry.label}`)
-    return this.#compare(codec, operator, JSON.stringify(toJson(value, entry)))
+    const stored = toStoredForm(codec, value)
+    return this.#compare(codec, operator, JSON.stringify(toJson(stored, entry)))
   }
 
   #readEqual(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
@@ -395,7 +396,8 @@ export class FilterReader {
       throw invalid(path, 'pattern', 'must not end in a single backslash')
     if (this.#isClient && ++this.#patterns > maxPatterns)
       throw invalid(path, 'maxItems', `is one pattern too many: at most ${maxPatterns} are allowed`)
-    const written = pattern === undefined ? value : pattern(value, this.#context.dialect)
+    const stored = at === undefined ? toStoredForm(codec, value) : value
+    const written = pattern === undefined ? stored : pattern(stored, this.#context.dialect)
     return this.#compare(codec, operator, written, at)
   }
 
@@ -423,7 +425,7 @@ export class FilterReader {
   #encode(codec: ColumnCodec, value: unknown, path: string): unknown {
     if (value === null || !codec.accepts(value))
       throw invalid(path, 'type', `must be ${codec.column.field.entry.label}`)
-    return codec.encode(value)
+    return codec.encode(toStoredForm(codec, value))
   }
 
   #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPath): Condition {
@@ -528,4 +530,10 @@ function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined {
 /** Part of the key of a statement: paths of the same length and type share a statement. */
 function pathKey(at: JsonPath | undefined): string {
   return at === undefined ? '' : `@${at.type}${at.slots.join('+')}`
+}
+
+/** Texts of a field with `normalize` are stored in one form of Unicode, and the text of a filter may have another. */
+function toStoredForm<T>({ column: { field } }: ColumnCodec, value: T): T | string {
+  const form = field.declared?.normalize
+  return form === undefined || typeof value !== 'string' ? value : normalizeText(value, form)
 }
