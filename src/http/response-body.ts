@@ -52,8 +52,12 @@ export function toJson(data: unknown): string {
 let current: ServerRequest | undefined
 let dependsOnCaller = false
 
-/** The request whose response is being written as JSON; undefined outside of responses. */
+/**
+ * The request whose response is being written as JSON, for a class whose JSON depends on the caller; undefined outside of
+ * responses.
+ */
 export function currentJsonRequest(): ServerRequest | undefined {
+  if (current !== undefined) current.jsonDependsOnCaller = true
   return current
 }
 
@@ -63,11 +67,6 @@ export function currentJsonRequest(): ServerRequest | undefined {
  */
 export function trackJsonRequest(): void {
   dependsOnCaller = true
-}
-
-/** Whether the JSON of any class depends on the caller. */
-export function isJsonRequestTracked(): boolean {
-  return dependsOnCaller
 }
 
 /** Writes the JSON of a response synchronously. */

@@ -184,6 +184,8 @@ export class ServerRequest implements HttpRequest {
   answered = false
   /** Whether it is a live query, whose handler runs repeatedly. */
   isLive = false
+  /** True after JSON that depends on the caller was written for it. */
+  jsonDependsOnCaller = false
   /** True after a streamed response has begun, which may still read for the request. */
   streams = false
   /** True after the request exceeded its route's time. Nothing may be written for it any more. */

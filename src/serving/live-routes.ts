@@ -16,7 +16,6 @@
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
-import { isJsonRequestTracked } from '../http/response-body.js'
 import { selfEndingEvents, events, type EventItem } from '../http/events.js'
 import { acceptsEventStream, isSameOrigin } from '../http/request-head.js'
 import type { Reply } from '../http/reply.js'
@@ -26,6 +25,7 @@ import { Live } from '../live/live.js'
 import { type LiveQueries, type Within, rightsKey, type RightsDepth } from '../live/live-queries.js'
 import { liveEvents, rowEvents, rowsForm } from '../live/live-format.js'
 import { checkAccess, requestCaller } from '../records/rights/caller.js'
+import { trackRequest } from '../records/statement-tracking.js'
 import { responseRights } from '../records/rights/secured-responses.js'
 import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
@@ -224,13 +224,12 @@ export function withLiveQueries(route: LiveRoute, live: LiveQueries): Invoker {
   const generated = responseRights(handler)
   // Versions of a route may be equal in everything else.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
-  const rights = rightsOf(route, generated)
+  const depth = rightsOf(route, generated)
   return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
     request.isLive = true
     const { admitted: auth } = request
-    const depth = isJsonRequestTracked() && generated === undefined ? 'all' : rights
     const claims = auth?.claims
     const byKey = auth?.by === 'key'
     const { 'last-event-id': lastId } = request.incoming.headers
@@ -290,7 +289,10 @@ async function runOnce(
     returns === undefined ? result : returns(result),
     rule,
   )
-  return after(content, toText)
+  return after(content, (written) => {
+    if (request.jsonDependsOnCaller) trackRequest()
+    return toText(written)
+  })
 }
 
 /** @throws {HttpError} 401 or 403 */

@@ -1,9 +1,4 @@
-/**
- * Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. A record with secured fields
- * anywhere in the process makes such handlers run for each caller, so the suite has modules of its own.
- *
- * @jest-environment node
- */
+/** Live queries of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
@@ -74,6 +69,16 @@ class Label {
 class Other {
   @Field('id') id!: number
   @Field('text') name!: string
+}
+
+/** Its secured field must not make other handlers run for each caller. */
+@Table()
+class Salary {
+  @Field('id') id!: number
+  @Field('text') name!: string
+  @Secured((_user: Claims | null, { headers }: HttpRequest) => headers.by === 'manager')
+  @Field('integer')
+  amount!: number
 }
 
 let isBarred = false
@@ -167,6 +172,12 @@ class BoardController {
     return this.database.records(Other).list({ limit: 1, orderBy: { id: 'desc' } })
   }
 
+  @Get('/salaries')
+  @Live
+  salaries(user: Claims | null) {
+    return user === null ? [] : this.database.records(Salary).list()
+  }
+
   @Get('/plain')
   plain() {
     return { live: false }
@@ -174,7 +185,7 @@ class BoardController {
 }
 
 @Module({
-  records: [Label, Ticket, Other, Sheet],
+  records: [Label, Ticket, Other, Sheet, Salary],
   controllers: [
     LabelController,
     SheetController,
@@ -470,7 +481,27 @@ describe('@Live', () => {
     const before = await runsWhenQuiet(() => runs)
     await database.records(Label).create({ name: 'counted' })
     await Promise.all(clients.map((client) => client.message()))
-    expect(runs).toBe(before + 1)
+    expect(await runsWhenQuiet(() => runs)).toBe(before + 1)
+  })
+
+  it('runs for each caller separately where its result has secured fields', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'ann' })
+    const openAll = () =>
+      Promise.all(
+        ['manager', 'clerk'].map((by) => live('/board/salaries', { token, headers: { by } })),
+      )
+    const dataOf = async (clients: readonly LiveClient[]) =>
+      (await Promise.all(clients.map((client) => client.message()))).map(({ data }) => data)
+    const clients = await openAll()
+    // Without rows, the result has no secured fields yet.
+    expect(await dataOf(clients)).toEqual([[], []])
+    const { id } = await database.records(Salary).create({ name: 'ann', amount: 5 })
+    const ends = await Promise.all(clients.map((client) => client.next()))
+    expect(ends).toEqual([undefined, undefined])
+    expect(await dataOf(await openAll())).toEqual([
+      [{ id, name: 'ann', amount: 5 }],
+      [{ id, name: 'ann' }],
+    ])
   })
 
   it('never sends the result of one caller to another', async () => {
