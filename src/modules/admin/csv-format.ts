@@ -12,7 +12,9 @@ export interface Cell {
 const formulaStart = '[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]'
 const formula = new RegExp(`^'*${formulaStart}`)
 const escapedFormula = new RegExp(`^'+${formulaStart}`)
-const numeric = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+/** What separates cells somewhere: spreadsheets of many countries read `;`, and pasted text is divided at tabs. */
+const separators = /[",;\t\r\n]/
+const numberText = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** @param value a JSON value */
 export function writeCell(value: unknown): string {
@@ -20,8 +22,8 @@ export function writeCell(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text === '') return '""'
-  const safe = formula.test(text) && !numeric.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
+  const safe = formula.test(text) && !numberText.test(text) ? `'${text}` : text
+  return separators.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 export function writeLine(values: readonly unknown[]): string {
