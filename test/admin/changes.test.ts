@@ -44,6 +44,16 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect((await save({ labelIds: [2, 1] }, { labelIds: [1] })).status).toBe(200)
     })
 
+    it('compares bytes as clients send them', async () => {
+      const stored = await save({ picture: null }, { picture: '+/8=' })
+      expect(stored).toMatchObject({ status: 200, body: { picture: '+/8=' } })
+      expect((await save({ picture: '+/8=' }, { subject: 'Lamps' })).status).toBe(200)
+      expect(await save({ picture: '' }, { subject: 'Light' })).toMatchObject({
+        status: 409,
+        body: { theirs: { picture: '+/8=', subject: 'Lamps' } },
+      })
+    })
+
     it('lets one of two win who save at once', async () => {
       const answers = await Promise.all(
         ['one', 'two', 'three'].map((subject) => save({ subject: 'Lamp' }, { subject })),

@@ -39,7 +39,7 @@ export function saveRow(
   return changeUnlessConflict(pageRecord, id, before, async () => {
     const saved = await pageRecord.records.update(id, values)
     if (saved === null) throw notFound()
-    return saved
+    return toJson(saved, await pageRecord.records.rights())
   })
 }
 
@@ -195,7 +195,7 @@ async function lockRow({ records }: PageRecord, id: string, before: Row): Promis
 
   const row = await records.find(id, { lock: true, with: linkRelations.map(({ name }) => name) })
   if (row === null) throw notFound()
-  const stored = toJson(row)
+  const stored = toJson(row, rights)
   for (const { name, ids, target } of linkRelations) {
     const key = describeRecord(target)?.key.name ?? 'id'
     const linkedRows = stored[name] as Row[]
@@ -263,7 +263,7 @@ interface ValueGroup {
 
 export class ChangeSummary {
   /** The fields that the caller may read, except the ones that every write changes. */
-  readonly #fields: readonly string[]
+  readonly #fields: RecordRights['fields']
   /** For each field, the groups by their values as JSON. */
   readonly #groups = new Map<string, Map<string, ValueGroup>>()
   #deleted = 0
@@ -271,7 +271,7 @@ export class ChangeSummary {
   constructor({ type, fields }: RecordRights, database: Database) {
     const { key, version, updatedAt, deletedAt } = database.records(type).table
     const automatic = new Set([key, version, updatedAt, deletedAt].map((one) => one?.property))
-    this.#fields = fields.map(({ name }) => name).filter((name) => !automatic.has(name))
+    this.#fields = fields.filter(({ name }) => !automatic.has(name))
   }
 
   /** @param after null if the row was deleted */
@@ -280,8 +280,9 @@ export class ChangeSummary {
       this.#deleted++
       return
     }
-    const [from, to] = [toJson(before), toJson(after)]
-    for (const field of this.#fields) this.#addValue(field, from[field], to[field])
+    const shown = { fields: this.#fields, relations: [] }
+    const [from, to] = [toJson(before, shown), toJson(after, shown)]
+    for (const { name } of this.#fields) this.#addValue(name, from[name], to[name])
   }
 
   #addValue(field: string, before: unknown, after: unknown): void {

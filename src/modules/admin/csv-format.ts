@@ -26,6 +26,12 @@ export function writeCell(value: unknown): string {
   return separators.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** @returns undefined unless the text is a number as `writeCell` and spreadsheets write it, such as `1e-7` and `1E+21` */
+export function readNumber(text: string): number | undefined {
+  const value = numberText.test(text) ? Number(text) : NaN
+  return Number.isFinite(value) ? value : undefined
+}
+
 export function writeLine(values: readonly unknown[]): string {
   return `${values.map(writeCell).join(',')}\r\n`
 }

@@ -1,6 +1,11 @@
 /** Exports the rows of a list as CSV, with the caller's rights. */
 
-import { describeRecord, type RecordRights, type HttpRequest } from '../../index.js'
+import {
+  describeRecord,
+  type FieldDescription,
+  type HttpRequest,
+  type RecordRights,
+} from '../../index.js'
 import { readCell, type Cell, writeLine } from './csv-format.js'
 import { type Row, toJson, type PageRecord } from './page-records.js'
 
@@ -15,18 +20,33 @@ export async function exportCsv(
   const pages = records.all(withoutLinkColumns(query, rights), {
     with: linkColumns.map(({ relation }) => relation),
   })
+  const jsonNames = rights.fields.filter(isJson).map(({ name }) => name)
   const first = await pages.next()
   return (async function* () {
     yield writeLine(names)
     for (let page = first; page.done !== true; page = await pages.next())
       yield page.value
-        .map((row) => writeLine(readNames(addLinkedKeys(toJson(row), linkColumns), names)))
+        .map((row) => {
+          const cells = addLinkedKeys(toJson(row, rights), linkColumns)
+          for (const name of jsonNames) cells[name] = toJsonText(cells[name])
+          return writeLine(names.map((name) => cells[name]))
+        })
         .join('')
   })()
 }
 
-function readNames(row: Row, names: readonly string[]): unknown[] {
-  return names.map((name) => row[name])
+function isJson({ kind, list }: FieldDescription): boolean {
+  return kind === 'json' && !list
+}
+
+/** The text of a JSON value, with quotes around texts: the text "5" is another value than the number 5. */
+function toJsonText(value: unknown): unknown {
+  return value === null || value === undefined ? value : JSON.stringify(value)
+}
+
+/** The value that a cell of the field holds. */
+export function toCellValue(field: FieldDescription, value: unknown): unknown {
+  return isJson(field) ? toJsonText(value) : value
 }
 
 /** The columns that `fields=` selects, or all columns. A relation is represented by its keys. */
@@ -61,14 +81,17 @@ export interface LinkColumn {
   readonly relation: string
   readonly key: string
   readonly isUuid: boolean
+  /** False if the caller may not change the links. */
+  readonly linkable: boolean
 }
 
 /** The columns for the relations whose keys the caller may read. */
 export function linkColumnsOf({ relations }: RecordRights): LinkColumn[] {
-  return relations.flatMap(({ name: relation, ids: name, target }) => {
+  return relations.flatMap(({ name: relation, ids: name, target, linkable }) => {
     const key = describeRecord(target)?.key
     if (name === undefined || key === undefined) return []
-    return [{ use: 'links', name, relation, key: key.name, isUuid: key.kind === 'uuid' }]
+    const isUuid = key.kind === 'uuid'
+    return [{ use: 'links', name, relation, key: key.name, isUuid, linkable }]
   })
 }
 

@@ -6,10 +6,19 @@ import {
   parseJson,
   type FieldDescription,
   type FieldError,
+  type RecordDescription,
   type RecordRights,
 } from '../../index.js'
-import { CsvError, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
-import { linkedKeys, readKeys, linkColumnsOf, type LinkColumn } from './export-csv.js'
+import {
+  CsvError,
+  readCell,
+  readLines,
+  readNumber,
+  writeCell,
+  type Cell,
+  type Line,
+} from './csv-format.js'
+import { linkedKeys, linkColumnsOf, readKeys, toCellValue, type LinkColumn } from './export-csv.js'
 import { yieldToEventLoop, toJson, requireAny, type Row, type PageRecord } from './page-records.js'
 import type { Progress } from './progress-lines.js'
 import { labelsByName } from './schema.js'
@@ -63,7 +72,7 @@ export async function importCsv(
     const lines = readLines(text)
     const names = lines.next()
     if (names.done === true) return { rows, errors: [emptyFile] }
-    const columns = readColumns(rights, names.value.cells, errors)
+    const columns = readColumns(pageRecord, rights, names.value.cells, errors)
     while (errors.length === 0 || (rows > 0 && errors.length < maxErrors)) {
       const batch = takeBatch(lines)
       if (batch.length === 0) break
@@ -169,7 +178,8 @@ function duplicateError(names: readonly string[]): HttpError {
 }
 
 interface FieldColumn extends FieldDescription {
-  readonly use: 'key' | 'version' | 'value' | 'fixed'
+  /** `fixed`: no client may write the field. `forbidden`: other callers may write it. */
+  readonly use: 'key' | 'version' | 'value' | 'fixed' | 'forbidden'
 }
 
 type Column = FieldColumn | LinkColumn
@@ -206,8 +216,16 @@ function notUtf8(): CsvError {
   return new CsvError(1, 'is not UTF-8: save the file as CSV UTF-8')
 }
 
-function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowError[]): Column[] {
-  const { fields, key, version } = rights
+function readColumns(
+  { described }: PageRecord,
+  rights: RecordRights,
+  cells: readonly Cell[],
+  errors: RowError[],
+): Column[] {
+  const { fields } = rights
+  const writableNames = new Set(
+    described.fields.filter(({ writable }) => writable).map(({ name }) => name),
+  )
   const columnsByName = new Map(
     [...fields, ...linkColumnsOf(rights)].map((column): [string, FieldDescription | LinkColumn] => [
       column.name,
@@ -235,11 +253,21 @@ function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowEr
       columns.push(field)
       continue
     }
-    const use =
-      name === key.name ? 'key' : name === version ? 'version' : field.writable ? 'value' : 'fixed'
-    columns.push({ ...field, use })
+    columns.push({ ...field, use: useOf(field, rights, writableNames) })
   }
   return columns
+}
+
+/** @param writableNames the fields that some callers may write */
+function useOf(
+  { name, writable }: FieldDescription,
+  { key, version }: RecordRights,
+  writableNames: ReadonlySet<string>,
+): FieldColumn['use'] {
+  if (name === key.name) return 'key'
+  if (name === version) return 'version'
+  if (writable) return 'value'
+  return writableNames.has(name) ? 'forbidden' : 'fixed'
 }
 
 /** Columns may be headed by the labels of the page. A label of several fields names none. */
@@ -258,7 +286,7 @@ function toNamesByLabel(rights: RecordRights): Map<string, string> {
 /** The parsed cells of a row. */
 interface ParsedRow {
   readonly values: Row
-  /** Cells of read-only columns. They must equal the stored values. */
+  /** Cells that the caller cannot change. They must equal the stored values. */
   readonly fixed: readonly FixedCell[]
   readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
   /** Errors of cells that cannot be parsed. */
@@ -274,7 +302,7 @@ function parseRow(cells: readonly Cell[], columns: readonly Column[], isNew: boo
   const links: [column: LinkColumn, keys: (string | number)[]][] = []
   for (const [index, column] of columns.entries()) {
     const cell = cells[index] ?? { text: '', quoted: false }
-    if (column.use === 'fixed') fixed.push([column, cell.text])
+    if (column.use === 'fixed' || column.use === 'forbidden') fixed.push([column, cell.text])
     if (column.use === 'links') {
       const keys = readKeys(column, cell)
       if (keys === undefined) errors.push(cellError(column, 'must be keys: 3;17'))
@@ -292,7 +320,7 @@ function parseRow(cells: readonly Cell[], columns: readonly Column[], isNew: boo
 }
 
 async function writeRow(
-  { records }: PageRecord,
+  { records, described }: PageRecord,
   rights: RecordRights,
   cells: readonly Cell[],
   columns: readonly Column[],
@@ -300,22 +328,40 @@ async function writeRow(
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
   const { id, version } = readIdentity(cells, columns)
+  const operation = id === undefined ? 'create' : 'update'
+  if (!rights.may[operation]) throw forbidden('', `you may not ${operation} rows`)
   const { values, fixed, links, errors: cellErrors } = parseRow(cells, columns, id === undefined)
   if (id === undefined) {
-    for (const [{ name }, keys] of links) if (keys.length > 0) values[name] = keys
-    const errors = [...cellErrors, ...changedCells(fixed, undefined)]
+    const errors = [...cellErrors, ...refuseChanges(fixed, undefined)]
+    const newLinks = links.filter(([, keys]) => keys.length > 0)
+    setLinks(values, newLinks, described)
     return await withAllErrors(errors, () => records.create(values))
   }
   const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
   if (before === null) throw noSuchRow(rights)
-  const stored = toJson(before)
-  for (const [linkColumn, keys] of links)
-    if (!haveSameKeys(keys, linkedKeys(stored, linkColumn))) values[linkColumn.name] = keys
-  const errors = [...cellErrors, ...changedCells(fixed, stored)]
+  const stored = toJson(before, rights)
+  const errors = [...cellErrors, ...refuseChanges(fixed, stored)]
+  const changedLinks = links.filter(
+    ([column, keys]) => !haveSameKeys(keys, linkedKeys(stored, column)),
+  )
+  setLinks(values, changedLinks, described)
   const versions = version === undefined ? undefined : [version]
   const written = await withAllErrors(errors, () => records.update(id, values, versions))
   if (written === null) throw noSuchRow(rights)
   return written
+}
+
+/** @throws {HttpError} 403 for links that other callers may change */
+function setLinks(
+  values: Row,
+  changedLinks: ParsedRow['links'],
+  { relations }: RecordDescription,
+): void {
+  for (const [{ name, linkable }, keys] of changedLinks) {
+    if (!linkable && relations.some((relation) => relation.ids === name && relation.linkable))
+      throw forbidden(name)
+    values[name] = keys
+  }
 }
 
 /**
@@ -366,12 +412,19 @@ function readIdentity(
 }
 
 /**
- * Errors of read-only cells that differ from the stored row. Equal cells are allowed, so that an exported file can be imported.
+ * Errors of cells that the caller cannot change and that differ from the stored row. Equal cells are allowed, so that an exported
+ * file can be imported.
+ *
+ * @throws {HttpError} 403 if other callers may write the field
  */
-function changedCells(fixed: readonly FixedCell[], before: Row | undefined): FieldError[] {
-  return fixed
-    .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
-    .map(([column]) => cellError(column, 'cannot be changed and differs from the stored value'))
+function refuseChanges(fixed: readonly FixedCell[], before: Row | undefined): FieldError[] {
+  const changed = fixed.filter(
+    ([column, text]) => readCell(text) !== plainText(toCellValue(column, before?.[column.name])),
+  )
+  for (const [{ name, use }] of changed) if (use === 'forbidden') throw forbidden(name)
+  return changed.map(([column]) =>
+    cellError(column, 'cannot be changed and differs from the stored value'),
+  )
 }
 
 function plainText(value: unknown): string {
@@ -390,7 +443,7 @@ function parseValue(
   const { kind, list, nullable, required, rules } = column
   const text = readCell(cellText)
   const isText = textKinds.has(kind) && !list
-  if (text === '' && !(isText && quoted)) {
+  if (text === '' && !(quoted && (isText || (emptyKinds.has(kind) && !list)))) {
     if (nullable) return isNew && rules.default !== undefined ? undefined : null
     if (isText && !required) return isNew ? undefined : ''
     // The validation reports that the field is required.
@@ -398,11 +451,16 @@ function parseValue(
   }
   if (list || kind === 'json' || kind === 'class') return readJson(text)
   if (isText) return text
-  const value = column.fromText(text.trim())
+  if (kind === 'enum' && rules.oneOf?.includes(text) === true) return text
+  const trimmed = text.trim()
+  const number = kind === 'numeric' ? readNumber(trimmed) : undefined
+  const value = number ?? column.fromText(trimmed)
   return value === undefined ? unreadable : value
 }
 
 const textKinds: ReadonlySet<string> = new Set(['string', 'text'])
+/** Other kinds that have an empty value, which is a quoted empty cell. */
+const emptyKinds: ReadonlySet<string> = new Set(['blob', 'enum'])
 
 function readJson(text: string): unknown {
   try {
@@ -412,11 +470,19 @@ function readJson(text: string): unknown {
   }
 }
 
+/** @throws {HttpError} 403 for a file that contains what the caller may not write, as at every other interface */
 function toRowErrors(error: unknown, row: number): RowError[] {
   if (!(error instanceof HttpError) || error.status >= 500) throw error
   const { errors = [], message } = error.forClient()
+  if (error.status === 403 && errors.some(({ code }) => code === 'forbidden'))
+    throw error.with({ message: `Row ${row}: ${message}` })
   if (errors.length === 0) return [{ row, path: '', message }]
   return errors.map((fieldError) => ({ row, path: fieldError.path, message: fieldError.message }))
+}
+
+function forbidden(path: string, message = `you may not write ${path}`): HttpError {
+  const errors = [{ path, code: 'forbidden', message }]
+  return new HttpError(403, message, { code: 'FORBIDDEN', errors })
 }
 
 function cellError({ name }: Pick<Column, 'name'>, message: string): FieldError {

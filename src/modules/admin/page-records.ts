@@ -84,9 +84,16 @@ export function readId({ described: { key } }: PageRecord, id: unknown): string 
   return text.toLowerCase()
 }
 
-/** The row as clients receive it. */
-export function toJson(row: object): Row {
-  return JSON.parse(JSON.stringify(row)) as Row
+/** The row as clients receive it, with the relations that were read. */
+export function toJson(
+  row: object,
+  { fields, relations }: Pick<RecordRights, 'fields' | 'relations'>,
+): Row {
+  const values = row as Readonly<Row>
+  const json: Row = {}
+  for (const { name, toJson: convert } of fields) json[name] = convert(values[name])
+  for (const { name } of relations) if (values[name] !== undefined) json[name] = values[name]
+  return JSON.parse(JSON.stringify(json)) as Row
 }
 
 /** Lets other requests run. SQLite responds synchronously, so many statements in a row would block the event loop. */

@@ -35,6 +35,8 @@ export interface FieldDescription {
   readonly ordered: boolean
   /** Reads one value from the text of a query. Undefined if the text is not a valid value. */
   readonly fromText: (text: string) => unknown
+  /** Converts the value of a row to the form that clients receive: bytes become base64. */
+  readonly toJson: (value: unknown) => unknown
 }
 
 /** A relation that is visible to clients. */
@@ -232,7 +234,24 @@ function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'requir
     rules: field.rules,
     nullable: field.nullable,
     fromText: (text) => field.entry.fromText(text),
+    toJson: (value) => toClientJson(field, value),
   }
+}
+
+function toClientJson(field: ShapeField, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  if (field.list && Array.isArray(value)) return value.map((item) => toClientItem(field, item))
+  return toClientItem(field, value)
+}
+
+function toClientItem({ nested, entry }: ShapeField, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  if (nested === undefined) return entry.write === undefined ? value : entry.write(value)
+  const row = value as Readonly<Record<string, unknown>>
+  const fields = readShape(nested()).fields.filter(({ hidden }) => !hidden)
+  return Object.fromEntries(
+    fields.map((inner) => [inner.name, toClientJson(inner, row[inner.name])]),
+  )
 }
 
 function toRelation(relation: Relation): RelationDescription {
