@@ -97,11 +97,20 @@ class TransactionalWrites implements Runner {
   }
 }
 
-/**
- * Milliseconds after a timeout response, and after the end of a transaction, in which the code that they left running is
- * recognized, so that it cannot write.
- */
+/** Milliseconds after a timeout response in which the code that it left running is recognized, so that it cannot write. */
 const leftOverTime = 60_000
+
+/**
+ * Milliseconds after the end of a transaction in which code that it left running is recognized. Node 20 and 22 follow code
+ * by hooks that slow every promise of the process, so there it is recognized for five seconds. Since Node 24 it costs
+ * nothing.
+ */
+const endedTransactionTime = hasPromiseHooks() ? 5_000 : Infinity
+
+function hasPromiseHooks(): boolean {
+  const { bun, deno, node } = process.versions
+  return bun === undefined && deno === undefined && Number.parseInt(node, 10) < 24
+}
 
 /** Milliseconds without transactions and tracked requests after which the tracking of promises stops. */
 const idleTime = 1_000
@@ -139,6 +148,11 @@ export class Transactions implements ScopeHost {
   #isTracking = false
   /** By `performance.now`: until when code of ended transactions is followed. */
   #trackedUntil = 0
+  /** Ended transactions to which a promise, a timer or another object may still lead. */
+  #reachable = 0
+  readonly #collected = new FinalizationRegistry(() => {
+    this.#reachable--
+  })
   /** Runs until it is clear that nothing needs the context of calls. */
   #idle: NodeJS.Timeout | undefined
 
@@ -415,7 +429,9 @@ export class Transactions implements ScopeHost {
       throw this.#reasonOf(error, guarded, isolation)
     } finally {
       end(isCommitted)
-      this.#trackedUntil = performance.now() + leftOverTime
+      this.#trackedUntil = performance.now() + endedTransactionTime
+      this.#reachable++
+      this.#collected.register(scope, undefined)
       this.#leave()
     }
   }
@@ -469,7 +485,8 @@ export class Transactions implements ScopeHost {
 
   /**
    * Tracking calls through promises slows every promise of the process, and so does switching it for each
-   * request. It stops when nothing has needed it for a second, and no transaction has ended within the last minute.
+   * request. It stops when nothing has needed it for a second, and no code of an ended transaction can run any more: the
+   * garbage collector has found nothing that leads to one, or `endedTransactionTime` is over.
    */
   #leave(): void {
     if (--this.#open > 0 || this.#idle !== undefined) return
@@ -477,7 +494,8 @@ export class Transactions implements ScopeHost {
       this.#idle = undefined
       if (this.#open > 0) return
       const remaining = this.#trackedUntil - performance.now()
-      if (remaining > 0) this.#idle = setTimeout(check, remaining).unref()
+      if (this.#reachable > 0 && remaining > 0)
+        this.#idle = setTimeout(check, Math.min(idleTime, remaining)).unref()
       else {
         this.#isTracking = false
         this.#ambient.disable()
