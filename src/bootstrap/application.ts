@@ -47,6 +47,13 @@ export function createApplication(
   { state, dispatcher, ending, listener, live, handsPortOver }: Running,
 ): Application {
   let removeSignalHandlers: () => void = () => undefined
+  const report = (hook: string): ((error: unknown) => void) => {
+    const logError = logFailure(log, hook)
+    return (error) => {
+      state.failedToStop = true
+      logError(error)
+    }
+  }
   const application = new Application({
     dispatcher,
     routes: Object.freeze(reachable(routes).map(toSummary)),
@@ -59,31 +66,39 @@ export function createApplication(
       dispatcher.draining = true
       // With a port handover the next process waits, and no load balancer has to notice.
       if (container.hasClosing)
-        await notifyClosing(container, handsPortOver ? 0 : settings.times.drain, log)
+        await notifyClosing(
+          container,
+          handsPortOver ? 0 : settings.times.drain,
+          report('onClosing'),
+        )
       // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       live.close()
       ending.begin(listener === undefined || handsPortOver ? 0 : settings.times.linger)
       await listener?.close()
-      await container.stop(logFailure(log))
+      await container.stop(report('onStop'))
       await storage.close()
       removeSignalHandlers()
     },
   })
   if (listener !== undefined) {
     const timeout = settings.times.drain + closingTime
-    removeSignalHandlers = closeWithProcess(application, { log, timeout })
+    removeSignalHandlers = closeWithProcess(application, { state, timeout })
   }
   return application
 }
 
 /** `onClosing` may delay the closing of the port, so that load balancers can notice it. */
-async function notifyClosing(container: Container, timeout: number, log: Log): Promise<void> {
+async function notifyClosing(
+  container: Container,
+  timeout: number,
+  report: (error: unknown) => void,
+): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const end = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, timeout)
   })
-  await Promise.race([container.closing(logFailure(log, 'onClosing')), end])
+  await Promise.race([container.closing(report), end])
   clearTimeout(timer)
 }
 
@@ -231,7 +246,7 @@ interface Closable {
 }
 
 interface ClosableOptions {
-  readonly log: Log
+  readonly state: ApplicationState
   /** Milliseconds after which a failed process ends, even if applications are still closing. */
   readonly timeout: number
 }
@@ -241,8 +256,8 @@ let isClosing = false
 let hasFailed = false
 
 /**
- * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it immediately. An
- * uncaught error is logged (without a log: written to standard error), and ends the process in the same way with code 1,
+ * On SIGTERM or SIGINT all open applications are closed, then the process ends, with code 1 if a provider failed to stop.
+ * A second signal ends it immediately. An uncaught error is logged (without a log: written to standard error), and ends the process in the same way with code 1,
  * unless the program itself listens for uncaught errors.
  *
  * @returns a function that removes the application
@@ -277,10 +292,11 @@ function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin):
     origin === 'unhandledRejection'
       ? `a promise rejection was not handled${where}, so the process ends`
       : `an error was not caught${where}, so the process ends`
-  const { log = silentLog } = options[0] ?? {}
+  const { state } = options[0] ?? {}
   // Without a log, Node's own report would be missing too, and the process would end without a word.
-  if (log === silentLog) process.stderr.write(`${message}\n${inspect(error)}\n`)
-  else log.error({ err: error, origin, route }, message)
+  if (state === undefined || state.log === silentLog)
+    process.stderr.write(`${message}\n${inspect(state?.redactError(error))}\n`)
+  else state.log.error({ err: error, origin, route }, message)
   if (hasFailed) return
   hasFailed = true
   isClosing = true
@@ -290,9 +306,14 @@ function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin):
 }
 
 function closeAll(code: 0 | 1): void {
-  Promise.allSettled([...openApplications.keys()].map((application) => application.close())).then(
+  const closing = [...openApplications].map(async ([application, { state }]) => {
+    await application.close()
+    return !state.failedToStop
+  })
+  Promise.allSettled(closing).then(
     (results) => {
-      process.exit(results.every(({ status }) => status === 'fulfilled') ? code : 1)
+      const areClosed = results.every((result) => result.status === 'fulfilled' && result.value)
+      process.exit(areClosed ? code : 1)
     },
     () => process.exit(1),
   )

@@ -33,6 +33,7 @@ import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
 import { createGraphqlUpgrades } from './graphql-routes.js'
+import { learnSecrets } from './learn-secrets.js'
 import { listen, otherWorkers, reportToPrimary } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import {
@@ -64,6 +65,7 @@ export async function bootstrap(
   if (isCaptured({ module, options })) return new Promise(() => undefined)
   const startTime = performance.now()
   const plan = await planApplication(module, options, true)
+  learnSecrets(plan.redactor, plan)
   logStartWarnings(reachable(plan.routes), plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
   if (plan.environment.production) logPublicAccess(plan, options, plan.log)

@@ -8,6 +8,7 @@ import type { RequestObservers } from '../http/request-observers.js'
 import { ServerRequest } from '../http/server-request.js'
 import { LiveQueries } from '../live/live-queries.js'
 import { describeOperations } from '../openapi/document.js'
+import { toLoggableError } from '../serving/redaction/loggable-error.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { againInRequest } from '../serving/current-request.js'
 import type { PlannedRoute } from '../serving/served-route.js'
@@ -99,22 +100,16 @@ export function createRoutes(
 }
 
 export function createState(
-  {
-    log,
-    settings,
-    environment,
-    graphql,
-    records,
-    container,
-    authOptions,
-    cookieNames,
-  }: ApplicationPlan,
+  plan: ApplicationPlan,
   { database }: Storage,
   { gate, live, promises }: ServeContext,
   observers: RequestObservers,
 ): ApplicationState {
+  const { log, redactor, settings, environment, graphql, records, container, authOptions } = plan
+  const { cookieNames } = plan
   return new ApplicationState({
     log,
+    redactError: (thrown) => toLoggableError(thrown, redactor),
     observers,
     listening: settings.listen,
     production: environment.production,

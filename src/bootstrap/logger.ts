@@ -2,6 +2,12 @@
  * Creates the application's log: pino on standard output, unless the application has its own. Access-log lines are
  * buffered and written together, after 100 ms at most and before the process ends. Source: decisions, Operations.
  */
+import {
+  toErrorFields,
+  toLoggableError,
+  withLoggableErrors,
+} from '../serving/redaction/loggable-error.js'
+import type { Redactor } from '../serving/redaction/redactor.js'
 import { type DeferredLog, fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 
 /** Maximum milliseconds that a line waits. */
@@ -54,31 +60,45 @@ function flushAll(): void {
 
 /**
  * @param logger true or undefined: pino; false: none
+ * @param redactor removes secrets from errors
  * @returns a log that never throws. Errors of the logger are logged, because requests must be answered and the process
  * must continue
  */
-export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
-  if (logger !== undefined && typeof logger !== 'boolean') return withoutThrowing(logger)
+export async function createLog(
+  logger: Log | boolean | undefined,
+  level: string,
+  redactor: Redactor,
+): Promise<Log> {
+  const toCopy = (error: unknown): unknown => toLoggableError(error, redactor)
+  if (logger !== undefined && typeof logger !== 'boolean') return withoutThrowing(logger, toCopy)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const out = pino.destination({ sync: true })
-  const log = pino({ level, base: undefined }, out) as unknown as Log
+  // Pino's own form of errors has all properties, and fails if an error is frozen.
+  const serializers = { err: (error: unknown) => error }
+  const log = pino({ level, base: undefined, serializers }, out) as unknown as Log
   const deferred = new LogBuffer((text) => {
     out.write(text)
   })
-  // Pino reads the logged object's properties; getters of a thrown object may throw again.
-  return withoutThrowing(log, deferred)
+  return withoutThrowing(log, (error) => toErrorFields(toCopy(error)), deferred)
 }
 
-function withoutThrowing(log: Log, deferred?: LogBuffer): Log {
+function withoutThrowing(
+  log: Log,
+  toLogged: (error: unknown) => unknown,
+  deferred?: DeferredLog,
+): Log {
   const at = (level: LogLevel) => (details: object, message: string) => {
     // Lines from before an error are written before it.
     if (level === 'error') deferred?.flush()
+    let shown: object = {}
     try {
+      if (log.isLevelEnabled?.(level) === false) return
       const fields = fieldsOf(undefined)
-      log[level](fields === undefined ? details : Object.assign({}, fields, details), message)
+      shown = withLoggableErrors(details, toLogged)
+      log[level](fields === undefined ? shown : Object.assign({}, fields, shown), message)
     } catch {
-      warnWithout(log, level, message)
+      warnWithout(log, level, message, shown)
     }
   }
   return {
@@ -91,9 +111,11 @@ function withoutThrowing(log: Log, deferred?: LogBuffer): Log {
   }
 }
 
-function warnWithout(log: Log, level: LogLevel, message: string): void {
+/** Logs the details that every logger can write, such as the request's id and the route. */
+function warnWithout(log: Log, level: LogLevel, message: string, details: object): void {
+  const texts = Object.entries(details).filter(([, value]) => typeof value === 'string')
   try {
-    log[level]({}, `${message}; the details could not be logged`)
+    log[level](Object.fromEntries(texts), `${message}; the details could not be logged`)
   } catch {
     // There is no other place to report it.
   }

@@ -41,6 +41,7 @@ import {
 } from './graphql-routes.js'
 import { developmentHostOf } from './cli-hooks.js'
 import { createLog } from './logger.js'
+import { Redactor } from '../serving/redaction/redactor.js'
 import { findMissingPackages } from './start-checks.js'
 import { collectParts, type Parts } from './module.js'
 import { versionHeaders } from './versions.js'
@@ -59,6 +60,8 @@ export interface ApplicationPlan {
   readonly authOptions: ResolvedAuthOptions
   readonly cookieNames: CookieNames
   readonly log: Log
+  /** Removes secrets from the errors in the log. */
+  readonly redactor: Redactor
   readonly clock: Clock
   readonly routes: readonly PlannedRoute[]
   /** Interceptors around requests without a route and around the framework's own routes. */
@@ -101,7 +104,8 @@ export async function planApplication(
   const authOptions = resolveAuthOptions(options.auth, variables, problems)
   const { closed } = authOptions
   const cookieNames = createCookieNames(settings, { authOptions, options, production }, problems)
-  const baseLog = await createLog(options.logger, environment.logLevel)
+  const redactor = new Redactor(variables)
+  const baseLog = await createLog(options.logger, environment.logLevel, redactor)
   const log = (starts ? developmentHostOf(environment)?.watchLog(baseLog) : undefined) ?? baseLog
   const clock = clockOf(settings)
 
@@ -173,6 +177,7 @@ export async function planApplication(
     authOptions,
     cookieNames,
     log,
+    redactor,
     clock,
     routes,
     files,

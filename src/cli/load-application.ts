@@ -3,12 +3,12 @@
  * calls `bootstrap` with it.
  */
 
+import { isJobRecord } from '../bootstrap/learn-secrets.js'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type { Class } from '../metadata/class-metadata.js'
-import { readRecord } from '../records/model/record.js'
 import { UsageError, type Terminal } from './command.js'
 import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
@@ -180,10 +180,6 @@ export function findJobRecord(records: readonly Class[]): Class {
   throw new UsageError(
     "the application has no jobs. Add imports: [jobs()] from 'filigree/jobs' to its module.",
   )
-}
-
-export function isJobRecord(type: Class): boolean {
-  return type.name === 'JobEntry' && readRecord(type)?.table === 'jobs'
 }
 
 type Plan = Pick<Awaited<ReturnType<typeof planApplication>>, 'records' | 'environment'>

@@ -1,5 +1,6 @@
 /** Converts errors to the `errors` of a response and logs them. Source: decisions, GraphQL. */
 
+import { hideShapes } from '../core/secrets.js'
 import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'
 import { findClosingQuote, maxRepeatedLength } from '../core/text.js'
@@ -211,7 +212,9 @@ function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptio
       path: first.path?.join('.'),
       fields: failed,
     }
-    const otherMessages = [...failures.keys()].slice(1, maxLogged)
+    const otherMessages = [...failures.keys()]
+      .slice(1, maxLogged)
+      .map((message) => hideShapes(String(message)))
     log.error(
       otherMessages.length === 0 ? about : { ...about, others: otherMessages },
       'a GraphQL resolver failed',

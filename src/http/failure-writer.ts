@@ -262,8 +262,10 @@ export class FailureWriter {
     try {
       this.#report(request, error)
     } catch {
-      const { method, path } = request
-      this.#log.error({ requestId: request.id, method, path }, 'request failed')
+      const { id: requestId, method, path, route } = request
+      request.failure = error
+      const about = { err: error, requestId, method, path, route: route?.name }
+      this.#log.error({ ...fieldsOf(request), ...about }, 'request failed')
     }
   }
 

@@ -22,6 +22,7 @@ export interface Check {
 
 export interface ApplicationStateParts {
   readonly log: Log
+  readonly redactError: (thrown: unknown) => unknown
   readonly listening: boolean
   readonly production: boolean
   readonly takesCookie: boolean
@@ -53,6 +54,8 @@ export class ApplicationState {
   readonly database: Database | undefined
   /** True once closing has begun. The application still responds for a while. */
   closing = false
+  /** True if a provider has failed while it stopped. The process then ends with code 1. */
+  failedToStop = false
   readonly #parts: ApplicationStateParts
 
   constructor(parts: ApplicationStateParts) {
@@ -79,6 +82,15 @@ export class ApplicationState {
   /** Deletes the cookie with the caller's token. Has no effect if the token came otherwise, or is of another application. */
   clearTokenCookie(request: HttpRequest): void {
     if (request instanceof ServerRequest) clearTokenCookie(request)
+  }
+
+  /**
+   * Copies an error for a place where people read it, as the log does: without secrets in its texts and properties. The copy
+   * can be read even if the original throws when it is read.
+   */
+  redactError(thrown: unknown): Error {
+    const copy = this.#parts.redactError(thrown)
+    return copy instanceof Error ? copy : new Error(String(copy))
   }
 
   /** The providers with a method `check`. Available once the application has started. */

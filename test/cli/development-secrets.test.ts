@@ -19,7 +19,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { Redactor } from '../../src/cli/dev/redactor.js'
+import { Redactor } from '../../src/serving/redaction/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
 import { startMonitoring, stopMonitoring } from './development-monitor.js'
 import { passwords, tokens } from './random-secrets.js'

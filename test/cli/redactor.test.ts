@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { Redactor } from '../../src/cli/dev/redactor.js'
+import { Redactor } from '../../src/serving/redaction/redactor.js'
 import { withoutPasswords } from '../../src/core/secrets.js'
 import { passwords, tokens } from './random-secrets.js'
 

@@ -46,7 +46,7 @@ class LampController {
     throw new HttpError(409)
   }
   @Get('/broken') broken(): object {
-    throw new Error('broken')
+    throw Object.freeze(new Error('broken https://desk:open-sesame@example.com'))
   }
   @Get('/outside') async outside(): Promise<object> {
     await new Promise((resolve) => setImmediate(resolve))
@@ -153,6 +153,7 @@ describe('tracing', () => {
     expect(server).toMatchObject({
       status: { code: SpanStatusCode.ERROR },
       attributes: { 'error.type': '500' },
+      events: [{ attributes: { 'exception.message': 'broken https://desk:(hidden)@example.com' } }],
     })
   })
 

@@ -18,7 +18,7 @@ const allowedFiles: Readonly<Record<string, string>> = {
     'replaces placeholders by the values of calls',
   'src/engines/postgres/planner.ts': 'the command gets the plans of stored statements',
   'src/engines/sqlite/dialect.ts': 'the command gets the plans of statements',
-  'src/cli/dev/redactor.ts': 'removes literals from displayed SQL',
+  'src/serving/redaction/redactor.ts': 'removes literals from displayed SQL',
   'src/records/scan-advice.ts': 'gives advice on any statement by its query plan',
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../command.js'
 import { type Colour, countOf, createPaint, type Paint, paintReport, toTable } from '../output.js'
 import type { DevEvent, LogText, TypeCheckError } from '../dev/child-process.js'
-import { Redactor } from '../dev/redactor.js'
+import { Redactor } from '../../serving/redaction/redactor.js'
 import { StatusFile } from '../dev/status-file.js'
 import { createSecret } from '../dev/page-access.js'
 import { Supervisor } from '../dev/supervisor.js'

@@ -52,7 +52,7 @@ export const workCommand = defineCommand({
     }
     const override = [...(options.override ?? []), ['filigree.jobs.overrides', jobOptions] as const]
     const app = await bootstrap(module, { ...options, listen: false, override })
-    const { log } = app.get(ApplicationState)
+    const state = app.get(ApplicationState)
     const server =
       port === undefined
         ? undefined
@@ -66,15 +66,15 @@ export const workCommand = defineCommand({
           resolve()
         },
       }
-      closeWithProcess(closable, { log, timeout: shutdownTimeout })
+      closeWithProcess(closable, { state, timeout: shutdownTimeout })
     })
     const address = server?.address() as AddressInfo | null | undefined
     const at = address
       ? `; health and metrics at http://${values.host ?? '127.0.0.1'}:${address.port}`
       : ''
-    log.info({ only, concurrency }, `working${at}`)
+    state.log.info({ only, concurrency }, `working${at}`)
     await ended
-    return true
+    return !state.failedToStop
   },
 })
 

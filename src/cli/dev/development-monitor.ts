@@ -2,10 +2,11 @@
 import type { AttachedHost, DevelopmentHost, HostedApplication } from '../../bootstrap/cli-hooks.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
 import type { PortHandover } from '../../http/server.js'
-import { isJobRecord } from '../load-application.js'
+import { learnSecrets } from '../../bootstrap/learn-secrets.js'
+import { toLoggableError, withLoggableErrors } from '../../serving/redaction/loggable-error.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
-import { Redactor } from './redactor.js'
+import { Redactor, type Secrets } from '../../serving/redaction/redactor.js'
 
 interface MonitorOptions {
   readonly portHandover?: PortHandover | undefined
@@ -37,7 +38,7 @@ export class DevelopmentMonitor implements DevelopmentHost {
       else {
         const secrets = recorder.currentSecrets()
         log[level](
-          recorder.redactor.details(details, secrets),
+          redactDetails(details, recorder.redactor, secrets),
           recorder.redactor.text(message, secrets),
         )
       }
@@ -52,18 +53,23 @@ export class DevelopmentMonitor implements DevelopmentHost {
   }
 
   attach(application: HostedApplication): AttachedHost {
-    const { plan, state } = application
-    const bodies = plan.routes.flatMap(({ classes: { body, query } }) =>
-      [body, query].flatMap((one) => (one === undefined ? [] : [one.type])),
-    )
-    // The hidden fields of jobs belong to the framework and are not secrets of the application.
-    const records = plan.records.filter((type) => !isJobRecord(type))
-    this.recorder.redactor.learn([...records, ...bodies])
-    this.recorder.watched.add(state)
+    learnSecrets(this.recorder.redactor, application.plan)
+    this.recorder.watched.add(application.state)
     return createPage(application, this.recorder, this.#options.secret)
   }
 
   started(application: HostedApplication, url: string | undefined): void {
     this.#options.started(application, url)
   }
+}
+
+/** Redacts the details of a log line. Errors remain `Error` objects. */
+function redactDetails(details: object, redactor: Redactor, secrets: Secrets): object {
+  const shown = withLoggableErrors(details, (error) => toLoggableError(error, redactor, secrets))
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, value]: [string, unknown]) => [
+      name,
+      value instanceof Error ? value : redactor.property(name, value, secrets),
+    ]),
+  )
 }

@@ -5,7 +5,7 @@ import { explainRoute, type ExplainedRoute } from '../commands/explain-route.js'
 import { planStatement, type PlannedStatement } from '../../records/scan-advice.js'
 import { editorOf } from './failure-pages.js'
 import { sentRequestOf, statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
-import type { Redactor } from './redactor.js'
+import type { Redactor } from '../../serving/redaction/redactor.js'
 
 export interface InspectedStep
   extends Omit<RecordedStep, 'steps'>, Pick<PlannedStatement, 'scans' | 'plan'> {

@@ -3,7 +3,7 @@
  * a method: `[pendingWork]() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
 
-import type { Secrets, Redactor } from './redactor.js'
+import type { Secrets, Redactor } from '../../serving/redaction/redactor.js'
 import { pendingWork } from '../../core/provider-symbols.js'
 
 /** A job as the page shows it, without its body. */

@@ -12,7 +12,8 @@ import type { StatementEvent } from '../../records/statement-tracking.js'
 import { isOfPackage } from '../../bootstrap/module.js'
 import { readsApplicationTables } from '../commands/explain-graphql.js'
 import { reportError, type ErrorReport } from '../describe-error.js'
-import { type Secrets, Redactor } from './redactor.js'
+import { toLoggableError } from '../../serving/redaction/loggable-error.js'
+import { type Secrets, Redactor } from '../../serving/redaction/redactor.js'
 
 /** A step of a request. */
 export interface RecordedStep {
@@ -271,7 +272,7 @@ export class Recorder {
     const { request: recorded, secrets } = context
     recorded.handler = request.route?.name ?? null
     recorded.url = this.redactor.url(request.url, request.route?.path, secrets)
-    recorded.fault = reportError(error, (text) => this.redactor.text(text, secrets))
+    recorded.fault = this.#report(error, secrets)
     return recorded
   }
 
@@ -291,8 +292,7 @@ export class Recorder {
     const { sub } = request.user ?? {}
     recorded.caller =
       request.auth?.by === 'key' ? 'key' : sub === undefined ? null : redactor.text(sub, secrets)
-    const show = (text: string): string => redactor.text(text, secrets)
-    recorded.fault = status >= 500 && error !== undefined ? reportError(error, show) : null
+    recorded.fault = status >= 500 && error !== undefined ? this.#report(error, secrets) : null
     recorded.kind = kindOf(request)
     sentRequests.set(recorded, {
       path: pathOf(request),
@@ -304,15 +304,21 @@ export class Recorder {
 
   #recordRun({ application, id, job, attempt, outcome = 'lost', ms, error }: JobEvent): void {
     if (!this.watched.has(application)) return
-    const text = error instanceof Error ? (error.stack ?? error.message) : error
+    const { redactor } = this
     this.#listeners.job?.({
       id,
       name: job,
       attempt,
       outcome,
       ms: round(ms),
-      error: text === undefined ? null : this.redactor.text(text as string, this.redactor.recent),
+      error:
+        error === undefined ? null : toStackText(toLoggableError(error, redactor, redactor.recent)),
     })
+  }
+
+  #report(error: unknown, secrets: Secrets): ErrorReport {
+    const readable = toLoggableError(error, this.redactor, secrets)
+    return reportError(readable, (text) => this.redactor.text(text, secrets))
   }
 
   #beginStatement(event: StatementEvent): RequestContext | undefined {
@@ -407,4 +413,8 @@ function push<T>(list: T[], entry: T, max: number): void {
 
 function round(ms: number): number {
   return Math.round(ms * 100) / 100
+}
+
+function toStackText(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DevEvent, TypeCheckError } from './child-process.js'
-import type { Redactor } from './redactor.js'
+import type { Redactor } from '../../serving/redaction/redactor.js'
 
 export interface DevStatus {
   /** The process of `filigree dev`. */

@@ -22,7 +22,7 @@ import {
   spawnNode,
 } from './child-process.js'
 import { pageAddress } from './page-access.js'
-import type { Redactor } from './redactor.js'
+import type { Redactor } from '../../serving/redaction/redactor.js'
 import { FileWatcher } from './file-watcher.js'
 
 interface SuperviseOptions {

@@ -1,7 +1,7 @@
 /** The child process of `filigree mcp`. It loads the application, runs one query and exits. */
 import { UsageError } from '../command.js'
 import { describeError } from '../describe-error.js'
-import { Redactor } from '../dev/redactor.js'
+import { Redactor } from '../../serving/redaction/redactor.js'
 import { withoutPasswords } from '../../core/secrets.js'
 import { loadSources } from '../load-application.js'
 import { runQuery, type QueryMessage, type ResultMessage } from './project-tools.js'

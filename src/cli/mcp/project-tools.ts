@@ -15,12 +15,12 @@ import {
   type ListedRoute,
 } from '../describe-application.js'
 import { childEnvironment, endGroup, programFile, spawnNode } from '../dev/child-process.js'
-import { Redactor } from '../dev/redactor.js'
+import { isJobRecord } from '../../bootstrap/learn-secrets.js'
+import { Redactor } from '../../serving/redaction/redactor.js'
 import { withoutPasswords } from '../../core/secrets.js'
 import {
   loadApplication,
   loadPlan,
-  isJobRecord,
   openForReading,
   type ReadDatabase,
 } from '../load-application.js'

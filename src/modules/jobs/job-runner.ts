@@ -196,11 +196,13 @@ export class JobRunner {
   #handleFailure(running: ActiveRun, error: unknown): void {
     if (running.hasEnded) return
     running.hasEnded = true
-    void this.#storeFailure(running, toReadableError(error))
+    void this.#storeFailure(running, error)
   }
 
-  async #storeFailure(running: ActiveRun, error: unknown): Promise<void> {
+  async #storeFailure(running: ActiveRun, thrown: unknown): Promise<void> {
     const { context, worker, wakeIn } = this.#parts
+    // Jobs may throw anything, also values that throw when they are read.
+    const error = context.state.redactError(thrown)
     const { claimed, run, job } = running
     const { table } = context
     const reason = run.stopped?.why
@@ -228,7 +230,7 @@ export class JobRunner {
     }
     if (state === 'waiting') wakeIn(ending.delayMs)
     this.#logFailure(claimed, error, state)
-    if (running.event !== undefined) running.event.error = error
+    if (running.event !== undefined) running.event.error = thrown
     this.release(running, state === 'waiting' ? 'again' : state)
   }
 
@@ -309,33 +311,11 @@ function retryDelay({ backoff, attempt }: ClaimedJob): number {
 
 function describeError(
   attempt: number,
-  thrown: unknown,
+  error: Error,
 ): Pick<UnsuccessfulEnd, 'error' | 'errorLine'> {
-  const isError = thrown instanceof Error
-  const message = toStorableText(textOf(isError ? thrown.message : thrown)).slice(0, 2000)
-  const stack = isError
-    ? toStorableText(textOf(thrown.stack ?? message)).slice(0, maxErrorCharacters)
-    : message
+  const message = toStorableText(error.message).slice(0, 2000)
+  const stack = toStorableText(error.stack ?? message).slice(0, maxErrorCharacters)
   return { error: stack, errorLine: `${JSON.stringify({ attempt, message, stack })}\n` }
-}
-
-/** Jobs may throw anything. A value that throws when it is read would end the process. */
-function toReadableError(thrown: unknown): unknown {
-  try {
-    describeError(0, thrown)
-    return thrown
-  } catch {
-    return new Error('The job threw a value that cannot be read.')
-  }
-}
-
-/** Converts any value to text. */
-function textOf(thrown: unknown): string {
-  try {
-    return String(thrown)
-  } catch {
-    return 'a value that cannot be converted to text'
-  }
 }
 
 /** Databases refuse the character NUL and lone surrogates. */

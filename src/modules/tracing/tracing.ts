@@ -104,6 +104,8 @@ function withoutValues(sql: string): string {
 /** One instance per process, because events, tracer, context and propagation are global. */
 let activeApplications = 0
 let stop: (() => void) | undefined
+/** Removes secrets from recorded errors; set by the first application. */
+let redactError: (error: unknown) => Error = () => new Error()
 
 /** Listens while an application with this module runs, if the process has an SDK. */
 class Tracing {
@@ -113,6 +115,7 @@ class Tracing {
 
   onStart(): void {
     if (activeApplications++ > 0) return
+    redactError = (error) => this.state.redactError(error)
     if (hasSdk()) stop = startTracing()
     else this.state.log.warn({}, noSdk)
   }
@@ -242,14 +245,28 @@ function endRequest(event: RequestEvent, span: Span): void {
   // A client's mistake is not an error of the server.
   if (status < 500) return
   span.setStatus({ code: SpanStatusCode.ERROR })
-  if (error instanceof Error) span.recordException(error)
+  if (error !== undefined) span.recordException(redactError(error))
 }
 
 function endWork({ error }: WatchedWork, span: Span): void {
-  if (error === undefined || (error instanceof HttpError && error.status < 500)) return
+  if (error === undefined || isClientError(error)) return
+  const redacted = redactError(error)
   span.setStatus({ code: SpanStatusCode.ERROR })
-  span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER')
-  if (error instanceof Error) span.recordException(error)
+  span.setAttribute('error.type', isReadableError(error) ? redacted.name : '_OTHER')
+  span.recordException(redacted)
+}
+
+/** Reading a thrown value may throw. */
+function isClientError(error: unknown): boolean {
+  return isReadableError(error) && error instanceof HttpError && error.status < 500
+}
+
+function isReadableError(error: unknown): error is Error {
+  try {
+    return error instanceof Error
+  } catch {
+    return false
+  }
 }
 
 /** The request to the route of the tool is a child of this span. */

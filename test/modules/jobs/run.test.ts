@@ -46,6 +46,12 @@ const poisons: Readonly<Record<string, () => unknown>> = {
   'throws an error whose message throws': throws(() =>
     Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } }),
   ),
+  'throws a frozen error': throws(() => Object.freeze(new Error('a'))),
+  'throws an error with secrets': throws(() =>
+    Object.assign(new Error('no https://desk:open-sesame@example.com'), {
+      config: { headers: { Authorization: 'Bearer open-sesame' } },
+    }),
+  ),
   'throws an error that is its own cause': throws(() => {
     const error = new Error('a')
     return Object.assign(error, { cause: error })
@@ -203,6 +209,7 @@ describe.each(jobDatabases)('on %s', (_name, open) => {
     const entry = await queue.find(id)
     expect([entry?.state, ran]).toEqual(['failed', ['next']])
     expect(entry?.error?.length).toBeLessThanOrEqual(8000)
+    expect(JSON.stringify([entry, desk.log])).not.toContain('open-sesame')
   })
 
   it('retry runs a failed job again, with all its attempts', async () => {

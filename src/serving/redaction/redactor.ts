@@ -1,5 +1,5 @@
 /**
- * Removes secrets from everything that `filigree dev` shows on its page and sends to programs. A value is hidden if its name
+ * Removes secrets from errors in the log, and from everything that `filigree dev` shows on its page and sends to programs. A value is hidden if its name
  * is a secret's name (`passwordConfirmation`, hidden and secured fields) or if it looks like a token or key. Once a value is
  * known to be secret, it is also hidden everywhere else in the same request. Headers are hidden unless they are listed.
  */
@@ -51,12 +51,26 @@ function hideCredentials(header: string, secrets: Secrets): void {
   hide(password, secrets)
 }
 
-/** The entries of an object, or none if a getter or proxy throws. */
+/** The entries of an object. A value whose getter or proxy throws is replaced by a text. */
 function entriesOf(value: object): [string, unknown][] {
   try {
-    return Object.entries(value)
+    return Object.keys(value)
+      .slice(0, maxKeys)
+      .map((key) => [key, readProperty(value, key, unreadable)])
   } catch {
     return []
+  }
+}
+
+/** The text that replaces a value that cannot be read. */
+const unreadable = '(cannot be read)'
+
+/** @returns the property, or the fallback if a getter or proxy throws */
+export function readProperty(value: object, name: string, fallback?: unknown): unknown {
+  try {
+    return (value as Readonly<Record<string, unknown>>)[name]
+  } catch {
+    return fallback
   }
 }
 
@@ -87,6 +101,8 @@ const maxKeys = 100
 const maxValues = 2000
 const maxRecentSecrets = 500
 const maxTextLength = 4000
+/** Longer texts are cut before they are searched for secrets, because the search takes time. */
+const maxSearchedLength = 16 * 1024
 
 export class Redactor {
   /** Names of the application's hidden and secured fields. */
@@ -224,39 +240,48 @@ export class Redactor {
   ): string {
     const variables = parseObject(decoded(value ?? ''))
     if (variables === undefined) return hiddenText
-    return JSON.stringify(
-      this.#entries(variables, { secrets, secretVariables, remainingValues: maxValues }, 0),
-    )
+    return JSON.stringify(this.#entries(variables, newTraversal(secrets, secretVariables), 0))
   }
 
-  /** Copies a value without its secrets. Long texts and large values are cut. */
-  value(value: unknown, secrets: Secrets = new Set()): unknown {
-    return this.#value(value, { secrets, secretVariables: noNames, remainingValues: maxValues }, 0)
+  /**
+   * Copies a value without its secrets. Long texts and large values are cut, and what cannot be read is replaced.
+   *
+   * @param maxCharacters texts after this many characters are left out
+   */
+  value(value: unknown, secrets: Secrets = new Set(), maxCharacters = Infinity): unknown {
+    return this.#value(value, newTraversal(secrets, noNames, maxCharacters), 0)
   }
 
-  /** Like `value`, for the details of a log line: errors remain `Error` objects. */
-  details(details: object, secrets: Secrets): object {
-    return Object.fromEntries(
-      Object.entries(details).map(([key, item]: [string, unknown]) => {
-        if (item instanceof Error) return [key, this.#errorLike(item, secrets)]
-        return Object.entries(this.value({ [key]: item }, secrets) as object)[0] ?? [key, item]
-      }),
-    )
-  }
-
-  #errorLike({ name, message, stack }: Error, secrets: Secrets): Error {
-    const redacted = new Error(this.text(message, secrets))
-    return Object.assign(redacted, { name, stack: this.text(stack ?? '', secrets) })
+  /** Like `value`, for one property of an object: the name of a secret hides it. */
+  property(name: string, value: unknown, secrets: Secrets, maxCharacters?: number): unknown {
+    const copy = this.value({ [name]: value }, secrets, maxCharacters) as object
+    return Object.values(copy)[0] as unknown
   }
 
   #value(value: unknown, traversal: Traversal, depth: number): unknown {
-    if (typeof value === 'string') return truncate(this.#text(value, traversal.secrets, new Set()))
+    if (typeof value === 'string') return this.#textValue(value, traversal)
     if (typeof value === 'number') return redactNumber(value)
     if (typeof value === 'bigint') return hideShapes(String(value))
     if (typeof value === 'function') return '(a function)'
     if (typeof value === 'symbol') return '(a symbol)'
     if (typeof value !== 'object' || value === null) return value
     if (depth >= maxDepth || --traversal.remainingValues < 0) return '…'
+    try {
+      return this.#object(value, traversal, depth)
+    } catch {
+      return unreadable
+    }
+  }
+
+  #textValue(value: string, traversal: Traversal): string {
+    if (traversal.remainingCharacters <= 0) return '…'
+    traversal.remainingCharacters -= value.length
+    const text = this.#text(value.slice(0, maxSearchedLength), traversal.secrets, new Set())
+    return truncate(text)
+  }
+
+  /** @throws {unknown} what a proxy throws when it is read */
+  #object(value: object, traversal: Traversal, depth: number): unknown {
     if (value instanceof Date) return value
     if (value instanceof Error) return this.#error(value, traversal, depth)
     if (ArrayBuffer.isView(value)) return `(${value.byteLength} bytes)`
@@ -266,13 +291,15 @@ export class Redactor {
   }
 
   #error(error: Error, traversal: Traversal, depth: number): unknown {
-    const text = this.text(error.stack ?? error.message, traversal.secrets)
-    if (error.cause === undefined) return text
-    return { error: text, cause: this.#value(error.cause, traversal, depth + 1) }
+    const shown = readProperty(error, 'stack') ?? readProperty(error, 'message', unreadable)
+    const text = this.#textValue(String(shown), traversal)
+    const cause = readProperty(error, 'cause')
+    if (cause === undefined) return text
+    return { error: text, cause: this.#value(cause, traversal, depth + 1) }
   }
 
   #entries(value: object, traversal: Traversal, depth: number): object {
-    const entries = entriesOf(value).slice(0, maxKeys)
+    const entries = entriesOf(value)
     const { document } = this.#documentOf(value, traversal.secrets)
     return Object.fromEntries(
       entries.map(([key, item]) => {
@@ -300,7 +327,7 @@ export class Redactor {
   }
 
   #documentOf(value: object, secrets: Secrets) {
-    const { query } = value as { query?: unknown }
+    const query = readProperty(value, 'query')
     if (typeof query !== 'string' || !isGraphqlDocument(query)) return {}
     return { document: this.#document(query, secrets) }
   }
@@ -332,9 +359,7 @@ export class Redactor {
     }
     const json = parseObject(text)
     if (json !== undefined) {
-      const redacted = JSON.stringify(
-        this.#value(json, { secrets, secretVariables: noNames, remainingValues: maxValues }, 1),
-      )
+      const redacted = JSON.stringify(this.#value(json, newTraversal(secrets, noNames), 1))
       return redacted === JSON.stringify(json) ? text : redacted
     }
     const named = redactNamed(text, {
@@ -375,6 +400,16 @@ interface Traversal {
   readonly secretVariables: ReadonlySet<string>
   /** Number of values that can still be copied. */
   remainingValues: number
+  /** Number of characters that can still be searched. */
+  remainingCharacters: number
+}
+
+function newTraversal(
+  secrets: Secrets,
+  secretVariables: ReadonlySet<string>,
+  remainingCharacters = Infinity,
+): Traversal {
+  return { secrets, secretVariables, remainingValues: maxValues, remainingCharacters }
 }
 
 const noNames: ReadonlySet<string> = new Set()

@@ -114,7 +114,8 @@ function applyReplacements(source: string, replacements: readonly Replacement[])
 const nameAndSeparator =
   /(?<!\/\/|@|[\w.$-])([A-Za-z_$][\w.$-]*(?:\[[\w.]*\])*)((?:\\*["'`])?\s*(?:=>|:=|[:=])\s*|\)=\()/g
 /** `the token "x" is wrong`. */
-const quotedAfterName = /\b([A-Za-z][\w-]*)((?:\s+(?:is|was|of|with|named))?\s+)(["'`])(?=\S)/g
+const quotedAfterName =
+  /(?<!\w-*)([A-Za-z][\w-]*)((?:\s+(?:is|was|of|with|named))?\s+)(["'`])(?=\S)/g
 /** `name="password"` of a form's part, with an empty line before the value. */
 const formParts = /\bname="([^"\r\n]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n/gi
 /** Words after a secret's name that are not its value, such as `token expired`. */
@@ -146,12 +147,18 @@ function redactMatches(text: string, pattern: RegExp, { isSecret, hide }: NamedR
     const to = pattern === formParts ? endOfPart(text, from) : endOfValue(text, from, all)
     const value = text.slice(from, to)
     if (value === '' || value.includes(hiddenText)) continue
-    const [, mark = ''] = /^(\\*["'`]+)[\s\S]*\1$/.exec(value) ?? []
+    const mark = quotesOf(value)
     hide(value.slice(mark.length, value.length - mark.length))
     result += `${text.slice(at, from)}${mark}${hiddenText}${mark}`
     at = to
   }
   return result + text.slice(at)
+}
+
+/** The quotes around a value, `"` or `\\"`; an empty text if there are none. */
+function quotesOf(value: string): string {
+  const [mark = ''] = /^\\*(?:"""|["'`])/.exec(value) ?? []
+  return value.length >= 2 * mark.length && value.endsWith(mark) ? mark : ''
 }
 
 /** `token.ts:12:5` is a location in a source file. */
