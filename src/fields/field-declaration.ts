@@ -7,7 +7,14 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
 import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
-import { ruleValues, valueRules, type RuleName, type RuleValue, isWriteRule } from './rules.js'
+import {
+  ruleValues,
+  valueRules,
+  type RuleName,
+  type RuleValue,
+  isWriteRule,
+  writeRuleProblem,
+} from './rules.js'
 
 const ranges = [
   ['min', 'max'],
@@ -210,7 +217,9 @@ function validRules(
 ): FieldMetadata['rules'] {
   const valid = Object.entries(rules).filter(([rule, value]) => {
     const problem = findRuleProblem(rule, value, kind, rules)
-    if (problem !== undefined)
+    if (problem !== undefined && rule === 'writes')
+      problems.push({ code: problem.code, ...writeRuleProblem(`${where}: writes`) })
+    else if (problem !== undefined)
       problems.push({ ...problem, message: `${where}: ${problem.message}` })
     return problem === undefined
   })

@@ -1,4 +1,5 @@
 /** The rules that `@Field` accepts, for any class and for records only. Source: public API, Records. */
+import type { Problem } from '../errors/declaration-error.js'
 import type { ValueRule } from './kinds/kind.js'
 import type { FormatName } from './formats.js'
 
@@ -14,6 +15,18 @@ export function isWriteRule(value: unknown): value is WriteRule {
   if (value === false) return true
   const roles: readonly unknown[] = [value].flat()
   return roles.length > 0 && roles.every((role) => typeof role === 'string' && role.trim() !== '')
+}
+
+/**
+ * The problem with an invalid `writes`, of an operation, a field or a link.
+ *
+ * @param where the place of the rule: `Ticket.status: writes`
+ */
+export function writeRuleProblem(where: string): Pick<Problem, 'message' | 'remedy'> {
+  return {
+    message: `${where} is not false, a role or a list of roles.`,
+    remedy: "Name at least one role, such as 'admin', or write false to allow no client.",
+  }
 }
 
 /** The rules of a field, all optional. A field without rules is required, not null, not read-only and not hidden. */

@@ -44,6 +44,49 @@ describe('@Record', () => {
     expect(await refusal({ writes: false, indexes: [{ fields: ['-name'] }] })).toBe('started')
   })
 
+  it.each([[[]], [''], [['']], [true as never]])(
+    'names the place of writes: %j',
+    async (writes) => {
+      const place = 'is not false, a role or a list of roles. Name at least one role'
+      const text = async (options: object, fields?: Fields) =>
+        (await refusal(options, fields)).replaceAll(/\s+/g, ' ')
+      for (const operation of ['create', 'update', 'delete'])
+        expect(await text({ writes: { [operation]: writes } })).toContain(
+          `Thing: writes.${operation} ${place}`,
+        )
+      expect(await text({}, { status: ['string', { writes }] })).toContain(
+        `Thing.status: writes ${place}`,
+      )
+      expect(await text({ writes })).toContain('@Record of Thing: writes is not false')
+    },
+  )
+
+  it.each<[string, Fields, string]>([
+    [
+      'a read-only',
+      { status: ['string', { readOnly: true, default: 'x', writes: 'admin' }] },
+      'status',
+    ],
+    [
+      'a hidden',
+      { status: ['string', { hidden: true, default: 'x', writes: ['a', 'b'] }] },
+      'status',
+    ],
+    ['a primary key', { key: ['id', { writes: 'admin' }] }, 'key'],
+  ])(
+    'refuses roles that may write %s field, because no client writes it',
+    async (_, fields, name) => {
+      const text = await refusal({}, fields)
+      expect(text).toContain(`Thing.${name}: writes never applies, because no client writes`)
+      expect(text).toMatch(/Remove writes(?:, or (?:readOnly|hidden))?\./)
+    },
+  )
+
+  it('accepts writes: false on a field that no client writes', async () => {
+    const fields: Fields = { status: ['string', { hidden: true, default: 'x', writes: false }] }
+    expect(await refusal({}, fields)).toBe('started')
+  })
+
   it('reports all problems together', async () => {
     const text = await refusal({ version: 'yes', rows: 5 }, { kind: ['enum', { oneOf: [] }] })
     expect(text).toContain('3 problems')

@@ -203,6 +203,66 @@ describe('writes in descriptions', () => {
     expect(input).not.toContain('origin')
   })
 
+  it('the OpenAPI document has 403 where a field or a related record of the body requires a role', async () => {
+    @Row
+    class Plain {
+      @Field('id') id!: number
+      @Field('string', { optional: true }) note?: string
+      @Field('string', { optional: true, writes: false }) grade?: string
+    }
+    @Row
+    class Ticket {
+      @Field('id') id!: number
+      @Field('string', { writes: 'desk', optional: true }) status?: string
+      @HasMany(() => Line) lines!: Rel<Line[]>
+    }
+    @Row
+    class Line {
+      @Field('id') id!: number
+      @Secured('boss') @Field('integer', { optional: true }) price?: number
+      @Field('integer') ticketId!: number
+      @BelongsTo(() => Ticket) ticket?: Rel<Ticket>
+    }
+    @Row
+    class Shelf {
+      @Field('id') id!: number
+      @HasMany(() => Label) labels!: Rel<Label[]>
+    }
+    @Row({ writes: { create: 'boss' } })
+    class Label {
+      @Field('id') id!: number
+      @Field('integer') shelfId!: number
+      @BelongsTo(() => Shelf) shelf?: Rel<Shelf>
+    }
+    const controllers = [Plain, Ticket, Line, Shelf].map((crud) => {
+      @Controller(`/${crud.name.toLowerCase()}`, { crud })
+      class Rows {}
+      return Rows
+    })
+    @Module({ records: [Plain, Ticket, Line, Shelf, Label], controllers })
+    class App {}
+    const app = await testApplication(App)
+    const { body } = await app.anonymous.get('/swagger/openapi.json')
+    const desk = app.as({ sub: 'ann', roles: ['desk'] })
+    const refused = await desk.post('/line', { price: 1, ticketId: 1 })
+    await app.close()
+    expect(refused.status).toBe(403)
+    const { paths } = body as {
+      paths: Record<string, Record<string, { responses: Record<string, object> }>>
+    }
+    const forbidden = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        method !== 'get' && '403' in responses ? [`${method} ${path}`] : [],
+      ),
+    )
+    const expected = ['ticket', 'line', 'shelf'].flatMap((name) => [
+      `post /${name}`,
+      `patch /${name}/{id}`,
+      `put /${name}/{id}`,
+    ])
+    expect(forbidden.sort()).toEqual(expected.sort())
+  })
+
   it('GraphQL has no mutation that no caller may use', async () => {
     const app = await testApplication(Clinic)
     const { data } = await app.anonymous.graphql(
@@ -225,9 +285,9 @@ describe('writes in descriptions', () => {
 
   it.each([
     [{ writes: { creat: 'desk' } }, 'Did you mean "create"? Options: create, update, delete.'],
-    [{ writes: { create: true } }, 'writes: create is not false, a role or a list of roles.'],
+    [{ writes: { create: true } }, 'writes.create is not false, a role or a list of roles.'],
     [{ writes: [] }, 'writes is not false, a role'],
-    [{ writes: { delete: '' } }, 'writes: delete is not false, a role or a list of roles.'],
+    [{ writes: { delete: '' } }, 'writes.delete is not false, a role or a list of roles.'],
     [{ mutations: false }, 'unknown option "mutations"'],
   ])('%j stops the start', async (options, message) => {
     @Row(options as never)
@@ -249,7 +309,7 @@ describe('writes in descriptions', () => {
     @Module({ records: [Odd] })
     class App {}
     await expect(testApplication(App)).rejects.toThrow(
-      'Odd.name: rule "writes" needs false, a role or a list of roles.',
+      'Odd.name: writes is not false, a role or a list of roles.',
     )
   })
 

@@ -6,7 +6,7 @@ import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { isMap } from '../../core/json.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
-import { isWriteRule } from '../../fields/rules.js'
+import { isWriteRule, writeRuleProblem } from '../../fields/rules.js'
 import { type Class, resolveClass } from '../../metadata/class-metadata.js'
 import { type RecordOptions, readRecord, type RecordConstraint } from './record.js'
 import { isUuid as isUuidText } from '../../fields/kinds/table.js'
@@ -71,7 +71,7 @@ function checkRecordOptions(
   refuseUnknownNames(where, options, optionNames, problems)
   const { writes } = options
   const perOperation: unknown = writes
-  if (isMap(perOperation)) checkWriteRules(`${where}, writes`, perOperation, problems)
+  if (isMap(perOperation)) checkWriteRules(where, perOperation, problems)
   const validOptions = Object.entries<unknown>(options).filter(([name, value]) => {
     if (!Object.hasOwn(tests, name)) return false
     const [expected, accepts] = tests[name as keyof RecordOptions]
@@ -91,14 +91,10 @@ function checkWriteRules(
   rules: Readonly<Record<string, unknown>>,
   problems: Problem[],
 ): void {
-  refuseUnknownNames(where, rules, operationNames, problems)
+  refuseUnknownNames(`${where}, writes`, rules, operationNames, problems)
   for (const [name, rule] of Object.entries(rules)) {
     if (!Object.hasOwn(operationNames, name) || rule === undefined || isWriteRule(rule)) continue
-    problems.push({
-      code: 'INVALID_OPTION',
-      message: `${where}: ${name} is not false, a role or a list of roles.`,
-      remedy: 'Correct it, or leave it out.',
-    })
+    problems.push({ code: 'INVALID_OPTION', ...writeRuleProblem(`${where}: writes.${name}`) })
   }
 }
 
@@ -148,6 +144,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
       ),
     )
   }
+  checkFieldWrites(where, field, problems)
   const name = field.rules.column ?? toColumnName(field.name)
   checkColumnName(where, name, problems)
   if (logicNames.has(field.name)) {
@@ -156,6 +153,24 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
     problems.push(problem('RECORD_FIELD_NAME', message, fix))
   }
   return createColumn(field, name, isUuidForeignKey(type, field.name))
+}
+
+/** Refuses roles that may write a field which no client writes. They would promise a right that nobody has. */
+function checkFieldWrites(where: string, field: ShapeField, problems: Problem[]): void {
+  const { writes } = field.rules
+  const closed = writes === undefined || writes === false ? undefined : closedBy(field)
+  if (closed === undefined) return
+  const message = `${where}: writes never applies, because no client writes ${closed.what}.`
+  problems.push(problem('FIELD_RULE_UNFIT', message, closed.fix))
+}
+
+/** The reason why no client writes a field; undefined for other fields. */
+function closedBy({ kind, hidden, readOnly, rules }: ShapeField) {
+  if (kind === 'id') return { what: 'a primary key', fix: 'Remove writes.' }
+  if (hidden) return { what: 'a hidden field', fix: 'Remove writes, or hidden.' }
+  if (!readOnly) return undefined
+  const fix = rules.readOnly === true ? 'Remove writes, or readOnly.' : 'Remove writes.'
+  return { what: 'a read-only field', fix }
 }
 
 function createColumn(field: ShapeField, name: string, isUuidKey: boolean): Column {

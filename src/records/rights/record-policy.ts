@@ -5,7 +5,7 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
-import { isWriteRule, type WriteRule } from '../../fields/rules.js'
+import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rules.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
@@ -75,8 +75,8 @@ export function reportPolicy({ type, columns, relations }: Table, problems: Prob
 function linkProblems(relation: Relation): Problem[] {
   const rule = linkRule(relation)
   if (rule === undefined || isWriteRule(rule)) return []
-  const message = `${relation.table.type.name}.${relation.name}: writes is not false, a role or a list of roles.`
-  return [{ code: 'INVALID_OPTION', message, remedy: 'Correct it, or leave it out.' }]
+  const where = `${relation.table.type.name}.${relation.name}: writes`
+  return [{ code: 'INVALID_OPTION', ...writeRuleProblem(where) }]
 }
 
 /** A nested class is stored as one value, which a caller can read and write completely or not at all. */
