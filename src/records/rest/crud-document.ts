@@ -1,4 +1,5 @@
 /** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
+import { hasConditions } from '../../auth/access.js'
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
@@ -13,7 +14,7 @@ import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
 import { rulesOfRelation } from '../policy/client-view.js'
-import { policyOf } from '../rights/record-policy.js'
+import { policyOf, type WriteAccess } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
 /** The operations of `crud`. */
@@ -55,13 +56,19 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
       return {
         responses: {
           201: { headers: { Location: 'The address of the new row.', ...responseHeaders } },
+          ...forbiddenFields(table),
           409: conflictText,
         },
       }
     case 'update':
       return {
         headers: requestHeaders,
-        responses: { 200: { headers: responseHeaders }, 409: conflictText, ...errors },
+        responses: {
+          200: { headers: responseHeaders },
+          ...forbiddenFields(table),
+          409: conflictText,
+          ...errors,
+        },
       }
     case 'delete':
       return {
@@ -79,6 +86,34 @@ const conflictText =
   'A unique value already exists, a key refers to no record, or concurrent changes conflicted for too long.'
 const groups =
   'One row, or one row for each group: its values under their field names, and aggregates such as `sumPrice`.'
+
+const forbiddenText = 'The caller may not write a field or a related record of the body.'
+
+/** The response to a body with a field or a related record that only some callers may write. */
+function forbiddenFields(table: Table): Readonly<Record<number, string>> {
+  const related = [...table.relations.values()].filter((relation) => !isHidden(relation))
+  const isRestricted =
+    restrictsValues(table) ||
+    related.some(({ target }) => restrictsValues(target) || restrictsRows(target))
+  return isRestricted ? { 403: forbiddenText } : {}
+}
+
+/** True if a field or a link of the record requires more than a token of clients that write it. */
+function restrictsValues(table: Table): boolean {
+  const { columns, columnWrites, links } = policyOf(table)
+  const securedColumns = [...columns].filter(([{ field }]) => !field.hidden && !field.readOnly)
+  const rules = [...securedColumns.map(([, rule]) => rule), ...columnWrites.values()]
+  return [...rules, ...links.values()].some(needsMore)
+}
+
+/** True if creating, changing or deleting a row of the record requires more than a token. */
+function restrictsRows(table: Table): boolean {
+  return Object.values(policyOf(table).writes).some(needsMore)
+}
+
+function needsMore(access: WriteAccess): boolean {
+  return access !== undefined && access !== false && !access.open && hasConditions(access)
+}
 
 interface VersionTexts {
   readonly requestHeaders: Readonly<Record<string, string>>
