@@ -14,8 +14,21 @@ import { isHidden } from '../records/filters/query-errors.js'
 import { readTables } from '../records/model/read-table.js'
 import type { Table } from '../records/model/table.js'
 import { showsAnonymous } from '../records/policy/visible-rows.js'
+import { crudRecordOf } from '../records/rest/crud.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/decorators.js'
+import type { PlannedRoute } from '../serving/served-route.js'
+
+/** Describes a record, and its routes, that callers without a sign-in may query, although its `rows` shows them no rows. */
+export const withoutRowsText = 'open, shows no rows without a sign-in'
+
+/** True for an open route of `crud` that shows no rows to callers without a sign-in. */
+export function isWithoutRows({ route, access }: Pick<PlannedRoute, 'route' | 'access'>): boolean {
+  if (!access.open || route.method !== 'GET') return false
+  const record = crudRecordOf(route.controller, route.member)
+  const [table] = record === undefined ? [] : readTables([record], [])
+  return table !== undefined && !showsAnonymous(table)
+}
 
 type AccessPlan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions' | 'settings'>
 
@@ -29,6 +42,7 @@ export function describePublicAccess(
 ): string[] {
   const { docs, basePath, static: folders } = plan.settings
   const open = reachable(plan.routes).filter(({ access }) => access.open)
+  const reads = open.filter(({ route }) => route.method === 'GET')
   const named = ({ route }: (typeof open)[number]): string =>
     `${route.method} ${route.pattern.text}`
   const endpoints = plan.graphql.instances.flatMap((one) =>
@@ -47,14 +61,14 @@ export function describePublicAccess(
   const records = openRecords(plan)
   const origins = cors === false ? [] : (cors?.origins ?? '*')
   return [
-    ...describeNames('read', open.filter(({ route }) => route.method === 'GET').map(named)),
+    ...describeNames('read', reads.filter((one) => !isWithoutRows(one)).map(named)),
     ...describeNames('write', open.filter(({ route }) => route.method !== 'GET').map(named)),
     ...describeNames(
       'query GraphQL at',
       readable.map(({ route }) => joinPaths(basePath, route.path)),
     ),
     ...describeNames('read rows of', [...records.readable, ...records.confirmed].sort()),
-    ...describeNames('query records that show no rows without a sign-in:', records.withoutRows),
+    ...describeNames('query', records.withoutRows, ` (${withoutRowsText})`),
     ...describeNames('read documentation', pages),
     ...describeNames(
       'read files below',
@@ -67,10 +81,11 @@ export function describePublicAccess(
   ]
 }
 
-function describeNames(label: string, names: readonly string[]): string[] {
+/** @param end the end of the text, after the names */
+function describeNames(label: string, names: readonly string[], end = ''): string[] {
   if (names.length === 0) return []
   const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
-  return [`${label} ${names.slice(0, maxNames).join(', ')}${more}`]
+  return [`${label} ${names.slice(0, maxNames).join(', ')}${more}${end}`]
 }
 
 /** Logs one line, so that operators notice open access. */
@@ -112,8 +127,7 @@ export function describeOpenRecords(records: OpenRecords): string {
       `Callers without a sign-in can read ${readable.join(', ')}. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public.`,
     writable.length > 0 && `Every caller with a token can write ${writable.join(', ')}.`,
     confirmed.length > 0 && `Public by @NoAuth: ${confirmed.join(', ')}.`,
-    withoutRows.length > 0 &&
-      `Callers without a sign-in can query ${withoutRows.join(', ')}, but see no rows.`,
+    withoutRows.length > 0 && `Open, shows no rows without a sign-in: ${withoutRows.join(', ')}.`,
   ]
   return sentences.filter((sentence) => sentence !== false).join(' ')
 }

@@ -16,9 +16,15 @@ import {
 import type { Claims } from '../http/request.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { readTables } from '../records/model/read-table.js'
+import { showsAnonymous } from '../records/policy/visible-rows.js'
 import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/record-policy.js'
 import { isOfPackage } from '../bootstrap/module.js'
-import { documentedRecords, recordOf } from '../bootstrap/public-access.js'
+import {
+  documentedRecords,
+  isWithoutRows,
+  recordOf,
+  withoutRowsText,
+} from '../bootstrap/public-access.js'
 import type { DocumentedRecords } from '../openapi/document.js'
 import { reachable } from '../routing/route.js'
 
@@ -80,7 +86,7 @@ export function describeResult(
 export interface DescribedRecord {
   readonly name: string
   readonly table: string
-  /** `everybody`, `any token`, `role admin`. */
+  /** `everybody`, `open, shows no rows without a sign-in`, `any token`, `role admin`. */
   readonly read: string
   /** Like `read`, or `no client`. If operations differ: `create: role desk; update: role desk; delete: no client`. */
   readonly write: string
@@ -115,7 +121,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
     return {
       name: table.type.name,
       table: table.name,
-      read: describeAccess(policy.read ?? silentRead).words,
+      read: describeRead(table, policy.read ?? silentRead),
       write: describeWrites(policy.writes),
       rows: policy.hasRows,
       fields: describeFields(table),
@@ -123,6 +129,11 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
       doors: [...rest, ...graphqlPaths],
     }
   })
+}
+
+/** Describes who can read rows. */
+function describeRead(table: Table, rule: AccessRule): string {
+  return rule.open && !showsAnonymous(table) ? withoutRowsText : describeAccess(rule).words
 }
 
 /** Describes who can write rows: one text, or one for each operation. */
@@ -179,6 +190,7 @@ export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
       path: route.pattern.text,
       name: route.name,
       ...describeAccess(access),
+      ...(isWithoutRows({ route, access }) && { words: withoutRowsText }),
       of,
     }
   })

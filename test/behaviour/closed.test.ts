@@ -26,6 +26,18 @@ class Lamp {
   @Field('id') id!: number
 }
 
+@Table({ rows: (user) => user !== null })
+class Draft {
+  @Field('id') id!: number
+}
+
+@Controller('/drafts', { crud: Draft, only: ['list'] })
+class Drafts {
+  @Get('/titles') titles() {
+    return []
+  }
+}
+
 @Controller('/pages')
 class Pages {
   @Get('/') list() {
@@ -54,8 +66,8 @@ async function start(
   variables: { [name: string]: string } = {},
 ) {
   @Module({
-    controllers: [Pages],
-    records: [Lamp],
+    controllers: [Pages, Drafts],
+    records: [Lamp, Draft],
     imports: [metrics(metricsOptions), health(), mcp()],
   })
   class AppModule {}
@@ -150,6 +162,10 @@ describe('Closed', () => {
       'POST /mcp',
     ])
       expect(listed).toContain(one)
+    expect(line?.open).toContain('query Draft (open, shows no rows without a sign-in)')
+    const reads = line?.open?.find((one) => one.startsWith('read GET'))?.split(', ')
+    expect(reads).toContain('GET /drafts/titles')
+    expect(reads).not.toContain('GET /drafts')
     // Routes that only modules use, such as the tools of records.
     expect(listed).not.toContain('~')
   })

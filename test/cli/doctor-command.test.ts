@@ -166,6 +166,13 @@ describe('filigree doctor', () => {
     expect(out).not.toContain('/stock')
   })
 
+  it('distinguishes open records that show no rows without a sign-in', async () => {
+    const { out } = await doctor('--production', '--module', join(root, 'test/cli/desk.ts'))
+    expect(out).toMatch(/\n- read .*GET \/notes/)
+    expect(out).not.toMatch(/\n- read .*(?:GET \/drafts|Draft)/)
+    expect(out).toContain('\n- query Draft (open, shows no rows without a sign-in)\n')
+  })
+
   it('checks the settings of the page about production, and lists the missing ones', async () => {
     const { found } = await findings('--production')
     const missing = found.filter(({ state }) => state === 'fault').map(({ about: name }) => name)

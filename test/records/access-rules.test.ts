@@ -212,7 +212,7 @@ describe('access rules of records', () => {
   it('are reported at the start for records without restrictions', async () => {
     const reportedLines = () => lines.filter((line) => line.includes('Callers without a sign-in'))
     expect(reportedLines()).toEqual([
-      'info Callers without a sign-in can read Plain. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public. Every caller with a token can write Plain. Public by @NoAuth: PublicRecord. Callers without a sign-in can query Label, Note, but see no rows.',
+      'info Callers without a sign-in can read Plain. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public. Every caller with a token can write Plain. Public by @NoAuth: PublicRecord. Open, shows no rows without a sign-in: Label, Note.',
     ])
   })
 
