@@ -263,6 +263,9 @@ function toErrorResponse(error: unknown): InternalResponse {
   return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
 }
 
+/** As many as the checks of a route report. */
+const maxInputProblems = 50
+
 interface InputProblem {
   readonly path: string
   readonly message: string
@@ -271,7 +274,9 @@ interface InputProblem {
 function inputProblemText(inputProblems: readonly InputProblem[]): string {
   return [
     '400 The input is invalid.',
-    ...inputProblems.map(({ path, message }) => `${path}: ${message}`),
+    ...inputProblems
+      .slice(0, maxInputProblems)
+      .map(({ path, message }) => `${clip(path)}: ${message}`),
   ].join('\n')
 }
 

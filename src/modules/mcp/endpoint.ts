@@ -131,7 +131,7 @@ function isLoopbackAddress(address: string): boolean {
 
 function forbiddenHost(header: string, value: string): HttpError {
   return new HttpError(403, 'Forbidden', {
-    reason: `${header} ${JSON.stringify(value)} is neither the public address nor one of mcp's hosts`,
+    reason: `${header} ${JSON.stringify(clip(value))} is neither the public address nor one of mcp's hosts`,
   })
 }
 

@@ -187,7 +187,7 @@ function readModern(
   if (requestedRevision !== modernRevision)
     throw new ProtocolError(codes.revision, 'Unsupported protocol version', {
       status: 400,
-      data: { supported: supportedRevisions, requested: requestedRevision },
+      data: { supported: supportedRevisions, requested: clip(requestedRevision) },
     })
   const capabilities = meta[metaNames.capabilities]
   if (!isJsonObject(capabilities))

@@ -197,7 +197,8 @@ export class McpServer implements Lifecycle {
     { uri, exchange, round }: { uri: string; exchange: CallerExchange; round: RoundInput },
   ): Promise<Result> {
     const code = exchange.isModern ? codes.params : codes.resource
-    const notFound = () => new ProtocolError(code, 'Resource not found', { data: { uri } })
+    const notFound = () =>
+      new ProtocolError(code, 'Resource not found', { data: { uri: clip(uri) } })
     const found = findResource(resources, uri)
     if (found === undefined) throw notFound()
     const { resource, params } = found

@@ -228,6 +228,72 @@ describe('codes', () => {
   })
 })
 
+describe('texts of the client', () => {
+  const long = 'x'.repeat(5000)
+  const version = 'io.modelcontextprotocol/protocolVersion'
+  const manyNames = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, 1]))
+  let open: TestApplication
+  beforeAll(async () => {
+    @Module({ controllers: [Work, Guides], imports: [mcp()] })
+    class OpenModule {}
+    open = await testApplication(OpenModule)
+  })
+  afterAll(() => open.close())
+
+  it.each<[string, string, Parameters<typeof sendRequest>[2]]>([
+    [
+      'a revision',
+      'tools/list',
+      { headers: { 'mcp-protocol-version': long }, meta: { [version]: long } },
+    ],
+    ['a revision that differs', 'tools/list', { headers: { 'mcp-protocol-version': long } }],
+    ['a method', long, {}],
+    ['a method in the header', 'tools/list', { headers: { 'mcp-method': long } }],
+    [
+      'a name in the header',
+      'tools/call',
+      { headers: { 'mcp-name': long }, params: { name: 'workAsk' } },
+    ],
+    ['a tool', 'tools/call', { params: { name: long } }],
+    [
+      'an argument of a tool',
+      'tools/call',
+      { params: { name: 'workAsk', arguments: { [long]: 1 } } },
+    ],
+    [
+      'a value of a tool',
+      'tools/call',
+      { params: { name: 'workCount', arguments: { steps: long, of: 1 } } },
+    ],
+    [
+      '500 arguments of a tool',
+      'tools/call',
+      { params: { name: 'workAsk', arguments: manyNames } },
+    ],
+    ['a state', 'tools/call', { params: { name: 'workAsk', requestState: long } }],
+    ['a resource', 'resources/read', { params: { uri: `desk://${long}` } }],
+    ['a prompt', 'prompts/get', { params: { name: long } }],
+    [
+      'an argument of a prompt',
+      'prompts/get',
+      { params: { name: 'guidesGreet', arguments: { [long]: 'a' } } },
+    ],
+    [
+      'a completed prompt',
+      'completion/complete',
+      {
+        params: { ref: { type: 'ref/prompt', name: long }, argument: { name: 'a', value: 'b' } },
+      },
+    ],
+  ])('are clipped to 200 characters: %s', async (_what, method, sending) => {
+    const { result, error } = await sendRequest(open, method, sending)
+    const text = JSON.stringify(error ?? result)
+    expect(error !== undefined || result?.isError === true).toBe(true)
+    expect(text).not.toContain('x'.repeat(201))
+    expect(text.length).toBeLessThan(3000)
+  })
+})
+
 describe('elicitations', () => {
   const capable = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
 
