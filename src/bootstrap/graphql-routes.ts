@@ -111,7 +111,7 @@ export function planGraphql(
   const optionProblems = findOptionProblems('bootstrap graphql', options)
   problems.push(...optionProblems)
   if (records.length === 0 || isTaken || optionProblems.length > 0) {
-    checkDuplicatePaths(declared, problems)
+    checkPaths(declared, undefined, problems)
     return { main: declared[0], instances: declared }
   }
   const main = new GraphQL({ ...options, limits: { cost, ...options.limits } })
@@ -121,7 +121,7 @@ export function planGraphql(
     ...(noAuth === undefined ? {} : { noAuth }),
   })
   const instances = [main, ...declared]
-  checkDuplicatePaths(instances, problems)
+  checkPaths(instances, main, problems)
   return { main, instances }
 }
 
@@ -161,19 +161,26 @@ export function prepareGraphql(
   }
 }
 
-function checkDuplicatePaths(instances: readonly GraphQL[], problems: Problem[]): void {
+/** @param main the instance whose path is an option of `bootstrap`. Programs register the paths of all other instances */
+function checkPaths(
+  instances: readonly GraphQL[],
+  main: GraphQL | undefined,
+  problems: Problem[],
+): void {
   const paths = new Set<string>()
-  for (const { path } of instances.flatMap(({ routes }) => routes)) {
-    if (paths.has(path)) {
-      problems.push({
-        code: 'DUPLICATE_ROUTE',
-        message: `Two GraphQL instances have the path ${path}.`,
-        remedy: 'Register one of them at another path.',
-      })
+  for (const instance of instances)
+    for (const { path } of instance.routes) {
+      const where = `${instance === main ? 'bootstrap graphql' : 'GraphQL.registerRoute'} ${path}`
+      if (paths.has(path)) {
+        problems.push({
+          code: 'DUPLICATE_ROUTE',
+          message: `${where}: another GraphQL instance has this path.`,
+          remedy: 'Register one of them at another path.',
+        })
+      }
+      paths.add(path)
+      parsePattern(path, where, problems)
     }
-    paths.add(path)
-    parsePattern(path, `GraphQL.registerRoute ${path}`, problems)
-  }
 }
 
 interface GraphqlRoute extends FrameworkRoute {

@@ -76,11 +76,19 @@ export class SourceIndex {
     return undefined
   }
 
-  /** Finds the call of the function that the message begins with: `bootstrap: port is "x".` */
+  /** Finds the call that the message begins with: `bootstrap: port is "x".`, `GraphQL.registerRoute x: …`, `GraphQL: …`. */
   #callIn(message: string): Block | undefined {
-    const name = /^[a-z]\w*(?=[ :.])/.exec(message)?.[0]
+    const [, name, method] = /^([A-Za-z]\w*)(?:\.([a-z]\w*))?(?=[ :.])/.exec(message) ?? []
     if (name === undefined) return undefined
-    const call = new RegExp(`(?<![\\w$.])${name}\\(`)
+    if (!/^[A-Z]/.test(name)) return this.#findCall(name, `(?<![\\w$.])${name}\\(`)
+    const created = this.#findCall(name, `\\bnew ${name}\\(`)
+    // Without an instance, a method of the same name is one of another class.
+    if (created === undefined || method === undefined) return created
+    return this.#findCall(method, `\\.${method}\\(`) ?? created
+  }
+
+  #findCall(name: string, pattern: string): Block | undefined {
+    const call = new RegExp(pattern)
     for (const [file, lines] of this.#files) {
       const line = lines.findIndex((text) => call.test(text) && !isCommentOrImport.test(text))
       if (line !== -1) {
@@ -106,7 +114,7 @@ function mentionedTexts(message: string): string[] {
     ([, double, single, code]) => double ?? single ?? code ?? [],
   )
   const option =
-    /^[^:]*?[:.] ?([a-z]\w*)(?:\[\d+\])? (?:is|are|cannot|names|must|has|needs)\b/.exec(
+    /^[^:]*?[:.] ?(?:[a-z]\w*\.)?([a-z]\w*)(?:\[\d+\])? (?:is|are|cannot|names|must|has|needs)\b/.exec(
       message,
     )?.[1]
   return option === undefined ? quoted : [...quoted, option]

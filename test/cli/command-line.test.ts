@@ -106,6 +106,21 @@ describe('filigree --help', () => {
   })
 })
 
+/** The problems that `routes` reports of a program, and for each the source line that its report points to. */
+async function reportOf(source: string) {
+  await writeFile(join(folder, 'src/places.ts'), source)
+  const { code, err } = await run(['routes', 'src/places.ts'])
+  expect(code).toBe(1)
+  const found = err.split(/^error/m).slice(1)
+  const lineOf = (text: string): string => {
+    const report = found.find((one) => one.includes(text))
+    if (report === undefined) return `"${text}" is not in: ${err}`
+    const line = /--> src\/places\.ts:(\d+):/.exec(report)?.[1]
+    return source.split('\n')[Number(line) - 1] ?? report
+  }
+  return { found, lineOf }
+}
+
 describe('the report of configuration problems', () => {
   it('has the code, the file with its line, the source, and the fix', async () => {
     const { code, out, err } = await run(['routes'])
@@ -125,6 +140,39 @@ describe('the report of configuration problems', () => {
     )
     expect(err).toContain('\nMore about a code: filigree explain UNKNOWN_PATH_TYPE\n')
     expect(err).not.toContain('\u001b[')
+  })
+
+  it('has a place for each invalid path, of routes, endpoints and modules', async () => {
+    const places = `import { bootstrap, Controller, Get, GraphQL, Module } from 'filigree'
+
+@Controller('items')
+class ItemController {
+  @Get('/') list() {
+    return []
+  }
+}
+@Controller('/<id:integr>')
+class TypeController {
+  @Get('/') show() {
+    return []
+  }
+}
+const graphql = new GraphQL()
+graphql.schema.addQuery('one', { type: 'Int', resolve: () => 1 })
+graphql.registerRoute('data')
+@Module({
+  controllers: [ItemController, TypeController],
+  graphql: [graphql],
+})
+class AppModule {}
+await bootstrap(AppModule, { static: { assets: '.' } })
+`
+    const { found, lineOf } = await reportOf(places)
+    expect(lineOf('[RELATIVE_PATH]: @Controller of ItemController')).toContain("('items')")
+    expect(lineOf('[UNKNOWN_PATH_TYPE]: @Controller of TypeController')).toContain('integr>')
+    expect(lineOf('[RELATIVE_PATH]: GraphQL.registerRoute')).toContain("registerRoute('data')")
+    expect(lineOf('[RELATIVE_PATH]: bootstrap static')).toContain("assets: '.'")
+    expect(found.filter((one) => !one.includes('--> src/places.ts'))).toEqual([])
   })
 
   it('has colours if they are forced, unless NO_COLOR is set', async () => {

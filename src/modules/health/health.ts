@@ -126,7 +126,10 @@ function findProblems(options: HealthOptions): Problem[] {
     'Write milliseconds.',
   ]
   return findOptionProblems('health', options, {
-    path: [(value) => typeof value === 'string', "Write the path of the route: '/health'."],
+    path: [
+      (value) => typeof value === 'string' && /^\/[^\s?#<>{}]*$/.test(value),
+      "Write the path of the route: '/health'.",
+    ],
     ready: [(value) => value === 'writes' || value === 'reads', "Write 'writes' or 'reads'."],
     timeout: milliseconds,
     eventLoopDelay: milliseconds,

@@ -163,7 +163,10 @@ function findProblems(options: MetricsOptions): Problem[] {
   const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
   const isRoles = (value: unknown): boolean => Array.isArray(value) && value.length > 0
   return findOptionProblems('metrics', options, {
-    path: [isText, "Write the path of the route: '/metrics'."],
+    path: [
+      (value) => typeof value === 'string' && /^\/[^\s?#<>{}]*$/.test(value),
+      "Write the path of the route: '/metrics'.",
+    ],
     secured: [
       (value) => isBoolean(value) || isText(value) || isRoles(value),
       "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
