@@ -274,6 +274,7 @@ function createErrorPages(
     errorPage,
     routes: plan.environment.production ? [] : suggestedRoutes(plan),
     developmentPage: attached?.errorPage,
+    developmentHint: attached?.errorHint,
   })
 }
 

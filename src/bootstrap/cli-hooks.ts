@@ -29,6 +29,8 @@ export interface AttachedHost {
   readonly take: TakeRequest
   /** The page that shows a developer why a request failed. It returns undefined for other clients and errors. */
   readonly errorPage: (request: ServerRequest, error: unknown) => PageContent | undefined
+  /** A text for the built-in page, which tells a developer where to see why a request failed. */
+  readonly errorHint: (request: ServerRequest) => string | undefined
 }
 
 export interface DevelopmentHost {

@@ -186,9 +186,13 @@ export function toSourceFrame(location: SourceLocation, cwd: string): string[] {
   ]
 }
 
-/** Removes the frames of Node.js and of installed packages from a stack. */
+/** The folder of the framework, which is outside of `node_modules` if the package is linked. */
+const ownFolders = [new URL('..', import.meta.url)].flatMap((url) => [fileURLToPath(url), url.href])
+
+/** Removes the frames of Node.js, of installed packages and of the framework from a stack. */
 export function withoutPackageFrames(stack: string): string {
   const isPackageFrame = (line: string): boolean =>
+    (/^\s+at /.test(line) && ownFolders.some((folder) => line.includes(folder))) ||
     /^\s+at .*(?:node:|[\\/]node_modules[\\/])|^\s+at (?:async )?\S+ \(<anonymous>\)$/.test(line)
   return stack
     .split('\n')

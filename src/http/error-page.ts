@@ -38,6 +38,8 @@ export interface ErrorPagesOptions {
   /** The page that shows a developer why a request failed. It returns undefined for other clients and errors. */
   readonly developmentPage?:
     ((request: ServerRequest, error: unknown) => PageContent | undefined) | undefined
+  /** A text for a developer on the built-in page. It returns undefined for other clients and errors. */
+  readonly developmentHint?: ((request: ServerRequest) => string | undefined) | undefined
 }
 
 export class ErrorPages {
@@ -53,12 +55,13 @@ export class ErrorPages {
    * @throws {TypeError} if the application's page is not text
    */
   create(request: ServerRequest, thrown: unknown, error: ClientError): PageContent {
-    const { errorPage, developmentPage } = this.#options
+    const { errorPage, developmentPage, developmentHint } = this.#options
     const development = developmentPage?.(request, thrown)
     if (development !== undefined) return withHeaders(development)
     const nearestRoutes = this.#nearestRoutes(request, error.status)
     const pageError = { ...error, requestId: request.id, nearestRoutes }
-    if (errorPage === undefined) return withHeaders(createErrorPage(pageError))
+    if (errorPage === undefined)
+      return withHeaders(createErrorPage(pageError, developmentHint?.(request)))
     const html: unknown = errorPage(pageError, request)
     if (typeof html !== 'string') throw new TypeError('errorPage must return the HTML as text.')
     return withHeaders({ html, headers: [] })
@@ -126,7 +129,7 @@ const advice: Readonly<Record<number, string>> = {
   503: 'Try again soon.',
 }
 
-function createErrorPage(error: PageError): PageContent {
+function createErrorPage(error: PageError, developmentHint = ''): PageContent {
   const { status, message, fields, requestId, nearestRoutes } = error
   const heading = headings[status] ?? reasonPhrase(status)
   const hint = message === reasonPhrase(status) ? (advice[status] ?? '') : message
@@ -137,6 +140,7 @@ function createErrorPage(error: PageError): PageContent {
     `<h1>${escapeHtml(heading)}</h1>`,
     // The message of an error of several fields is their messages.
     fields.length > 1 ? `<ul>${fieldList.join('')}</ul>` : hint && `<p>${escapeHtml(hint)}</p>`,
+    developmentHint && `<p>${escapeHtml(developmentHint)}</p>`,
     routeList.length === 0 ? '' : `<h2>Nearest routes</h2>\n<ul>${routeList.join('')}</ul>`,
     `<p class="quiet">Request id: <code>${escapeHtml(requestId)}</code></p>`,
   ]

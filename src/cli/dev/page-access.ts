@@ -79,6 +79,11 @@ export function checkPageAccess(request: PageRequest, secret: string): Refusal |
   return hasSecret(request, secret) ? undefined : withoutSecret
 }
 
+/** True for a developer's browser that has not opened the development page yet. */
+export function lacksOnlySecret(request: PageRequest, secret: string): boolean {
+  return checkPageAccess(request, secret) === withoutSecret
+}
+
 const withoutSecret: Refusal = {
   status: 403,
   error:

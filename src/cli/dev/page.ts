@@ -21,7 +21,13 @@ import { inspectRequest, type InspectedRequest } from './inspect-request.js'
 import { JobsAndMail, listPendingWork } from './pending-work.js'
 import type { RecordedRequest, RecordedStep, Recorder } from './recorder.js'
 import { createFailurePage } from './failure-pages.js'
-import { pageRoot as root, checkPageAccess, secretCookie, secretInAddress } from './page-access.js'
+import {
+  pageRoot as root,
+  checkPageAccess,
+  lacksOnlySecret,
+  secretCookie,
+  secretInAddress,
+} from './page-access.js'
 
 const html = 'text/html; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
@@ -68,8 +74,13 @@ export function createPage(
     if (recorded === undefined) return undefined
     return { html: createFailurePage(readPageFile('index.html'), recorded), headers: pageHeaders }
   }
-  return { take, errorPage }
+  const errorHint: AttachedHost['errorHint'] = ({ failure, incoming }) =>
+    failure !== undefined && lacksOnlySecret(incoming, secret) ? withoutSecretHint : undefined
+  return { take, errorPage, errorHint }
 }
+
+const withoutSecretHint =
+  'The terminal shows the error. To see it here with its source, open the address of the development page that `filigree dev` printed.'
 
 type Handlers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
 
