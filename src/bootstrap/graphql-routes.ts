@@ -155,7 +155,7 @@ export function prepareGraphql(
     if (instance.routes.length > 0 || problems.length > before) continue
     problems.push({
       code: 'GRAPHQL_ROUTE_MISSING',
-      message: `The GraphQL instance at position ${index + 1} of the modules' graphql has no route.`,
+      message: `GraphQL: the instance at position ${index + 1} of the modules' graphql has no route.`,
       remedy: "Call its registerRoute('/graphql'), or remove it from the module.",
     })
   }

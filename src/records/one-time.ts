@@ -193,7 +193,7 @@ function claimName(database: Database, name: string, provider: object): void {
     throw new DeclarationError([
       {
         code: 'DUPLICATE_ONE_TIME',
-        message: `Two providers are oneTime('${name}'): a token of one would be valid for the other.`,
+        message: `oneTime: two providers have the name '${name}', so a token of one would be valid for the other.`,
         remedy: "Give one of them another name: oneTime('reset', { for: '1h' }).",
       },
     ])

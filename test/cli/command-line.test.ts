@@ -142,7 +142,7 @@ describe('the report of configuration problems', () => {
     expect(err).not.toContain('\u001b[')
   })
 
-  it('has a place for each invalid path, of routes, endpoints and modules', async () => {
+  it('has a place for invalid paths of routes, endpoints and folders', async () => {
     const places = `import { bootstrap, Controller, Get, GraphQL, Module } from 'filigree'
 
 @Controller('items')
@@ -160,9 +160,11 @@ class TypeController {
 const graphql = new GraphQL()
 graphql.schema.addQuery('one', { type: 'Int', resolve: () => 1 })
 graphql.registerRoute('data')
+const unreachable = new GraphQL()
+unreachable.schema.addQuery('two', { type: 'Int', resolve: () => 2 })
 @Module({
   controllers: [ItemController, TypeController],
-  graphql: [graphql],
+  graphql: [graphql, unreachable],
 })
 class AppModule {}
 await bootstrap(AppModule, { static: { assets: '.' } })
@@ -171,6 +173,7 @@ await bootstrap(AppModule, { static: { assets: '.' } })
     expect(lineOf('[RELATIVE_PATH]: @Controller of ItemController')).toContain("('items')")
     expect(lineOf('[UNKNOWN_PATH_TYPE]: @Controller of TypeController')).toContain('integr>')
     expect(lineOf('[RELATIVE_PATH]: GraphQL.registerRoute')).toContain("registerRoute('data')")
+    expect(lineOf('[GRAPHQL_ROUTE_MISSING]: GraphQL')).toContain('new GraphQL()')
     expect(lineOf('[RELATIVE_PATH]: bootstrap static')).toContain("assets: '.'")
     expect(found.filter((one) => !one.includes('--> src/places.ts'))).toEqual([])
   })

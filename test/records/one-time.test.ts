@@ -184,5 +184,7 @@ it('two providers with the same name stop the start', async () => {
   const duplicate = oneTime<string>('invitation', { for: '1h' })
   @Module({ providers: [invitations, duplicate] })
   class Twice {}
-  await expect(testApplication(Twice)).rejects.toThrow("Two providers are oneTime('invitation')")
+  await expect(testApplication(Twice)).rejects.toThrow(
+    "oneTime: two providers have the name 'invitation'",
+  )
 })
