@@ -138,7 +138,7 @@ export type {
 } from './records/hook-contexts.js'
 export { addRecords } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
-export type { Generated, HasDefault } from './records/model/record-types.js'
+export type { Generated, HasDefault } from './records/model/generated.js'
 export { connect, Database } from './records/public-database.js'
 export type { Transaction } from './records/database.js'
 export type { DatabaseTimeouts } from './records/database-timeouts.js'

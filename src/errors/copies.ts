@@ -25,8 +25,6 @@ interface Registry {
   readonly owners: WeakMap<object, Set<Copy>>
 }
 
-type AnyClass = abstract new (...args: never[]) => object
-
 const { copies, owners } = sharedRegistry()
 const ownCopy: Copy = {
   url: import.meta.url,
@@ -99,22 +97,6 @@ export function requestOfOtherCopy(): object | undefined {
     if (request !== undefined) return request
   }
   return undefined
-}
-
-/**
- * Makes `instanceof` true for the instances that other copies created. `instanceof` of a subclass stays as it is.
- *
- * @param name of the class in all copies. Choose a new name if the properties of the class change
- */
-export function acceptOtherCopies(type: AnyClass, name: string): void {
-  const brand = Symbol.for(`filigree.${name}`)
-  Object.defineProperty(type.prototype, brand, { value: true })
-  Object.defineProperty(type, Symbol.hasInstance, {
-    value(this: unknown, value: unknown): boolean {
-      if (this !== type) return Function.prototype[Symbol.hasInstance].call(this, value)
-      return typeof value === 'object' && value !== null && brand in value
-    },
-  })
 }
 
 const secondCopyCode = 'SECOND_COPY'

@@ -2,7 +2,7 @@
  * Configuration errors of the developer. They are found at startup and reported together, before the application
  * listens.
  */
-import { acceptOtherCopies } from './copies.js'
+import { acceptOtherCopies } from './shared-class.js'
 import type { ErrorCode } from './error-codes.js'
 
 /** One mistake in a declaration, e.g. code `UNKNOWN_PATH_TYPE`. */

@@ -1,5 +1,5 @@
 /** Errors for clients: their status, message and headers form the response. */
-import { acceptOtherCopies } from './copies.js'
+import { acceptOtherCopies } from './shared-class.js'
 import type { ErrorCode } from './error-codes.js'
 import { copyMarks, isHiddenFieldError, type FieldError } from './field-error.js'
 import { refuseUnknownOptions } from './unknown-options.js'

@@ -1,5 +1,5 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
-import { acceptOtherCopies } from '../errors/copies.js'
+import { acceptOtherCopies } from '../errors/shared-class.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { writeFor } from './response-body.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'

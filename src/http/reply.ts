@@ -1,5 +1,5 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
-import { acceptOtherCopies } from '../errors/copies.js'
+import { acceptOtherCopies } from '../errors/shared-class.js'
 import { cleanFileName } from './upload.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'

@@ -1,5 +1,5 @@
 /** The kinds of database errors, which are the same for every engine. */
-import { acceptOtherCopies } from '../../errors/copies.js'
+import { acceptOtherCopies } from '../../errors/shared-class.js'
 
 export type EngineErrorKind =
   /** A unique constraint is violated. */

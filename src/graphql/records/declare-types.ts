@@ -231,9 +231,7 @@ export function guardAddedField(
     description: withAllDemands(field.description ?? describeOutput(field.type), rules),
     resolve: (record, args, context, info) =>
       admitted(rules, callerOf(context), () =>
-        field.resolve === undefined
-          ? readOwn(record)
-          : (field.resolve(record, args, context, info) as MaybePromise<unknown>),
+        field.resolve === undefined ? readOwn(record) : field.resolve(record, args, context, info),
       ),
   }
 }

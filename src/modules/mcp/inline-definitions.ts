@@ -28,7 +28,7 @@ export function inlineDefinitions(schema: JsonObject): JsonObject {
   const inlined = inline(root) as JsonObject
   if (used.size === 0) return inlined
   const definitions = [...used].map((name) => [name, inline($defs[name])] as const)
-  return { ...inlined, $defs: Object.fromEntries(definitions) as JsonObject }
+  return { ...inlined, $defs: Object.fromEntries(definitions) }
 }
 
 /** The definitions that lead back to themselves. */

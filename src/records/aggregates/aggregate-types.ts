@@ -1,7 +1,8 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
 import type { TimeUnit } from '../../engines/contract/dialect.js'
 import type { ColumnName, ExactNumber, NumberName, OrderedName } from '../model/query-names.js'
-import type { Operators, OrderTerm, Unmarked, Where } from '../model/record-types.js'
+import type { Unmarked } from '../model/generated.js'
+import type { Operators, OrderTerm, Where } from '../model/record-types.js'
 import type { Skip } from '../model/skip.js'
 import type { RowsView } from '../filters/list-options.js'
 

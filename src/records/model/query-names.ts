@@ -2,7 +2,7 @@
  * Types of the names in a query, made from the types of a record's properties: columns, numbers and relations. A JSON
  * field with objects looks like a relation here, so the run time checks the names too. Source: decisions, Records: queries.
  */
-import type { Unmarked } from './record-types.js'
+import type { Unmarked } from './generated.js'
 
 declare const exact: unique symbol
 

@@ -4,6 +4,7 @@
  */
 import type { ColumnComparison } from '../../engines/contract/table.js'
 import type { operators } from '../../sql/operators.js'
+import type { HasMark, Unmarked } from './generated.js'
 import type { CheckedPaths, ColumnValue, IsExactText } from './query-names.js'
 import type { Skip } from './skip.js'
 
@@ -184,32 +185,6 @@ type NamesOf<S> = S extends readonly unknown[] ? never : S extends object ? keyo
 
 type TypeAt<S, K> = S extends object ? (K extends keyof S ? S[K] : never) : never
 
-declare const filled: unique symbol
-
-/** The mark of `Generated` and `Rel`. Exported so that declaration files can refer to it. */
-export interface HasDefault {
-  readonly [filled]?: true
-}
-
-/**
- * The type of a property that a new row does not need, because a default, a hook or the database sets it. Otherwise
- * equal to `T`.
- *
- * ```ts
- * @Field('string', { default: 'open' }) status!: Generated<string>
- * ```
- */
-export type Generated<T> = T extends null | undefined ? T : T & HasDefault
-
-/** The type without its mark. */
-export type Unmarked<V> = V extends null | undefined
-  ? V
-  : typeof filled extends keyof V
-    ? V extends infer P & HasDefault
-      ? P
-      : V
-    : V
-
 /** The required properties of a new row: neither optional (`?`), `Generated`, relations (`Rel`) nor read-only. */
 export type Demanded<T> = {
   [K in keyof T]-?: IsDemanded<T, K> extends true ? K : never
@@ -219,7 +194,7 @@ type IsDemanded<T, K extends keyof T> = K extends FilledByName | symbol
   ? false
   : object extends Pick<T, K>
     ? false
-    : typeof filled extends keyof NonNullable<T[K]>
+    : HasMark<NonNullable<T[K]>> extends true
       ? false
       : T[K] extends (...args: never[]) => unknown
         ? false

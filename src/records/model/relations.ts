@@ -9,7 +9,7 @@ import {
   type Class,
 } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import type { Generated } from './record-types.js'
+import type { Generated } from './generated.js'
 
 /**
  * The relations with a foreign key, which decide about the effects of a deletion.

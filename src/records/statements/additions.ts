@@ -11,7 +11,7 @@ import type { Condition, Table } from '../model/table.js'
 import type { TableCodec } from '../model/codec.js'
 import { isPlainObject } from '../../core/json.js'
 import { invalid, hideErrorsOfValues } from '../filters/query-errors.js'
-import type { Unmarked } from '../model/record-types.js'
+import type { Unmarked } from '../model/generated.js'
 
 /**
  * One addition, which the statement makes itself: `set stock = stock + $1`. The statement changes a row only if the sum

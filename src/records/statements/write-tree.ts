@@ -1,7 +1,8 @@
 /** A row to write, with its nested rows and links: its form, and how it is read from input of REST, GraphQL or a program. */
 
 import type { Id } from '../filters/list-options.js'
-import type { Demanded, Unmarked } from '../model/record-types.js'
+import type { Unmarked } from '../model/generated.js'
+import type { Demanded } from '../model/record-types.js'
 import type { Changes } from './additions.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
