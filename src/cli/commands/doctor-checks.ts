@@ -14,6 +14,7 @@ import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
 import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../../records/database.js'
+import { isSettled, toProblem } from '../../records/schema/sync.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
@@ -327,6 +328,7 @@ export async function examineDatabase(
     }
     return [
       { about, state: 'ok', what: database.driverName },
+      ...(await examineTables(database)),
       ...(await examineScans(database)),
       ...(await plan.examine(database)).map((what): Finding => ({
         about: 'packages',
@@ -339,6 +341,15 @@ export async function examineDatabase(
   } finally {
     await database.close()
   }
+}
+
+/** Compares the tables of the database with the records. A start in production stops where they differ. */
+async function examineTables(database: Database): Promise<Finding[]> {
+  const differences = (await database.differences()).filter((one) => !isSettled(one))
+  return differences.map((difference) => {
+    const { message, remedy } = toProblem(difference)
+    return { about: 'tables', state: 'note', what: message.replace(/^Database: /, ''), remedy }
+  })
 }
 
 async function examineScans(database: Database): Promise<Finding[]> {

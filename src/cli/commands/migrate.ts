@@ -11,6 +11,7 @@ import {
   migrateUp,
   migrationStatus,
 } from '../../records/migrations/migrations.js'
+import { needsMigration } from '../../records/migrations/migration-text.js'
 import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
@@ -33,7 +34,7 @@ const actions = {
   down: 'undoes the last migration, and names what cannot be undone',
   status: 'lists all migrations. The exit code is 1 if one has not run',
   check:
-    'compares the files with the records, without a database. The exit code is 1 if they differ',
+    'compares the files with the records, without a database unless --database is set. The exit code is 1 if they differ',
 } as const
 
 export const migrateCommand = defineCommand({
@@ -46,6 +47,7 @@ are written and checked for.`,
   actions,
   options: {
     empty: flag('make: writes an empty migration for your own statements'),
+    database: flag('check: compares the tables of the database with the records too'),
     steps: option('<number>', 'down: the number of migrations. Default: 1'),
     folder: option('<folder>', 'the folder of the migrations. Default: migrations'),
     module: moduleOption,
@@ -59,7 +61,7 @@ are written and checked for.`,
   maxPositionals: 2,
   run: async ({ values, positionals: [action, name = ''] }, terminal) => {
     const { module, empty, json } = values
-    checkAction(action, name, empty)
+    checkAction(action, name, empty, values.database)
     const folder = resolve(terminal.cwd, values.folder ?? 'migrations')
     const steps = readInteger('--steps', values.steps ?? '1')
     const readsFiles = action !== 'up' && action !== 'down'
@@ -69,8 +71,12 @@ are written and checked for.`,
     const application = await loadApplication(module, terminal)
     const plan = await planForDatabase(application)
     const engine = engineInUse(plan, application.options.database)
-    if (action === 'check') return check(plan.records, engine, options, terminal)
-    const database = await openDatabase(plan, application.options.database, terminal)
+    const open = () => openDatabase(plan, application.options.database, terminal)
+    if (action === 'check') {
+      const messages = values.database ? await readTableDifferences(await open()) : []
+      return check(plan.records, engine, { ...options, messages }, terminal)
+    }
+    const database = await open()
     try {
       const succeeded = await databaseActions[action](database, options, terminal)
       if (engine !== undefined && readsFiles) {
@@ -101,6 +107,7 @@ function checkAction(
   action: string | undefined,
   name: string,
   isEmpty: boolean,
+  readsDatabase: boolean,
 ): asserts action is keyof typeof actions {
   if (action === undefined || !Object.hasOwn(actions, action)) {
     const names = Object.keys(actions)
@@ -112,6 +119,7 @@ function checkAction(
   if (action !== 'make' && name !== '')
     throw new UsageError(`unexpected argument ${JSON.stringify(name)}.`)
   if (isEmpty && action !== 'make') throw new UsageError('--empty is only for make.')
+  if (readsDatabase && action !== 'check') throw new UsageError('--database is only for check.')
 }
 
 /** Runs without an application. */
@@ -125,17 +133,29 @@ async function makeEmpty(
   return true
 }
 
-/** Runs without a database. */
+/** @returns a sentence for each difference between the tables and the records that a migration removes */
+async function readTableDifferences(database: Database): Promise<string[]> {
+  try {
+    const differences = await database.differences()
+    return differences
+      .filter((one) => needsMigration([one]))
+      .map(({ message }) => `Database: ${message}`)
+  } finally {
+    await database.close()
+  }
+}
+
+/** @param messages the differences of the database, if it was read */
 async function check(
   records: readonly Class[],
   engine: string | undefined,
-  { folder, engines, json }: MigrateOptions,
+  { folder, engines, json, messages }: MigrateOptions & { readonly messages: readonly string[] },
   terminal: Terminal,
 ): Promise<boolean> {
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const found = [...(await checkMigrations(tables, { folder, engines }))]
+  const found = [...(await checkMigrations(tables, { folder, engines })), ...messages]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
   // If package.json names the engines, development can use another one.
   if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)

@@ -97,9 +97,17 @@ export function writeDropIndex({
 
 /** Existing rows get the column's default or `fill`; without one the column must be nullable or the table empty. */
 export function writeAddColumn(table: string, column: ColumnSchema, dialect: Dialect): string {
-  const { preset, fill, nullable } = column
-  const filled = preset === undefined && !nullable ? { ...column, preset: fill } : column
+  const filled = fillsOnly(column) ? { ...column, preset: column.fill } : column
   return `alter table ${quote(table)} add column ${writeColumn(filled, dialect, false)}`
+}
+
+/** True if existing rows need a default when the column is added, and the column has none afterwards. */
+export function fillsOnly({ preset, fill, nullable }: ColumnSchema): boolean {
+  return preset === undefined && fill !== undefined && !nullable
+}
+
+export function writeDropDefault(table: string, { name }: ColumnSchema): string {
+  return `alter table ${quote(table)} alter column ${quote(name)} drop default`
 }
 
 export function quote(name: string): string {

@@ -16,6 +16,8 @@ export interface ActualTable {
   readonly primaryKey?: readonly string[] | undefined
   /** The SQL of its checks, by their names. */
   readonly checks?: ReadonlyMap<string, string>
+  /** The names of the checks that were added as `not valid`: existing rows may break them. */
+  readonly invalidChecks?: ReadonlySet<string>
   /** In a snapshot: the migration after which no record declares the table. */
   readonly leftBy?: string | undefined
 }
@@ -47,6 +49,8 @@ export interface ActualIndex {
   readonly create?: readonly string[]
   /** It belongs to a constraint and is dropped with it. */
   readonly isConstraint?: boolean
+  /** It holds not all rows, so that no statement uses it: an interrupted `create index concurrently` leaves it. */
+  readonly isInvalid?: boolean
 }
 
 export interface ActualForeignKey {
@@ -60,6 +64,8 @@ export interface ActualForeignKey {
   readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
   /** In lower case; `no action` counts as `restrict`. */
   readonly onDelete?: string | undefined
+  /** It was added as `not valid`: existing rows may refer to missing rows. */
+  readonly isInvalid?: boolean
 }
 
 /** By name. */

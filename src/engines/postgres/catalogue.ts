@@ -82,9 +82,8 @@ export async function readPostgresCatalogue(
       increment: isCounted === true,
     })
   }
-  for (const [table, name, unique, columns, isPrimary, where, sql, isConstraint] of await read(
-    indexesSql,
-  )) {
+  for (const row of await read(indexesSql)) {
+    const [table, name, unique, columns, isPrimary, where, sql, isConstraint, isValid] = row
     if (isPrimary === true) {
       getTable(tables, table).primaryKey = columns as string[]
       continue
@@ -95,9 +94,11 @@ export async function readPostgresCatalogue(
       where: where === null ? undefined : (where as string),
       create: [String(sql)],
       isConstraint: isConstraint === true,
+      ...(isValid === false && { isInvalid: true }),
     })
   }
-  for (const [table, target, name, action, columns, foreign] of await read(foreignKeysSql)) {
+  for (const row of await read(foreignKeysSql)) {
+    const [table, target, name, action, columns, foreign, isValid] = row
     const [localColumns, other] = [columns as string[], foreign as string[]]
     const [column = '', shard] = [...localColumns].reverse()
     const [foreignColumn = '', foreignShard] = [...other].reverse()
@@ -111,10 +112,14 @@ export async function readPostgresCatalogue(
           ? undefined
           : { column: shard, foreignColumn: foreignShard },
       onDelete: actions[String(action)],
+      ...(isValid === false && { isInvalid: true }),
     })
   }
-  for (const [table, name, sql] of await read(checksSql))
-    getTable(tables, table).checks.set(String(name), String(sql))
+  for (const [table, name, sql, isValid] of await read(checksSql)) {
+    const { checks, invalidChecks } = getTable(tables, table)
+    checks.set(String(name), String(sql))
+    if (isValid === false) invalidChecks.add(String(name))
+  }
   return tables
 }
 
@@ -158,6 +163,7 @@ interface MutableTable {
   readonly foreignKeys: ActualForeignKey[]
   primaryKey?: readonly string[]
   readonly checks: Map<string, string>
+  readonly invalidChecks: Set<string>
 }
 
 /** @param kind the code of the relation's kind: `r` is a table, `p` a partitioned one */
@@ -173,6 +179,7 @@ function getTable(tables: Map<string, MutableTable>, name: unknown, kind = 'r'):
       indexes: new Map(),
       foreignKeys: [],
       checks: new Map(),
+      invalidChecks: new Set(),
     }
     tables.set(text, table)
   }
@@ -189,7 +196,9 @@ const inCurrentSchema = `c.relnamespace = (select oid from pg_namespace where ns
 
 const columnsSql = (
   condition: string,
-): string => `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
+): string => `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end),
+    a.attnotnull and not exists (select from pg_constraint n where n.conrelid = c.oid and n.contype = 'n'
+      and not n.convalidated and a.attnum = any(n.conkey)),
     case when ${condition} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
     format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
     a.attidentity <> '', a.atthasdef
@@ -202,7 +211,8 @@ const indexesSql = (condition: string): string => `select c.relname, i.relname, 
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
     x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
-    exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x'))
+    exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x')),
+    x.indisvalid
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
   where ${inCurrentSchema} and (${condition})`
 
@@ -211,12 +221,12 @@ const namesOf = (table: string, numbers: string): string =>
     join pg_attribute a on a.attrelid = ${table} and a.attnum = u.attnum order by u.place)`
 
 const foreignKeysSql = (): string => `select c.relname, f.relname, k.conname, k.confdeltype::text,
-    ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}
+    ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}, k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   where ${inCurrentSchema} and k.contype = 'f'`
 
 const checksSql = (
   condition: string,
-): string => `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid)
+): string => `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid), k.convalidated
   from pg_constraint k join pg_class c on c.oid = k.conrelid
   where ${inCurrentSchema} and k.contype = 'c' and (${condition})`

@@ -1,7 +1,13 @@
 /** Writes differences as the text of a migration, with comments on what must be reviewed. */
 
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
+import {
+  fillsOnly,
+  quote,
+  writeAddCheck,
+  writeAddColumn,
+  writeDropDefault,
+} from '../../engines/contract/ddl.js'
 import { toNotNullName } from '../model/generated-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
@@ -124,6 +130,7 @@ function columnSteps(
   const now = [
     writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
   ]
+  if (fillsOnly(bare)) now.push(writeDropDefault(table, bare))
   const deferred: string[] = []
   if (check !== undefined) {
     const add = `${writeAddCheck(table, check)} not valid`
@@ -218,11 +225,12 @@ function constraintOf(sql: string): string | undefined {
   return /\badd constraint ("(?:[^"]|"")+")/.exec(sql)?.[1]
 }
 
-/** Drops the constraints first, for when the steps run a second time. */
+/** Drops the constraints first, unless the statements do, for when the steps run a second time. */
 function dropConstraintsFirst(table: string, sql: readonly string[]): string[] {
   return sql
     .flatMap((one) => constraintOf(one) ?? [])
     .map((name) => `alter table ${quote(table)} drop constraint if exists ${name}`)
+    .filter((drop) => !sql.includes(drop))
 }
 
 export interface MigrationText {

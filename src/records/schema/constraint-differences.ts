@@ -36,8 +36,10 @@ export function compareConstraints(
   )
   const differences = stale.map((name) => otherCheck(schema, column, name, actual, dialect))
   const { check } = column
-  if (check !== undefined && !(actual.checks?.has(check.name) ?? false))
-    differences.push(missingCheck(schema, column, check, actual, dialect))
+  const isChecked =
+    check === undefined ||
+    (actual.checks?.has(check.name) === true && actual.invalidChecks?.has(check.name) !== true)
+  if (!isChecked) differences.push(missingCheck(schema, column, check, actual, dialect))
   const isKey = schema.primaryKey.includes(column.name)
   if (existing !== undefined && !isKey && hasOtherDefault(column, existing, isOwn))
     differences.push(otherDefault(schema, column, existing, actual, dialect))
@@ -52,16 +54,23 @@ function missingCheck(
   dialect: Dialect,
 ): Difference {
   const alter = `alter table ${quote(schema.name)}`
+  const isInvalid = actual.checks?.has(check.name) === true
+  const state = isInvalid
+    ? 'checked by the database for new rows only'
+    : 'not checked by the database'
   return {
     kind: 'missing check',
     table: schema.name,
-    message: `${schema.name}.${column.name} is not checked by the database (${column.origin}).`,
+    message: `${schema.name}.${column.name} is ${state} (${column.origin}).`,
     // Repositories enforce the rules anyway.
     blocks: false,
     risk: 'may fail',
     ...change(schema, actual, dialect, {
       // Existing rows are checked in a second step, which does not block reads and writes.
-      sql: [`${writeAddCheck(schema.name, check)} not valid`],
+      sql: [
+        ...(isInvalid ? [`${alter} drop constraint if exists ${quote(check.name)}`] : []),
+        `${writeAddCheck(schema.name, check)} not valid`,
+      ],
       deferred: [`${alter} validate constraint ${quote(check.name)}`],
       undo: [`${alter} drop constraint ${quote(check.name)}`],
     }),
@@ -109,7 +118,8 @@ function hasOtherDefault(
  */
 function toPlainDefault(sql: string, type: string): string | undefined {
   const casts = /::[a-z]+(?: [a-z]+)*(?:\(\d+(?:,\d+)?\))?(?: with(?:out)? time zone)?/gi
-  const plain = sql.replace(/'(?:[^']|'')*'|[^']+/g, (part) =>
+  // Files of migrations may come with other line ends.
+  const plain = sql.replaceAll('\r\n', '\n').replace(/'(?:[^']|'')*'|[^']+/g, (part) =>
     part.startsWith("'")
       ? part
       : part
@@ -127,10 +137,16 @@ function toPlainDefault(sql: string, type: string): string | undefined {
   return Number.isNaN(timestamp) ? value : new Date(timestamp).toISOString()
 }
 
-/** Removes trailing zeros, except from numbers with an exponent. */
+/** A number in one form, exactly: its digits and its power of ten. `1e-07`, `0.0000001` and `0.00000010` are `1e-7`. */
 function toPlainNumber(text: string): string {
-  if (!text.includes('.') || /e/i.test(text)) return text
-  return text.replace(/\.?0+$/, '')
+  const [, sign, integer = '', fraction = '', exponent = '0'] =
+    /^([+-]?)0*(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text) ?? []
+  if (sign === undefined) return text
+  const digits = `${integer}${fraction}`.replace(/0+$/, '')
+  const significant = digits.replace(/^0+/, '')
+  if (significant === '') return '0'
+  const power = Number(exponent) + integer.length - digits.length
+  return `${sign === '-' ? '-' : ''}${significant}e${power}`
 }
 
 function otherDefault(

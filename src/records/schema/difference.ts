@@ -15,6 +15,8 @@ import {
   toForeignKey,
   writeAddColumn,
   writeAddForeignKey,
+  fillsOnly,
+  writeDropDefault,
   writeCreateTable,
   writeDropIndex,
   writeIndex,
@@ -241,20 +243,25 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
   return schema.indexes.flatMap((index): Difference[] => {
     const existing = actual.indexes.get(index.name)
     if (
+      existing?.isInvalid !== true &&
       existing?.unique === index.unique &&
       sameList(existing.columns, index.columns) &&
       hasSameRows(index, existing)
     )
       return []
     const isNeeded = index.unique || index.statements !== undefined
+    const isInvalid = existing?.isInvalid === true
+    const state =
+      existing === undefined
+        ? 'is missing'
+        : isInvalid
+          ? 'is invalid, because its creation was interrupted'
+          : 'differs from the record'
     return [
       {
         kind: 'missing index',
         table,
-        message:
-          existing === undefined
-            ? `Index ${index.name} on ${table} is missing${originOf(schema, index.over ?? index.columns)}.`
-            : `Index ${index.name} on ${table} differs from the record${originOf(schema, index.over ?? index.columns)}.`,
+        message: `Index ${index.name} on ${table} ${state}${originOf(schema, index.over ?? index.columns)}.`,
         // Records work without other indexes, but slowly.
         ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
         // Existing rows may already hold equal values.
@@ -263,7 +270,7 @@ function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] 
           ...(existing === undefined ? [] : dropExisting(table, index, existing)),
           ...writeIndex(table, index),
         ],
-        undo: [...writeDropIndex(index), ...(existing?.create ?? [])],
+        undo: [...writeDropIndex(index), ...((isInvalid ? undefined : existing?.create) ?? [])],
       },
     ]
   })
@@ -368,10 +375,11 @@ function missingColumn(
   const fits = column.nullable || column.fill !== undefined
   const refers = schema.foreignKeys.some((key) => key.column === column.name)
   // Engines that rebuild tables cannot add a column that is required without a default, that refers to another table,
-  // or whose default is an expression.
+  // or whose default is an expression, and cannot drop a default that only existing rows needed.
   const { changes } = dialect
-  const rebuilds =
-    changes.kind === 'anew' && (!fits || refers || column.preset?.startsWith('(') === true)
+  const isOnlyFilled = fillsOnly(column)
+  const isPlain = fits && !refers && !isOnlyFilled && column.preset?.startsWith('(') !== true
+  const rebuilds = changes.kind === 'anew' && !isPlain
   return {
     kind: 'missing column',
     table: schema.name,
@@ -383,7 +391,10 @@ function missingColumn(
     ...(rebuilds
       ? rebuildTable(schema, actual, dialect)
       : {
-          sql: [writeAddColumn(schema.name, column, dialect)],
+          sql: [
+            writeAddColumn(schema.name, column, dialect),
+            ...(isOnlyFilled ? [writeDropDefault(schema.name, column)] : []),
+          ],
           undo: [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
         }),
   }
@@ -402,13 +413,18 @@ function compareForeignKeys(
     if (rebuilds && !actual.columns.has(key.column)) return []
     if (!rebuilds && keys.references.has(`${table}.${key.column}`)) return []
     const existing = actual.foreignKeys.find(({ column }) => column === key.column)
-    if (existing !== undefined && isSameReference(key, existing)) return []
+    const isInvalid = existing?.isInvalid === true
+    if (existing !== undefined && !isInvalid && isSameReference(key, existing)) return []
     const add = writeAddForeignKey(table, key)
-    if (existing === undefined) {
-      const inPlace = { sql: [add], undo: [dropForeignKey(table, key.name)] }
+    if (existing === undefined || isInvalid) {
+      const drop = isInvalid ? [dropForeignKey(table, existing.name ?? key.name)] : []
+      const inPlace = { sql: [...drop, add], undo: [dropForeignKey(table, key.name)] }
       return [
         {
           ...missingKey(schema, key),
+          ...(isInvalid && {
+            message: `The reference of ${table}.${key.column} to ${key.table} is not valid for all rows${originOf(schema, [key.column])}.`,
+          }),
           risk: 'may fail',
           ...needsNewKey(key, keys),
           ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),

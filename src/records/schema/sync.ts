@@ -66,7 +66,8 @@ export function onceRebuilt(differences: readonly Difference[]): Difference[] {
   })
 }
 
-function isSettled({ blocks, upgrades }: Difference): boolean {
+/** True if records work with the difference, and no change of the schema removes it. */
+export function isSettled({ blocks, upgrades }: Difference): boolean {
   return !blocks && upgrades !== true
 }
 
@@ -89,7 +90,8 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 /** Kinds of errors that existing rows cause. */
 const rowErrors: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
-function toProblem({ message, kind, risk, first }: Difference): Problem {
+/** What a difference is, and what to do about it. */
+export function toProblem({ message, kind, risk, first }: Difference): Problem {
   // A field that is optional or has a default needs only the migration.
   const isFilled = kind === 'missing column' && risk === 'safe'
   return {
