@@ -29,6 +29,7 @@ import { isCaptured, developmentHostOf, type AttachedHost } from './cli-hooks.js
 import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
+import { refuseFakeTimers } from '../serving/inject.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
@@ -63,6 +64,7 @@ export async function bootstrap(
   options: BootstrapOptions = {},
 ): Promise<Application> {
   if (isCaptured({ module, options })) return new Promise(() => undefined)
+  refuseFakeTimers()
   const startTime = performance.now()
   const plan = await planApplication(module, options, true)
   learnSecrets(plan.redactor, plan)

@@ -260,7 +260,9 @@ function checkDependencies(
     problems.push({
       code: 'UNREADABLE_DEPENDENCIES',
       message: `${name} ${provider.problem}.`,
-      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.problem.includes('emit') ? emitTypes : ''}`,
+      remedy: provider.problem.startsWith('has a make')
+        ? 'List in `inject` the classes or tokens of all arguments of `make`, in order.'
+        : `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.problem.includes('emit') ? emitTypes : ''}`,
     })
   }
   for (const dependency of provider.dependencies) {

@@ -88,7 +88,7 @@ export function toProvider(declaration: ProviderDeclaration | undefined): Provid
   const make = declaration.make as (...dependencies: unknown[]) => unknown
   return {
     token,
-    ...readDependencies(declaration.inject ?? []),
+    ...readFactoryDependencies(declaration.inject ?? [], make.length),
     make: (dependencies) => make(...dependencies),
   }
 }
@@ -114,11 +114,52 @@ type Dependencies = Pick<Provider, 'dependencies' | 'problem'>
 function constructorDependencies(owner: Class): Dependencies {
   const { inject } = owner as { inject?: readonly Dependency[] }
   const emitted = emittedConstructorTypes(owner)
-  if (inject !== undefined) return checkInject(readDependencies(inject), emitted)
+  if (inject !== undefined) return checkCount(owner, checkInject(readDependencies(inject), emitted))
   if (emitted !== undefined) return readEmitted(emitted)
   if (owner.length === 0) return { dependencies: [], problem: undefined }
-  const takes = owner.length === 1 ? '1 argument' : `${owner.length} arguments`
+  const takes = countOf(owner.length, 'argument')
   return { dependencies: [], problem: `takes ${takes}, whose types the compiler did not emit` }
+}
+
+function readFactoryDependencies(inject: readonly Dependency[], parameters: number): Dependencies {
+  const declared = readDependencies(inject)
+  if (declared.problem !== undefined || parameters <= inject.length) return declared
+  const problem = `has a make that takes ${countOf(parameters, 'argument')}, but inject has ${countOf(inject.length, 'entry')}`
+  return { ...declared, problem }
+}
+
+/** Compares the number of entries of `static inject` with the constructor's arguments. */
+function checkCount(owner: Class, declared: Dependencies): Dependencies {
+  if (declared.problem !== undefined) return declared
+  const entries = declared.dependencies.length
+  const { required, isExact } = constructorArguments(owner)
+  const hasMore = entries > required && isExact && Object.hasOwn(owner, 'inject')
+  if (entries >= required && !hasMore) return declared
+  const problem = `takes ${countOf(required, 'argument')}, but inject has ${countOf(entries, 'entry')}`
+  return { ...declared, problem }
+}
+
+/**
+ * @returns the number of arguments without a default value. `isExact` is true if the source text shows that there are no
+ * others. A class without a constructor uses the one of its base class
+ */
+function constructorArguments(owner: Class): { required: number; isExact: boolean } {
+  let type = owner as { readonly length: number }
+  for (;;) {
+    const source = Function.prototype.toString.call(type)
+    const base = Object.getPrototypeOf(type) as { readonly length: number } | null
+    if (/\bconstructor\s*\(/.test(source) || type.length > 0) {
+      const isExact = /\bconstructor\s*\([^()=.]*\)/.test(source) && !/\barguments\b/.test(source)
+      return { required: type.length, isExact }
+    }
+    if (base === null || base === Function.prototype) return { required: 0, isExact: false }
+    type = base
+  }
+}
+
+function countOf(count: number, noun: 'argument' | 'entry'): string {
+  if (count === 1) return `1 ${noun}`
+  return `${count} ${noun === 'entry' ? 'entries' : 'arguments'}`
 }
 
 function readDependencies(declared: readonly (Dependency | undefined)[]): Dependencies {

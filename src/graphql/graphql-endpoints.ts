@@ -137,8 +137,10 @@ function readQueryParts(query: TextValues): Record<string, unknown> {
     if (Array.isArray(value)) {
       throw new HttpError(400, `${name} occurs twice.`, { code: graphqlCodes.request })
     }
+    // Forms and clients send `variables=` for none.
+    if (value === '') continue
     const isJson = name === 'variables' || name === 'extensions'
-    parts[name] = isJson && value !== '' ? readJson(Buffer.from(value)) : value
+    parts[name] = isJson ? readJson(Buffer.from(value)) : value
   }
   return parts
 }

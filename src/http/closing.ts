@@ -6,6 +6,7 @@
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Connections } from './connections.js'
+import { closeSecondLoopback } from './second-loopback.js'
 
 /** @param all true to end handlers that are still running too, false for responses that have begun only */
 export type End = (all: boolean) => void
@@ -156,8 +157,13 @@ export function closeServer(
  */
 function stopListening(server: Server, closed: () => void): void {
   const isOfNet: boolean = server instanceof NetServer
-  if (isOfNet) NetServer.prototype.close.call(server, closed)
-  else server.close(closed)
+  let open = 2
+  const closedOne = (): void => {
+    if (--open === 0) closed()
+  }
+  closeSecondLoopback(server, closedOne)
+  if (isOfNet) NetServer.prototype.close.call(server, closedOne)
+  else server.close(closedOne)
 }
 
 /** Measures for how long connections have sent nothing. */

@@ -2,11 +2,13 @@
  * The Node server: passes requests to the dispatcher, responds to malformed ones itself, and closes without losing any.
  * Source: decisions, Requests; RFC 9112.
  */
+import { once } from 'node:events'
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
 import { type Bounds, headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
+import { listenAtSecondLoopback } from './second-loopback.js'
 import type { Log } from '../core/log.js'
 import { dropUnread, Connections, currentResponse, Pipelining } from './connections.js'
 import { UnreadResponses } from './unread-responses.js'
@@ -243,23 +245,52 @@ function finite(count: number): number {
 }
 
 /** @returns the URL, such as `http://localhost:3000`. Rejects if the address cannot be opened */
-export function listen(
+export async function listen(
   server: Server,
   port: number,
   host: string,
   portHandover?: PortHandover,
 ): Promise<string> {
+  const address = { port, host, portHandover }
+  if (host.toLowerCase() !== 'localhost') return toUrl(await listenAt(server, host, address))
+  // Node would listen on one address of the name, and clients may resolve the name to the other one.
+  for (let attempts = 1; ; attempts++) {
+    const { port: chosen } = await listenAt(server, '127.0.0.1', address)
+    if (await listenAtSecondLoopback(server, chosen)) return `http://localhost:${chosen}`
+    server.close()
+    await once(server, 'close')
+    // The system chooses a port that is free on the first address only.
+    if (port !== 0 || attempts === maxAttempts)
+      throw Object.assign(new Error(`port ${chosen} of ::1 is in use`), { code: 'EADDRINUSE' })
+  }
+}
+
+/** How often another free port is tried, if it is in use on the second address. */
+const maxAttempts = 5
+
+interface OpenOptions {
+  readonly port: number
+  /** The host of the settings, by which a port is handed over. */
+  readonly host: string
+  readonly portHandover: PortHandover | undefined
+}
+
+function listenAt(
+  server: Server,
+  address: string,
+  { port, host, portHandover }: OpenOptions,
+): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     const inheritedSocket = portHandover?.take(port, host)
     const listening = (): void => {
       server.removeListener('error', reject)
       if (inheritedSocket === undefined) portHandover?.opened(port, host, server)
-      resolve(toUrl(server.address() as AddressInfo))
+      resolve(server.address() as AddressInfo)
     }
     if (inheritedSocket !== undefined) server.listen(inheritedSocket, listening)
     // Without a host, Node listens on all addresses. Unlike `::`, this also works on machines without IPv6.
-    else server.listen(port, host === '::' ? undefined : host, listening)
+    else server.listen(port, address === '::' ? undefined : address, listening)
   })
 }
 

@@ -57,6 +57,7 @@ export async function injectRequest(
   request: InjectRequest,
 ): Promise<InjectResponse> {
   refuseUnknownOptions('inject', request, requestNames)
+  refuseFakeTimers()
   const content = await encodeBody(request)
   const headers = new Map<string, string>([['host', 'localhost']])
   if (content !== undefined) {
@@ -79,6 +80,28 @@ export async function injectRequest(
   const chunks: Buffer[] = []
   for await (const chunk of outgoing.body) chunks.push(chunk as Buffer)
   return toInjectResponse(head.status, head.headers, Buffer.concat(chunks))
+}
+
+/**
+ * Fake timers of jest and vitest replace functions that no request can do without. The request would never end.
+ *
+ * @throws {Error} if `process.nextTick`, `setImmediate` or `queueMicrotask` is replaced
+ */
+export function refuseFakeTimers(): void {
+  const names = [
+    ...(isFake(process.nextTick) ? ['nextTick'] : []),
+    ...(isFake(setImmediate) ? ['setImmediate'] : []),
+    ...(isFake(queueMicrotask) ? ['queueMicrotask'] : []),
+  ]
+  if (names.length === 0) return
+  throw new Error(
+    `Fake timers replace ${names.join(', ')}, so applications would wait for ever. Use desk.clock of testApplication, or fake other timers only: doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'].`,
+  )
+}
+
+/** Fake timers mark the functions that they replace. */
+function isFake(timer: object): boolean {
+  return Object.hasOwn(timer, 'clock')
 }
 
 interface Content {

@@ -180,6 +180,75 @@ describe('createContainer', () => {
     ])
   })
 
+  it.each([
+    ['fewer', 'takes 2 arguments, but inject has 1 entry'],
+    ['more', 'takes 1 argument, but inject has 2 entries'],
+    ['inherited', 'takes 2 arguments, but inject has 1 entry'],
+  ])('reports entries of inject that do not match the constructor: %s', (kind, problem) => {
+    class Fewer {
+      static inject = [Clock]
+      constructor(
+        readonly clock: Clock,
+        readonly other: Clock,
+      ) {}
+    }
+    class More {
+      static inject = [Clock, 'currency']
+      constructor(readonly clock: Clock) {}
+    }
+    class Inherited extends Fewer {}
+    const type = { fewer: Fewer, more: More, inherited: Inherited }[kind]
+    const providers = [type ?? Clock, Clock, { provide: 'currency', use: 'ISK' }]
+    expect(problemsOf({ providers })).toEqual([
+      [
+        'UNREADABLE_DEPENDENCIES',
+        `${type?.name ?? ''} ${problem}.`,
+        `Add to ${type?.name ?? ''}: static inject = [ … ], the classes or tokens in order.`,
+      ],
+    ])
+  })
+
+  it('accepts entries of inject for arguments with defaults and for replaced constructors', () => {
+    class WithDefault {
+      static inject = [Clock, 'currency']
+      constructor(
+        readonly clock: Clock,
+        readonly currency = 'EUR',
+      ) {}
+    }
+    class Base {
+      static inject = [Clock]
+      constructor(readonly clock: Clock) {}
+    }
+    class Replaced extends Base {
+      constructor() {
+        super({ time: 7 })
+      }
+    }
+    class Rest {
+      static inject = [Clock, 'currency']
+      readonly rest: readonly unknown[]
+      constructor(...rest: readonly unknown[]) {
+        this.rest = rest
+      }
+    }
+    const currency = { provide: 'currency', use: 'ISK' }
+    expect(problemsOf({ providers: [WithDefault, Replaced, Base, Rest, Clock, currency] })).toEqual(
+      [],
+    )
+  })
+
+  it('reports a make with more arguments than inject has entries', () => {
+    const make = (clock: Clock, other: Clock): unknown => [clock, other]
+    expect(problemsOf({ providers: [Clock, { provide: 'pair', make, inject: [Clock] }] })).toEqual([
+      [
+        'UNREADABLE_DEPENDENCIES',
+        'pair has a make that takes 2 arguments, but inject has 1 entry.',
+        'List in `inject` the classes or tokens of all arguments of `make`, in order.',
+      ],
+    ])
+  })
+
   it('names the cycle of providers that need each other', () => {
     class Hen {
       static inject = [() => Egg]

@@ -124,6 +124,22 @@ describe('an uncaught error', () => {
     },
   )
 
+  it('by a provider while it stops lets the others stop, and the exit code is 1', async () => {
+    const child = start('failing', { STOP: '1' })
+    let output = ''
+    child.stdout.on('data', (chunk: string) => (output += chunk))
+    while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    expect(await exitCode(child)).toBe(1)
+    expect(errorsIn(output)).toEqual([
+      expect.objectContaining({
+        msg: 'onStop failed',
+        err: expect.objectContaining({ name: 'Error', message: 'cannot stop' }),
+      }),
+    ])
+    expect(output).toContain('last stopped')
+  })
+
   it.each([
     ['throw', '1'],
     ['reject', '1'],

@@ -259,6 +259,25 @@ describe('close', () => {
     await expect(second).rejects.toThrow(`port ${port} is used`)
   })
 
+  it('listens on both addresses of localhost, at one port', async () => {
+    const app = await bootstrap(TestModule, { ...options, host: 'localhost' })
+    const { port } = new URL(app.url)
+    expect(app.url).toBe(`http://localhost:${port}`)
+    const addresses = [app.url, `http://127.0.0.1:${port}`, `http://[::1]:${port}`]
+    for (const address of addresses) expect((await fetch(`${address}/fast`)).status).toBe(200)
+    const second = bootstrap(TestModule, { ...options, port: Number(port), host: '::1' })
+    await expect(second).rejects.toMatchObject({ problems: [{ code: 'PORT_TAKEN' }] })
+    await app.close()
+    for (const address of addresses) await expect(fetch(`${address}/fast`)).rejects.toThrow()
+  })
+
+  it('reports a port of localhost that is taken on ::1 only', async () => {
+    await using app = await bootstrap(TestModule, { ...options, host: '::1' })
+    const port = Number(new URL(app.url).port)
+    const second = bootstrap(TestModule, { ...options, port, host: 'localhost' })
+    await expect(second).rejects.toMatchObject({ problems: [{ code: 'PORT_TAKEN' }] })
+  })
+
   it('reports a host that does not belong to this machine', async () => {
     const elsewhere = bootstrap(TestModule, { ...options, host: '192.0.2.1' })
     await expect(elsewhere).rejects.toMatchObject({ problems: [{ code: 'HOST_UNKNOWN' }] })

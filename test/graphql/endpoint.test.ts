@@ -195,6 +195,14 @@ describe('invalid requests', () => {
     )
   })
 
+  it.each(['variables=', 'extensions=', 'operationName=', 'documentId=&variables=&extensions='])(
+    'run with GET and empty parameters: %s',
+    async (empty) => {
+      const response = await app.inject(`/graphql?${empty}&query=%7B__typename%7D`)
+      expect(response.json()).toEqual({ data: { __typename: 'Query' } })
+    },
+  )
+
   it.each(['PUT', 'DELETE', 'PATCH'])('are refused: %s', async (method) => {
     const response = await app.inject({ method, url: '/graphql', json: { query: '{ echo }' } })
     expect([response.status, response.headers.allow]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])

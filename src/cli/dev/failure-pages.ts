@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { resolve, sep } from 'node:path'
 import { escapeHtml } from '../../core/text.js'
 import { createPage, type PageContent } from '../../http/error-page.js'
+import { closeSecondLoopback } from '../../http/second-loopback.js'
 import { listen } from '../../http/server.js'
 import type { ListenAddress, ListeningSocket, StopReason } from './child-process.js'
 import { checkPageAccess, pageRoot, secretCookie, secretInAddress } from './page-access.js'
@@ -130,6 +131,7 @@ export class UnavailableServer {
   /** Browsers connect before they send a request, so open connections still get a response. */
   close(): void {
     this.#reason = restarted
+    closeSecondLoopback(this.#server, () => undefined)
     this.#server.close()
     for (const socket of this.#sockets) socket.unref()
   }

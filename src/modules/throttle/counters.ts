@@ -54,7 +54,7 @@ export class MemoryCounters extends Counters {
   readonly #now: (() => number) | undefined
 
   /** @param now the clock of the counters that it replaces */
-  constructor(clock: Clock, now?: () => number) {
+  constructor(clock: Clock, now: (() => number) | undefined = undefined) {
     super(clock)
     this.#now = now
   }
