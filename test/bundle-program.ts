@@ -7,9 +7,10 @@ const modules = join(process.cwd(), 'node_modules')
 
 /**
  * @param path the program in the folder `test`, without its ending
+ * @param options further options of esbuild. By default classes keep their names
  * @returns the path of the bundle, inside node_modules so that it finds its packages. Remove it after use.
  */
-export function bundleProgram(path: string): string {
+export function bundleProgram(path: string, options: readonly string[] = ['--keep-names']): string {
   const program = join(modules, `.filigree-${path.replaceAll('/', '-')}-${process.pid}.mjs`)
   execFileSync(join(modules, '.bin', 'esbuild'), [
     join('test', `${path}.ts`),
@@ -18,7 +19,7 @@ export function bundleProgram(path: string): string {
     '--format=esm',
     '--packages=external',
     '--tsconfig=test/tsconfig.json',
-    '--keep-names',
+    ...options,
     '--log-level=error',
     `--outfile=${program}`,
   ])

@@ -42,6 +42,7 @@ import {
 import { developmentHostOf } from './cli-hooks.js'
 import { createLog } from './logger.js'
 import { Redactor } from '../serving/redaction/redactor.js'
+import { findRenamedClasses } from './renamed-classes.js'
 import { findMissingPackages } from './start-checks.js'
 import { collectParts, type Parts } from './module.js'
 import { versionHeaders } from './versions.js'
@@ -170,7 +171,12 @@ export async function planApplication(
   if (production) problems.push(...missing)
 
   if (problems.length > 0) throw new DeclarationError(explainOtherCopies(problems))
-  if (starts) logWarnings(log, [...findUnknownVariables(variables, providers), ...missing])
+  if (starts)
+    logWarnings(log, [
+      ...findUnknownVariables(variables, providers),
+      ...missing,
+      ...findRenamedClasses({ classes, records: parts.records, routes }),
+    ])
   return {
     environment,
     settings,

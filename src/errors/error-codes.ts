@@ -157,6 +157,7 @@ export const errorCodes = Object.freeze({
   }),
   ...explainedAt('warnings-in-the-log', {
     UNLISTED_PROVIDER: none,
+    CLASS_RENAMED: none,
     FIELD_PATTERN_SLOW: none,
     FIELD_PATTERN_UNBOUNDED: none,
     PROXY_TRUSTED_LEFT: none,
