@@ -14,13 +14,8 @@ import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
 import { createDatabase, Database } from '../records/database.js'
-import {
-  defaultUrl,
-  dialectNameOf,
-  emptyAddress,
-  isLocalAddress,
-  readOnlyAddress,
-} from '../engines/engine-for-url.js'
+import { dialectNameOf, fileOfAddress, readOnlyAddress } from '../engines/database-address.js'
+import { defaultUrl, emptyAddress } from '../engines/engine-for-url.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { installCommand } from '../errors/missing-package.js'
 import { captureBootstrap, wasBootstrapCalled } from '../bootstrap/cli-hooks.js'
@@ -247,11 +242,8 @@ export async function openForReading(
 
 /** @returns the path of a database file. Undefined for servers and databases in memory */
 export function fileOf(address: string, cwd: string): string | undefined {
-  if (!isLocalAddress(address)) return undefined
-  const path = address.slice(address.indexOf(':') + 1).split('?')[0] ?? ''
-  return path === '' || path.startsWith(':')
-    ? undefined
-    : resolve(cwd, path.replace(/^\/\/(?=\/)/, ''))
+  const file = fileOfAddress(address)
+  return file === undefined ? undefined : resolve(cwd, file)
 }
 
 /** A log that prints warnings, for example while the database waits for a lock. */

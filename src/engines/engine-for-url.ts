@@ -1,5 +1,5 @@
 /** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
-import { DeclarationError } from '../errors/declaration-error.js'
+import type { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import type { Dialect } from './contract/dialect.js'
@@ -7,6 +7,17 @@ import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
 import { pg } from './postgres/driver.js'
 import type { PostgresOptions } from './postgres/options.js'
+import {
+  dialectNameOf,
+  invalidAddress,
+  isLocalAddress,
+  readChoice,
+  readCount,
+  readFileAddress,
+  readServerAddress,
+  readSwitch,
+  schemeOf,
+} from './database-address.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
 /** The address of a database that lives in memory and ends with its application. */
@@ -26,7 +37,7 @@ export const emptyAddress = 'sqlite::memory:'
  * @throws {DeclarationError} an address without a known engine, or a database that cannot be opened
  */
 export async function openEngine(url: string, options: OpenOptions): Promise<Engine> {
-  const scheme = url.slice(0, Math.max(0, url.indexOf(':')))
+  const scheme = schemeOf(url)
   const open = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined
   if (open === undefined) throw unknownScheme(scheme)
   if (open === openSqliteUrl && (options.replicas?.length ?? 0) > 0) throw noReplicas()
@@ -37,24 +48,6 @@ export async function openEngine(url: string, options: OpenOptions): Promise<Eng
  * The dialects of all engines, for usual servers: migrations are written for an engine without being connected to it.
  */
 export const dialects: readonly Dialect[] = [sqliteDialect, createPostgresDialect(true)]
-
-/** True for a database that is a file, or lives in memory. */
-export function isLocalAddress(url: string): boolean {
-  return url.startsWith('sqlite:')
-}
-
-/** @returns the file of an embedded database; `undefined` for servers and databases in memory */
-export function fileOfAddress(url: string): string | undefined {
-  if (!isLocalAddress(url)) return undefined
-  const path = url.slice('sqlite:'.length).split('?', 1)[0] ?? ''
-  return path === ':memory:' || path === '' ? undefined : path
-}
-
-/** @returns the name of the dialect that an address leads to; `undefined` for an unknown scheme */
-export function dialectNameOf(url: string): string | undefined {
-  if (isLocalAddress(url)) return 'sqlite'
-  return /^postgres(ql)?:/.test(url) ? 'postgres' : undefined
-}
 
 /** The package that applications install themselves for a database at this address. */
 export function packageFor(url: string): MissingPackage | undefined {
@@ -71,11 +64,6 @@ export function backupProgram(
   return { title, command }
 }
 
-/** The address for opening the database read-only, if its engine supports that. */
-export function readOnlyAddress(url: string): string {
-  return isLocalAddress(url) ? `${url}${url.includes('?') ? '&' : '?'}mode=ro` : url
-}
-
 type Open = (url: string, options: OpenOptions) => Promise<Engine>
 
 const engines: Readonly<Record<string, Open>> = {
@@ -85,29 +73,27 @@ const engines: Readonly<Record<string, Open>> = {
 }
 
 async function openSqliteUrl(url: string, { statementTimeout }: OpenOptions): Promise<Engine> {
-  const [path = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
-  const file = path.replace(/^\/\/(?=\/)/, '')
-  const parameters = new URLSearchParams(query)
+  const { file, parameters } = readFileAddress(url)
   const { openSqlite } = await import('./sqlite/sqlite.js')
   return openSqlite({
-    file: file === '' ? ':memory:' : file,
-    synchronous: parameters.get('synchronous')?.toLowerCase() === 'full' ? 'full' : 'normal',
+    file: file ?? ':memory:',
+    synchronous: readChoice(parameters, 'synchronous', ['normal', 'full']) ?? 'normal',
     busyTimeout: readCount(parameters, 'busyTimeout'),
-    readOnly: parameters.get('mode') === 'ro',
+    readOnly: readChoice(parameters, 'mode', ['ro']) === 'ro',
     driver: parameters.get('driver') ?? undefined,
     readTime: statementTimeout,
   })
 }
 
 async function openPostgresUrl(url: string, options: OpenOptions): Promise<Engine> {
-  const address = readAddress(url, 'The address of the database')
+  const address = readServerAddress(url, 'The address of the database')
   const { searchParams } = address
   const replicas = readReplicas(searchParams.get('replicas')) ?? options.replicas ?? []
   const bound = readCount(searchParams, 'replicaLag') ?? options.replicaLag ?? defaultReplicaLag
   const primary = readPostgresOptions(address, options)
   if (replicas.length > 0) {
     const copies = replicas.map((one, index) => {
-      const copy = readAddress(one, `Address ${index + 1} of the database's replicas`)
+      const copy = readServerAddress(one, `Address ${index + 1} of the database's replicas`)
       return readPostgresOptions(copy, { ...options, direct: undefined })
     })
     const { openReplicated } = await import('./postgres/replicas/open-replicated.js')
@@ -146,49 +132,14 @@ function readPostgresOptions(
     direct:
       directAddress === undefined
         ? undefined
-        : readAddress(directAddress, 'The direct address of the database').href,
+        : readServerAddress(directAddress, 'The direct address of the database').href,
   }
   for (const name of [...Object.keys(options), 'replicas', 'replicaLag']) parameters.delete(name)
   return { url: address.href, ...options, statementTimeout, log }
 }
 
-function readAddress(url: string, label: string): URL {
-  if (!URL.canParse(url)) throw invalid(`${label} is not a URL.`)
-  const address = new URL(url)
-  if (/^postgres(ql)?:$/.test(address.protocol)) return address
-  throw invalid(`${label} begins with "${address.protocol}" and must begin with "postgres:".`)
-}
-
-function readChoice<W extends string>(
-  parameters: URLSearchParams,
-  name: string,
-  choices: readonly W[],
-): W | undefined {
-  const text = parameters.get(name)
-  if (text === null) return undefined
-  const choice = choices.find((one) => one === text)
-  if (choice !== undefined) return choice
-  throw invalid(
-    `The database's parameter ${name} is "${text}" and must be ${choices.join(' or ')}.`,
-  )
-}
-
-function readSwitch(parameters: URLSearchParams, name: string): boolean | undefined {
-  const text = parameters.get(name)
-  if (text === null) return undefined
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw invalid(`The database's parameter ${name} is "${text}" and must be true or false.`)
-}
-
-function readCount(parameters: URLSearchParams, name: string): number | undefined {
-  const text = parameters.get(name)
-  if (text === null) return undefined
-  if (/^\d{1,7}$/.test(text)) return Number(text)
-  throw invalid(`The database's parameter ${name} is "${text}" and must be a whole number.`)
-}
-
 function noReplicas(): DeclarationError {
-  return invalid(
+  return invalidAddress(
     'The database is a file of SQLite, which has no replicas.',
     'Leave DATABASE_REPLICAS and the option replicas out, or use PostgreSQL.',
   )
@@ -196,17 +147,10 @@ function noReplicas(): DeclarationError {
 
 function unknownScheme(scheme: string): DeclarationError {
   const suggestion = didYouMean(scheme, Object.keys(engines))
-  return invalid(
+  return invalidAddress(
     scheme === ''
       ? 'The address of the database does not begin with an engine.'
       : `The address of the database begins with "${scheme}:", which is not an engine.`,
     `${suggestion} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
   )
-}
-
-function invalid(
-  message: string,
-  remedy = 'Check DATABASE_URL, DATABASE_DIRECT_URL and DATABASE_REPLICAS.',
-): DeclarationError {
-  return new DeclarationError([{ code: 'DATABASE_URL', message, remedy }])
 }

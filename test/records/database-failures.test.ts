@@ -1,4 +1,5 @@
 /** Failing databases: invalid files and URLs, locks, full disks, lost connections. Source: docs/records/access.md, Errors. */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -210,10 +211,63 @@ describe('a database URL', () => {
     ['constructor:x', 'begins with "constructor:", which is not an engine.'],
     ['postgres://host:port/name', 'is not a URL.'],
     ['sqlite::memory:?busyTimeout=soon', 'parameter busyTimeout is "soon"'],
+    ['sqlite::memory:?sinchronous=full', 'parameter "sinchronous".  Did you mean "synchronous"?'],
+    [
+      'sqlite::memory:?synchronous=ful',
+      'parameter synchronous is "ful" and must be normal or full.',
+    ],
+    ['sqlite::memory:?mode=rw', 'parameter mode is "rw" and must be ro.'],
+    ['sqlite:what?.db', "Write %3F for a question mark in the file's name."],
+    ['sqlite:100%.db', 'Write %25 for a percent sign.'],
+    ['sqlite:', 'names no file.  Write sqlite:./data/app.db'],
+    ['sqlite://', 'names no file.'],
+    ['file:./x.db', 'begins with "file:", which is not an engine.  Write sqlite:./data/app.db'],
+    ['postgres://host/name?conections=3', 'parameter "conections".  Did you mean "connections"?'],
+    ['postgresql://host/name?sslmod=require', 'Did you mean "sslmode"?'],
+    ['POSTGRES://host/name?Listen=poll', 'Did you mean "listen"?'],
+    [
+      `postgres://host/name?direct=${encodeURIComponent('postgres://host/name?aplication_name=a')}`,
+      'Did you mean "application_name"?',
+    ],
+    [
+      `postgres://host/name?replicas=${encodeURIComponent('postgres://host/name?conections=3')}`,
+      'Did you mean "connections"?',
+    ],
   ])('%p stops the start', async (url, text) => {
     const error = await failure(connect(url))
     expect(error.problems[0]?.code).toBe('DATABASE_URL')
     expect(error.message).toContain(text)
+  })
+
+  it.each([
+    ['sqlite:one.db', 'one.db'],
+    ['sqlite:./two.db', 'two.db'],
+    ['sqlite://three.db', 'three.db'],
+    ['sqlite://data/four.db', 'data/four.db'],
+    ['sqlite://FOLDER/five.db', 'five.db'],
+    ['sqlite:FOLDER/six.db', 'six.db'],
+    [' SQLite:seven.db \n', 'seven.db'],
+    ['sqlite:my%20eight%3F%25.db?synchronous=full', 'my eight?%.db'],
+  ])('%p is the file %p', async (url, file) => {
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-address-'))
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      const database = await connect(url.replace('FOLDER', folder), { records: [] })
+      await database.sync()
+      await database.close()
+      expect(existsSync(join(folder, file))).toBe(true)
+    } finally {
+      process.chdir(before)
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it("keeps the parameters of pg and of PostgreSQL's own clients", async () => {
+    const names = ['sslmode=prefer', 'application_name=a', 'options=-c%20a=b', 'connect_timeout=1']
+    const url = `postgresql://127.0.0.1:1/app?${names.join('&')}&target_session_attrs=any`
+    const error = await failure(connect(url))
+    expect(error.problems[0]?.code).toBe('DATABASE_UNREACHABLE')
   })
 
   it('without a server stops the start, and the error hides the password', async () => {
