@@ -245,6 +245,7 @@ function requestSettings(
   const now = (): number => clock.now()
   return {
     ...settings,
+    maxReadBytes: settings.limits.rows,
     log,
     tokenCookie: authOptions.cookie,
     cookieNames,

@@ -394,7 +394,8 @@ function resolveLimits(
   const sizes: Partial<Record<keyof Limits, number>> = {}
   for (const [name, value] of Object.entries(definedOf(input))) {
     if (name in defaultBounds) continue
-    const size = name === 'cost' && value === Infinity ? Infinity : readSize(value)
+    const mayBeOff = name === 'cost' || name === 'rows'
+    const size = mayBeOff && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
     else problems.push(invalid(`limits.${name}`, value, `Use bytes, or a size such as '10mb'.`))
   }

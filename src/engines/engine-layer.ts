@@ -12,6 +12,7 @@ import type {
   TransactionRunner,
   Values,
   ResultKind,
+  TableSize,
 } from './contract/engine.js'
 import type { Catalogue } from './contract/table-schema.js'
 import type { Dialect } from './contract/dialect.js'
@@ -80,7 +81,7 @@ export abstract class EngineLayer implements Engine {
     return this.inner.catalogue(runner, names)
   }
 
-  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, TableSize>> {
     return this.inner.tableSizes(tables)
   }
 

@@ -81,6 +81,8 @@ export interface Limits {
   readonly url: number
   /** The cost of a client's list for the database, in points. A higher cost gets 400 `TOO_COSTLY`; `Infinity` disables the limit. */
   readonly cost: number
+  /** The rows of one list of a client, in bytes as the database returns them. More get 400 `TOO_COSTLY`. */
+  readonly rows: number
 }
 
 const kibi = 1024
@@ -95,6 +97,7 @@ export const defaultLimits: Limits = Object.freeze({
   partHeader: 8 * kibi,
   url: 8 * kibi,
   cost: 5_000,
+  rows: 32 * mebi,
 })
 
 /** Maximum levels of lists and objects in a JSON body. More get 400. */

@@ -74,6 +74,8 @@ export interface RequestSettings {
   readonly log?: Log
   /** The prefix of all paths, such as `/api`. Default none. */
   readonly basePath?: string
+  /** The maximum bytes of the rows that one read of a client returns. Default: no limit. */
+  readonly maxReadBytes?: number
   /** Whether fresh tokens of replies are set as a cookie too. Default false. */
   readonly tokenCookie?: boolean
   /** Default: the names without a suffix. */
@@ -333,6 +335,11 @@ export class ServerRequest implements HttpRequest {
   get client(): string {
     const sub = this.admitted?.claims?.sub
     return sub === undefined ? `address ${addressKey(this.ip)}` : `user ${sub}`
+  }
+
+  /** The maximum bytes of the rows that one read of the database may return for this request. */
+  get maxReadBytes(): number | undefined {
+    return this.#settings.maxReadBytes
   }
 
   /** True over https, also behind a trusted proxy that reports it. */

@@ -482,9 +482,7 @@ export class Database implements Source {
    * ends.
    */
   forClient(request: ClientReading | undefined): Source {
-    const { engine } = this.context
-    if (request === undefined || engine.clientReads === undefined) return this
-    return sourceOf(this, request, engine)
+    return request === undefined ? this : sourceOf(this, request, this.context.engine)
   }
 
   changed(changes: RowChanges): void {

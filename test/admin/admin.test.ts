@@ -92,6 +92,7 @@ describe.each(engines)('the admin page on %s', (engine) => {
     try {
       setSizes({
         rowsOf: (table: string) => (table === 'org' ? 300_000 : 10),
+        bytesOf: () => 0,
         refresh: () => undefined,
         searchLimit: 10_000,
         hasTrigrams: false,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bootstrap, Controller, Database, Field, Module, Record, type Application } from 'filigree'
 import type { Attack } from './attack.js'
+import { sampleGrowth, watchTurns } from './measure.js'
 
 @Record
 class Parcel {
@@ -70,7 +71,65 @@ async function attackByLists(app: Application): Promise<{ alone: number; attacke
   return { alone, attacked }
 }
 
+@Record
+class Scan {
+  @Field('id') id!: number
+  @Field('text') content!: string
+}
+
+@Controller('/scans', { crud: Scan })
+class ScanController {}
+
+@Module({ controllers: [ScanController], records: [Scan] })
+class ScanModule {}
+
+/** Requests all of 150 rows of 1 MB, several times. @returns the statuses */
+async function attackByLargeRows(app: Application): Promise<string> {
+  const statuses = new Set<number>()
+  for (const url of ['/scans?limit=1000', '/scans?limit=1000&content.like=%25x%25']) {
+    const responses = await Promise.all([1, 2, 3].map(() => app.inject({ url })))
+    for (const { status } of responses) statuses.add(status)
+  }
+  return [...statuses].join(', ')
+}
+
+async function withScans<T>(work: (app: Application) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'filigree-attack-'))
+  const app = await bootstrap(ScanModule, {
+    ...{ listen: false, logger: false, env: {} },
+    database: `sqlite:${join(folder, 'scans.db')}`,
+  })
+  try {
+    for (let number = 0; number < 150; number++)
+      await app
+        .get(Database)
+        .records(Scan)
+        .create({ content: `${number}`.padEnd(1_000_000, 'x') })
+    return await work(app)
+  } finally {
+    await app.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
 export const attacks: readonly Attack[] = [
+  {
+    name: 'anonymous lists of 150 rows of 1 MB',
+    before:
+      'other requests wait 3.5 s, the process grows by 540 MiB, the connection ends without a byte',
+    measures: true,
+    run: () =>
+      withScans(async (app) => {
+        const endSampling = sampleGrowth(5)
+        const endTurns = watchTurns()
+        const statuses = await attackByLargeRows(app)
+        const [growth, longest] = [endSampling(), endTurns()]
+        return {
+          now: `${statuses}; the process grew by ${growth.toFixed(0)} MiB, the longest turn took ${longest.toFixed(0)} ms`,
+          isBlocked: statuses === '400' && growth < 128 && longest < 200,
+        }
+      }),
+  },
   {
     name: 'ten small lists at a time by one client, while another client searches',
     before: 'the search of the other client waits for all of them: 5 s instead of 6 ms',

@@ -61,7 +61,12 @@ describe('the estimated cost of a query', () => {
     rows = million,
     hasTrigrams = true,
   ): number =>
-    costOf(recordNaming(table), query, { rowsOf: rows, searchLimit: 10_000, hasTrigrams }).points
+    costOf(recordNaming(table), query, {
+      rowsOf: rows,
+      bytesOf: () => 0,
+      searchLimit: 10_000,
+      hasTrigrams,
+    }).points
 
   it('is close to zero for indexed conditions', () => {
     expect(points({})).toBe(0)
@@ -96,6 +101,20 @@ describe('the estimated cost of a query', () => {
     expect(authorPoints({ like: 'La%' })).toBeLessThan(100)
     for (const test of [{ contains: 'lamp' }, { endsWith: 'lamp' }, { like: '%lamp' }])
       expect(authorPoints(test)).toBeGreaterThan(1000)
+  })
+
+  it('grows with the bytes of the rows that a filter reads', () => {
+    const pointsOf = (bytes: number): number => {
+      const basis = {
+        rowsOf: () => 2_000,
+        bytesOf: () => bytes,
+        searchLimit: 10,
+        hasTrigrams: false,
+      }
+      return costOf(recordNaming(products), { where: { name: { like: '%a%' } } }, basis).points
+    }
+    expect(pointsOf(4_000)).toBe(pointsOf(0))
+    expect(pointsOf(1_000_000)).toBeGreaterThan(1_000)
   })
 
   it('does not take an index of some rows for a unique index of all rows', () => {
@@ -252,7 +271,12 @@ describe.each(engines)('the cost limit for clients on %s', (_name, open) => {
     const { graphql, get, database, close } = await start()
     const query = '{ a: products(orderBy: [{ price: asc }]) { id } }'
     expect((await graphql(query)).codes).toBeUndefined()
-    const sizes = { rowsOf: () => 3_000_000, refresh: () => undefined, version: 7 }
+    const sizes = {
+      rowsOf: () => 3_000_000,
+      bytesOf: () => 0,
+      refresh: () => undefined,
+      version: 7,
+    }
     Object.defineProperty(database, 'sizes', { value: sizes })
     expect((await graphql(query)).codes).toEqual(['TOO_COSTLY'])
     expect((await get('/categories?products.price.gt=999.9')).status).toBe(400)

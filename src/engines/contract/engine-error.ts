@@ -18,6 +18,8 @@ export type EngineErrorKind =
   | 'conflict'
   /** The database is locked, full, read-only or unreachable. A later attempt may succeed. */
   | 'unavailable'
+  /** The rows of a client's read have more bytes than it may have. */
+  | 'tooLarge'
   | 'other'
 
 export interface EngineErrorDetails {

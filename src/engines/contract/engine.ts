@@ -54,6 +54,8 @@ export interface ClientReading {
    * client. Undefined for work of the framework.
    */
   readonly client?: string | undefined
+  /** The maximum bytes of the rows of one read. More are an `EngineError` `tooLarge`. Default: no limit. */
+  readonly maxReadBytes?: number | undefined
   /**
    * The request is over: its response was sent completely, or the client disconnected. A stream still reads after its
    * first byte.
@@ -254,8 +256,8 @@ export interface Engine extends Runner {
    * @throws {DeclarationError} `SCHEMA_LOCKED` if a table was locked for too long
    */
   catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue>
-  /** The approximate numbers of rows by table, without reading the rows. */
-  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>>
+  /** The approximate sizes by table, without reading all rows. */
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, TableSize>>
   /**
    * The SQL types of a statement's placeholders, available after it has run. It reads no table, so that no lock can
    * delay it. Undefined: calls of the statement are not batched.
@@ -301,6 +303,14 @@ export interface PoolState {
   readonly waiting: number
   /** The pools of its replicas, if there are any. */
   readonly replicas?: readonly ReplicaState[]
+}
+
+/** The approximate size of a table. */
+export interface TableSize {
+  /** The number of rows. */
+  readonly rows: number
+  /** The average bytes of the values of a row; 0 if unknown. */
+  readonly rowBytes: number
 }
 
 /** Messages between processes. Processes subscribe to topics, which are arbitrary 32-bit numbers. */

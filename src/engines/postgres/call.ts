@@ -5,6 +5,7 @@
 
 import type { ListItem } from '../../core/collections.js'
 import { EngineError } from '../contract/engine-error.js'
+import { tooLargeError } from '../contract/read-bytes.js'
 import { isWrite } from '../contract/statement.js'
 import { isLostConnection, endsConnection } from './errors.js'
 import { maxAttempts, type PreparedStatements, stalenessOf } from './prepared-statements.js'
@@ -77,6 +78,8 @@ export class Call implements Submittable, ListItem<Call> {
   isListed = false
   /** The number of attempts so far. */
   attempts = 0
+  /** The maximum bytes of its rows. */
+  maxBytes = Infinity
   /** Whether the last attempt reached a connection. */
   isSent = false
   /** Set by pg if the address has a `query_timeout`: ends its timer. */
@@ -88,6 +91,7 @@ export class Call implements Submittable, ListItem<Call> {
   #name: string | undefined
   #columns: Columns | undefined
   #rows: Row[] = []
+  #bytes = 0
   #changes = 0
   #hasOnlyRead = false
   #protocolError: unknown
@@ -126,6 +130,7 @@ export class Call implements Submittable, ListItem<Call> {
     this.#connection = connection
     this.#columns = undefined
     this.#rows = []
+    this.#bytes = 0
     this.#changes = 0
     this.#hasOnlyRead = false
     this.#protocolError = undefined
@@ -164,6 +169,7 @@ export class Call implements Submittable, ListItem<Call> {
       this.#owner,
       this.#isPrepared,
     )
+    other.maxBytes = this.maxBytes
     other.#resolve = this.#resolve
     other.#reject = this.#reject
     this.#resolve = undefined
@@ -220,11 +226,13 @@ export class Call implements Submittable, ListItem<Call> {
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     const resultKind = this.#resultKind
     if (resultKind === 'nothing' || (resultKind === 'first' && this.#rows.length > 0)) return
+    if (this.#bytes > this.maxBytes) return
     const { read } = this.#columns ?? noColumns
     const row = new Array<unknown>(fields.length)
     try {
       for (let index = 0; index < fields.length; index++) {
         const text = fields[index] as string | null
+        if (text !== null) this.#bytes += text.length
         const reader = read[index]
         row[index] = text === null || reader === undefined ? text : reader(text)
       }
@@ -233,6 +241,10 @@ export class Call implements Submittable, ListItem<Call> {
       return
     }
     this.#rows.push(row)
+    if (this.#bytes <= this.maxBytes) return
+    // Further rows are dropped as they arrive.
+    this.#rows = []
+    this.#protocolError ??= tooLargeError()
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {

@@ -96,6 +96,7 @@ export class ClientReads implements Runner, CallOwner, SlotHolder {
     if (isWrite(statement)) return this.#parts.engine.run(statement, values, resultKind)
     if (this.isOver) return Promise.reject(requestEndedError())
     const call = new Call(statement, values, resultKind, this)
+    call.maxBytes = this.#reading.maxReadBytes ?? Infinity
     const result = call.result<Results[W]>()
     this.#read(call)
     return result

@@ -1,27 +1,40 @@
 /** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 
-import type { Runner, Row } from '../contract/engine.js'
+import type { Runner, Row, TableSize } from '../contract/engine.js'
 import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
 /**
  * Reads the approximate sizes of tables from statistics: the rows counted by ANALYZE without the rows deleted since, or
- * the rows written since, whichever is larger. Reading the size of a table's file would wait for locks. Source:
- * PostgreSQL, pg_class; The Cumulative Statistics System.
+ * the rows written since, whichever is larger. The bytes of a row come from the pages that VACUUM has counted. Reading
+ * the size of a table's file would wait for locks. Source: PostgreSQL, pg_class; TOAST; The Cumulative Statistics System.
  */
 const statement = frameworkQuery(
-  `select relname, greatest(reltuples - pg_stat_get_dead_tuples(oid), pg_stat_get_live_tuples(oid), 0)
-    from pg_class where relkind in ('r', 'm') and oid = any(
+  `select c.relname,
+      greatest(c.reltuples - pg_stat_get_dead_tuples(c.oid), pg_stat_get_live_tuples(c.oid), 0),
+      current_setting('block_size')::float8 * (c.relpages + coalesce(large.relpages, 0)) / nullif(greatest(c.reltuples, 0), 0)
+    from pg_class c left join pg_class large on large.oid = c.reltoastrelid
+    where c.relkind in ('r', 'm') and c.oid = any(
       select to_regclass(quote_ident(name)) from unnest(cast($1 as text[])) as name)`,
   { together: 'calls' },
 )
 
+/** The number of rows from which their pages tell their size. */
+const minMeasuredRows = 16
+
 export async function readPostgresSizes(
   runner: Runner,
   tables: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, TableSize>> {
   const rows = await runner.run(statement, [tables], 'rows')
-  return new Map(rows.map(([name, size]) => [String(name), Math.round(Number(size))]))
+  return new Map(
+    rows.map(([name, count, bytes]) => {
+      // A page is never empty, so few rows seem large.
+      const isFew = Number(count) < minMeasuredRows
+      const rowBytes = isFew ? 0 : Math.round(Number(bytes ?? 0))
+      return [String(name), { rows: Math.round(Number(count)), rowBytes }]
+    }),
+  )
 }
 
 interface PlanNode {

@@ -21,6 +21,7 @@ import type {
   Values,
   ResultKind,
   OrderedRunner,
+  TableSize,
 } from '../contract/engine.js'
 import { requestTimeoutError } from '../client-writes.js'
 import type { Catalogue } from '../contract/table-schema.js'
@@ -307,7 +308,7 @@ class PostgresEngine implements Engine, CallOwner {
     }
   }
 
-  tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, TableSize>> {
     return readPostgresSizes(this.clientReads(new Deadline(catalogueTime)), tables)
   }
 

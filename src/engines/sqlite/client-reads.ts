@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { functionsProgram } from './functions.js'
 import type { Row, Results, ClientReading, Runner, Values, ResultKind } from '../contract/engine.js'
 import { EngineError } from '../contract/engine-error.js'
+import { tooLargeError } from '../contract/read-bytes.js'
 import { FairQueue } from '../fair-queue.js'
 import type { DriverName } from './drivers.js'
 import { convertSqliteError } from './errors.js'
@@ -16,15 +17,23 @@ import { BoundedCache } from '../../core/collections.js'
 import { quote } from '../contract/ddl.js'
 import { boundOf, frameworkQuery, type Statement, isWrite } from '../contract/statement.js'
 import type { Connection } from './connection.js'
+import { readRowBytes, type RowBytes } from './table-sizes.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 
 /** Rows that a statement may examine in the main thread. They take a few milliseconds. */
 const maxShortRows = 1000
 /** Rows up to which a statement ends soon, so that it may use the thread for quick reads. */
 const maxQuickRows = 20_000
+/** Bytes that a statement may read in the main thread. They take a few milliseconds. */
+const maxShortBytes = 4 * 1024 * 1024
 /** Milliseconds for which the size of a table is cached. */
 const sizeLifetime = 200
+/** Milliseconds for which the bytes of its rows are cached. */
+const bytesLifetime = 5000
 const maxCachedSizes = 1000
+
+/** Rows that a statement may examine in the main thread, whatever their bytes. */
+const fewRows = 4
 
 type ReadCost = 'short' | 'quick' | 'long'
 
@@ -37,6 +46,7 @@ export class ReadCostEstimator {
   readonly #connection: Connection
   readonly #now: () => number
   readonly #usesIndex = new WeakMap<Statement, boolean>()
+  readonly #rowBytes = new BoundedCache<{ largest: number; until: number }>(maxCachedSizes)
   readonly #sizes = new BoundedCache<{ readonly read: Statement; rows: number; until: number }>(
     maxCachedSizes,
   )
@@ -50,7 +60,24 @@ export class ReadCostEstimator {
   estimate(statement: Statement, values: readonly unknown[]): ReadCost {
     const rows = boundOf(statement, values, this.#rowsOf)
     if (!(rows <= maxQuickRows) || !this.#isIndexed(statement, values)) return 'long'
-    return rows <= maxShortRows ? 'short' : 'quick'
+    if (rows > maxShortRows) return 'quick'
+    return rows <= fewRows || !this.#isWide(statement, rows) ? 'short' : 'quick'
+  }
+
+  /** Whether the rows may have too many bytes for the main thread, if they are like the largest row of a sample. */
+  #isWide({ tables }: Statement, rows: number): boolean {
+    return tables.some((table) => rows * this.#largestRow(table) > maxShortBytes)
+  }
+
+  #largestRow(table: string): number {
+    const cached = this.#rowBytes.get(table, () => ({ largest: 0, until: 0 }))
+    const now = this.#now()
+    if (now >= cached.until) {
+      const { largest } = readRowBytes(this.#connection, table) as RowBytes
+      cached.largest = largest
+      cached.until = now + bytesLifetime
+    }
+    return cached.largest
   }
 
   /** A table has at most as many rows as there are numbers from its first to its last rowid. */
@@ -163,8 +190,9 @@ export class SqliteClientReads implements Runner {
     if (now >= deadline) throw readTimeExceeded(readTime)
     const { sql } = statement
     const owner = this.#request
-    const { client } = owner
-    const reading = readers.read({ sql, values, owner, client, isQuick: cost === 'quick' })
+    const { client, maxReadBytes } = owner
+    const isQuick = cost === 'quick'
+    const reading = readers.read({ sql, values, owner, client, maxReadBytes, isQuick })
     this.#running.add(reading)
     const timer =
       deadline === Infinity
@@ -226,11 +254,14 @@ interface ReadRequest {
   readonly owner: object
   /** The name of the request's client. */
   readonly client: string | undefined
+  /** The maximum bytes of its rows. Default: no limit. */
+  readonly maxReadBytes?: number | undefined
   /** The statement ends soon. */
   readonly isQuick: boolean
 }
 
 interface Job {
+  readonly maxReadBytes: number | undefined
   readonly client: string | undefined
   readonly isQuick: boolean
   readonly sql: string
@@ -250,7 +281,8 @@ interface Thread {
   isEnding: boolean
 }
 
-type Message = { ready: true } | { rows: Row[] } | { error: { message: string } }
+type Message =
+  { ready: true } | { rows: Row[] } | { isTooLarge: true } | { error: { message: string } }
 
 /** Threads for long statements of one client: one fewer than processors, because the event loop needs one. */
 const maxThreadsPerClient = Math.min(4, Math.max(1, availableParallelism() - 1))
@@ -274,12 +306,12 @@ export class ReaderThreads {
     return this.#isUsable
   }
 
-  read({ sql, values, owner, client, isQuick }: ReadRequest): PendingRead {
+  read({ sql, values, owner, client, maxReadBytes, isQuick }: ReadRequest): PendingRead {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
       // A thread that started now would outlive the database.
       if (this.#isClosed) throw new TypeError('The database is not open.')
-      job = { sql, values, client, isQuick, resolve, reject }
+      job = { sql, values, client, maxReadBytes, isQuick, resolve, reject }
       const queue = isQuick ? this.#quickQueue : this.#longQueue
       queue.enqueue(owner, job, client)
       this.#startNext(isQuick)
@@ -316,7 +348,8 @@ export class ReaderThreads {
     thread.job = job
     job.thread = thread
     thread.worker.ref()
-    thread.worker.postMessage({ sql: job.sql, values: job.values })
+    const { sql, values, maxReadBytes } = job
+    thread.worker.postMessage({ sql, values, maxBytes: maxReadBytes ?? Infinity })
   }
 
   #startThread(isQuick: boolean): Thread {
@@ -352,6 +385,7 @@ export class ReaderThreads {
     thread.job = undefined
     thread.worker.unref()
     if ('rows' in message) job?.resolve(message.rows)
+    else if ('isTooLarge' in message) job?.reject(tooLargeError())
     else job?.reject(convertSqliteError(Object.assign(new Error(), message.error)))
     this.#startNext(thread.isQuick)
   }
@@ -381,6 +415,21 @@ const readerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { driver, library, file, timeout } = workerData
 const numbers = (row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value))
+const tooLarge = {}
+// Ends a read when its rows have too many bytes.
+const collect = (rows, maxBytes) => {
+  const collected = []
+  let bytes = 0
+  for (const row of rows) {
+    for (const value of row) {
+      if (typeof value === 'string') bytes += value.length
+      else if (value instanceof Uint8Array) bytes += value.byteLength
+    }
+    if (bytes > maxBytes) throw tooLarge
+    collected.push(row)
+  }
+  return collected
+}
 
 const open = {
   'better-sqlite3': () => new (require(library))(file, { readonly: true, timeout }),
@@ -390,19 +439,19 @@ const open = {
 const prepare = {
   'better-sqlite3': (sql) => {
     const statement = database.prepare(sql).raw()
-    return (values) => statement.all(values)
+    return (values, maxBytes) => collect(statement.iterate(values), maxBytes)
   },
   'node:sqlite': (sql) => {
     const statement = database.prepare(sql)
     statement.setReturnArrays(true)
-    return (values) => {
+    return (values, maxBytes) => {
       try {
-        return statement.all(...values)
+        return collect(statement.iterate(...values), maxBytes)
       } catch (error) {
         if (error.code !== 'ERR_OUT_OF_RANGE') throw error
         statement.setReadBigInts(true)
         try {
-          return statement.all(...values).map(numbers)
+          return collect(statement.iterate(...values), maxBytes).map(numbers)
         } finally {
           statement.setReadBigInts(false)
         }
@@ -411,7 +460,8 @@ const prepare = {
   },
   'bun:sqlite': (sql) => {
     const statement = database.prepare(sql)
-    return (values) => statement.values(...values)
+    // Its iterator returns objects, in which columns of the same name are one.
+    return (values, maxBytes) => collect(statement.values(...values), maxBytes)
   },
 }
 
@@ -422,16 +472,17 @@ for (const [name, run] of Object.entries(${functionsProgram})) {
   database.function(name, { deterministic: true }, run)
 }
 const prepared = new Map()
-parentPort.on('message', ({ sql, values }) => {
+parentPort.on('message', ({ sql, values, maxBytes }) => {
   try {
     let run = prepared.get(sql)
     if (run === undefined) {
       if (prepared.size >= 100) prepared.clear()
       prepared.set(sql, (run = prepare[driver](sql)))
     }
-    parentPort.postMessage({ rows: run(values) })
-  } catch ({ name, code, errcode, message }) {
-    parentPort.postMessage({ error: { name, code, errcode, message } })
+    parentPort.postMessage({ rows: run(values, maxBytes) })
+  } catch (error) {
+    const { name, code, errcode, message } = error
+    parentPort.postMessage(error === tooLarge ? { isTooLarge: true } : { error: { name, code, errcode, message } })
   }
 })
 parentPort.postMessage({ ready: true })

@@ -15,6 +15,7 @@ import type {
   TransactionRunner,
   Values,
   ResultKind,
+  TableSize,
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../contract/table-schema.js'
@@ -170,7 +171,7 @@ class SqliteEngine implements Engine {
     return readSqliteCatalogue(runner)
   }
 
-  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, TableSize>> {
     return readSqliteSizes(this, tables)
   }
 

@@ -1,11 +1,12 @@
 /**
  * Estimates the sizes of tables. SQLite stores no row counts, and rowids have gaps where rows were deleted or keys
  * imported. Small tables are counted. For larger tables the range of rowids is split to find gaps, and the rows in each
- * part are estimated from the density at its ends. Each table costs a few dozen lookups, whatever its size.
+ * part are estimated from the density at its ends. The bytes of rows come from a sample. Each table costs a few dozen
+ * lookups, whatever its size.
  */
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/ddl.js'
-import type { Runner } from '../contract/engine.js'
+import type { Runner, TableSize } from '../contract/engine.js'
 import { frameworkQuery, type Statement } from '../contract/statement.js'
 
 /** Tables with at most this many rows are counted. */
@@ -25,9 +26,9 @@ const precision = 0.2
 export function readSqliteSizes(
   runner: Runner,
   tables: readonly string[],
-): MaybePromise<ReadonlyMap<string, number>> {
-  const sizes = new Map<string, number>()
-  const next = (index: number): MaybePromise<ReadonlyMap<string, number>> => {
+): MaybePromise<ReadonlyMap<string, TableSize>> {
+  const sizes = new Map<string, TableSize>()
+  const next = (index: number): MaybePromise<ReadonlyMap<string, TableSize>> => {
     const name = tables[index]
     if (name === undefined) return sizes
     const size = attempt(
@@ -35,10 +36,12 @@ export function readSqliteSizes(
       // The table does not exist yet.
       () => 0,
     )
-    return after(size, (rows) => {
-      sizes.set(name, rows)
-      return next(index + 1)
-    })
+    return after(size, (rows) =>
+      after(readRowBytes(runner, name), ({ average }) => {
+        sizes.set(name, { rows, rowBytes: average })
+        return next(index + 1)
+      }),
+    )
   }
   return next(0)
 }
@@ -49,6 +52,56 @@ function sizeOf(runner: Runner, name: string): MaybePromise<number> {
     const count = Number(row?.[0])
     if (count <= maxCounted) return count
     return after(new SizeEstimate(runner, name).read(), (size) => Math.max(count, size))
+  })
+}
+
+/** The bytes of the values of rows. */
+export interface RowBytes {
+  readonly average: number
+  /** The largest row of the sample. */
+  readonly largest: number
+}
+
+const noBytes: RowBytes = { average: 0, largest: 0 }
+/** Rows of the sample at each of its places. */
+const rowsAtPlace = 8
+
+/**
+ * Measures rows at the beginning, at the end and at two places between them. The values themselves are not read, because
+ * a row's header has their lengths. Source: SQLite, octet_length.
+ *
+ * @returns zeros for an empty or unknown table, and with SQLite before 3.43
+ */
+export function readRowBytes(runner: Runner, name: string): MaybePromise<RowBytes> {
+  return attempt(
+    () => measureRows(runner, name),
+    () => noBytes,
+  )
+}
+
+function measureRows(runner: Runner, name: string): MaybePromise<RowBytes> {
+  const columnsQuery = frameworkQuery('select name from pragma_table_info(?)')
+  return after(runner.run(columnsQuery, [name], 'rows'), (columns) => {
+    if (columns.length === 0) return noBytes
+    const table = quote(name)
+    const bytes = columns.map(([column]) => `ifnull(octet_length(${quote(String(column))}), 0)`)
+    const [first, last] = [`(select min(rowid) from ${table})`, `(select max(rowid) from ${table})`]
+    const rowsFrom = (start: string, order: string): string =>
+      `select * from (select ${bytes.join(' + ')} as bytes from ${table} ${start} order by rowid ${order} limit ${rowsAtPlace})`
+    const places = [
+      rowsFrom('', 'asc'),
+      ...[1, 2].map((third) =>
+        rowsFrom(`where rowid >= ${first} + (${last} - ${first}) / 3 * ${third}`, 'asc'),
+      ),
+      rowsFrom('', 'desc'),
+    ]
+    const sampleQuery = frameworkQuery(
+      `select avg(bytes), max(bytes) from (${places.join(' union all ')})`,
+    )
+    return after(runner.run(sampleQuery, [], 'first'), (row) => ({
+      average: Math.round(Number(row?.[0] ?? 0)),
+      largest: Number(row?.[1] ?? 0),
+    }))
   })
 }
 

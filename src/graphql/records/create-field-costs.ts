@@ -1,6 +1,7 @@
 /** Estimates the database costs of generated fields: of filters, orders, offsets and counts. */
 import type { GraphQLField } from 'graphql'
 import {
+  costOfColumn,
   costOfRelated,
   costOf,
   type CostBasis,
@@ -8,6 +9,8 @@ import {
   type QueryCost,
 } from '../../records/budget/query-cost.js'
 import { defaultSearchLimit } from '../../records/filters/search.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Table } from '../../records/model/table.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
 import type { Arguments } from '../declarations.js'
 import type { FieldCosts } from '../measure.js'
@@ -38,6 +41,13 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
       return undefined
     }
   }
+  const tablesByColumn = new WeakMap<Column, Table>()
+  const tableOf = (column: Column): Table | undefined => {
+    if (!tablesByColumn.has(column))
+      for (const table of services.database().tables)
+        for (const one of table.columns) tablesByColumn.set(one, table)
+    return tablesByColumn.get(column)
+  }
   return {
     version: () => {
       const tableSizes = sizes()
@@ -46,22 +56,30 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
     },
     costOf: (field, args) => {
       const tableSizes = sizes()
-      return costOfField(field, args, { namingOf, basis: tableSizes ?? noSizes })
+      if (tableSizes === undefined)
+        return costOfField(field, args, { namingOf, tableOf: () => undefined, basis: noSizes })
+      return costOfField(field, args, { namingOf, tableOf, basis: tableSizes })
     },
   }
 }
 
-const noSizes: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit, hasTrigrams: false }
+const noSizes: CostBasis = {
+  rowsOf: () => 0,
+  bytesOf: () => 0,
+  searchLimit: defaultSearchLimit,
+  hasTrigrams: false,
+}
 
 interface CostContext {
   readonly namingOf: (model: RecordModel) => Naming
+  readonly tableOf: (column: Column) => Table | undefined
   readonly basis: CostBasis
 }
 
 function costOfField(
   field: GraphQLField<unknown, unknown>,
   args: Arguments,
-  { namingOf, basis }: CostContext,
+  { namingOf, tableOf, basis }: CostContext,
 ): QueryCost | undefined {
   const generated = generatedOf(field)
   const { where, orderBy, offset, distinct } = args
@@ -70,6 +88,11 @@ function costOfField(
     where === undefined && orderBy === undefined && offset === undefined && !aggregates
   if (isPlain && (generated?.kind === 'list' || generated?.kind === 'page')) return undefined
   switch (generated?.kind) {
+    case 'column': {
+      const { column } = generated.field
+      const table = column && tableOf(column)
+      return table && costOfColumn(table, column, basis)
+    }
     case 'list':
     case 'page':
       return costOf(namingOf(generated.model), { aggregates, ...args }, basis)

@@ -8,6 +8,7 @@ import { HttpError } from '../../errors/http-error.js'
 import {
   averageRelatedRows,
   costOf,
+  costOfBytes,
   costOfRelated,
   linkedRows,
   recordNaming,
@@ -20,6 +21,8 @@ import type { TableSizes } from './table-sizes.js'
 export interface ListQuery extends Omit<CostedQuery, 'counts'> {
   /** All rows of the filter are counted. */
   readonly countsRows?: boolean
+  /** It returns groups of rows, which have no large values. */
+  readonly returnsGroups?: boolean
   /** Relations whose rows are counted for each row. */
   readonly counts?: readonly { readonly relation: Relation }[]
   readonly where: object
@@ -39,10 +42,7 @@ export function checkCost(
   sizes: TableSizes,
   maxCost: number,
 ): void {
-  const { where, orderBy } = query
-  const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
-  const { shape, aggregates, counts = [] } = query
-  if (!isPlain || shape !== undefined || aggregates === true || counts.length > 0) sizes.refresh()
+  sizes.refresh()
   if (pointsOf(table, query, sizes) <= maxCost) return
   // Rows may have been deleted since the sizes were read.
   sizes.refresh(1000)
@@ -54,7 +54,8 @@ function pointsOf(table: Table, query: ListQuery, sizes: TableSizes): number {
   const { points } = costOf(recordNaming(table), { ...query, counts: countsRows }, sizes)
   const rows = shape === undefined ? 0 : estimateRelatedRows(shape.relations, limit, sizes)
   const counted = counts.reduce((sum, { relation }) => sum + costOfCount(relation, sizes), 0)
-  return points + limit + rows + limit * counted
+  const bytes = query.returnsGroups === true ? 0 : costOfBytes(table.name, limit, sizes)
+  return points + limit + bytes + rows + limit * counted
 }
 
 /** The cost of counting the related rows of one row. */
@@ -72,7 +73,9 @@ function estimateRelatedRows(
   for (const [relation, nested] of relations) {
     const each = relation.kind === 'belongsTo' ? 1 : averageRelatedRows(relation, sizes)
     const innerRows = rows * Math.max(1, each)
-    sum += innerRows + estimateRelatedRows(nested, innerRows, sizes)
+    // Each of them is read for its row, also if several rows share it.
+    const bytes = rows * costOfBytes(relation.target.name, Math.max(1, each), sizes)
+    sum += innerRows + bytes + estimateRelatedRows(nested, innerRows, sizes)
   }
   return sum
 }
@@ -80,7 +83,7 @@ function estimateRelatedRows(
 /** The error for a query that costs more than allowed. */
 function tooCostly(maxCost: number): HttpError {
   const message =
-    `This query costs more than ${maxCost}. A row costs 1; filters, orders and offsets cost according to the rows that ` +
+    `This query costs more than ${maxCost}. A row costs 1, a large one more; filters, orders and offsets cost according to the rows that ` +
     'the database reads for them. Request fewer rows, or filter and sort by fields that have an index.'
   const errors = [{ path: '', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })

@@ -97,6 +97,8 @@ export interface QueryCost {
 export interface CostBasis {
   /** The number of rows of a table, by its name. */
   rowsOf(table: string): number
+  /** The average bytes of a row of a table, by its name. 0 if unknown. */
+  bytesOf(table: string): number
   /** The number of matches that a search ranks, for records without their own `searchLimit`. */
   readonly searchLimit: number
   /** Whether the database has the trigram indexes that records declare. */
@@ -139,6 +141,50 @@ interface Work {
   readonly once: number
 }
 
+/** Bytes of a returned row that its point includes. */
+const bytesPerPoint = 8 * 1024
+/** Bytes of a row up to which all rows cost the same to read. */
+const bytesPerRead = 4 * 1024
+
+/** The points for the bytes of returned rows, in addition to one for each row. @param rows the requested number */
+export function costOfBytes(table: string, rows: number, basis: CostBasis): number {
+  const returned = Math.min(rows, Math.max(1, basis.rowsOf(table)))
+  return returned * Math.max(0, basis.bytesOf(table) / bytesPerPoint - 1)
+}
+
+/** Bytes of a table from which the bytes of its rows count. All rows of a smaller one fit into a response. */
+const minBytes = 32 * 1024 * 1024
+/** The maximum length of texts that do not make rows large. */
+const shortText = 1000
+
+/**
+ * The cost of reading a column of one row: the bytes of rows are shared by the columns that may be large.
+ *
+ * @returns `undefined` for a column whose values are small
+ */
+export function costOfColumn(
+  table: Table,
+  column: Column,
+  basis: CostBasis,
+): QueryCost | undefined {
+  if (!mayBeLarge(column)) return undefined
+  const { name, columns } = table
+  const isLarge = basis.rowsOf(name) * basis.bytesOf(name) > minBytes
+  const rowPoints = isLarge ? basis.bytesOf(name) / bytesPerPoint : 0
+  const points = Math.max(0, rowPoints / columns.filter(mayBeLarge).length - 1)
+  return { points, dependsOnVariables: false, searchedRows: 0 }
+}
+
+function mayBeLarge({ storage, field }: Column): boolean {
+  const { maxLength = Infinity } = field.rules
+  return storage === 'bytes' || storage === 'json' || (storage === 'text' && maxLength > shortText)
+}
+
+/** How many times as much a row costs to read as a small one. */
+function widthOf(table: string, basis: CostBasis): number {
+  return Math.max(1, basis.bytesOf(table) / bytesPerRead)
+}
+
 class CostReader {
   #dependsOnVariables = false
   #searchedRows = 0
@@ -157,12 +203,13 @@ class CostReader {
       ? this.#filter(naming, query.where, rows)
       : { rows: query.aggregates === true ? rows : 0, each: 0, once: 0 }
     const order = this.#order(naming, query.orderBy)
-    let points = work.once + work.rows * (weights.row + work.each)
+    const width = widthOf(naming.table.name, this.#basis)
+    let points = work.once + work.rows * width * (weights.row + work.each)
     if (order !== undefined) {
       const sorted = isFiltered ? work.rows : rows
       // For each row, the row to sort by is found through these relations.
       points += weights.unindexedOrder + weights.relation * order.relations
-      points += sorted * (weights.row * (1 + order.relations) + weights.sorted)
+      points += sorted * width * (weights.row * (1 + order.relations) + weights.sorted)
     }
     if (query.counts === true && !isFiltered) points += rows * weights.row * 0.1
     if (query.after === unknownValue) this.#dependsOnVariables = true
@@ -226,7 +273,8 @@ class CostReader {
     this.#isRanked = false
     const inner = this.#filter(naming, value, related)
     this.#isRanked = isRanked
-    const once = weights.relation + inner.once + inner.rows * (weights.row + inner.each)
+    const width = widthOf(naming.table.name, this.#basis)
+    const once = weights.relation + inner.once + inner.rows * width * (weights.row + inner.each)
     return { rows, each: weights.compared, once }
   }
 

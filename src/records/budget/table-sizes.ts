@@ -1,7 +1,7 @@
 /** The approximate sizes of a database's tables. */
 
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
-import type { Engine } from '../../engines/contract/engine.js'
+import type { Engine, TableSize } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 import type { CostBasis } from './query-cost.js'
 
@@ -16,7 +16,7 @@ interface SizesOptions {
 }
 
 /**
- * The approximate number of rows of each table, to estimate the cost of queries. The numbers come from the database's
+ * The approximate number and bytes of the rows of each table, to estimate the cost of queries. The numbers come from the database's
  * statistics, not from counting, and are refreshed now and then in the background. Until the first result, a table
  * counts as empty.
  */
@@ -30,7 +30,7 @@ export class TableSizes implements CostBasis {
   readonly hasTrigrams: boolean
   readonly #engine: Engine
   readonly #tables: ReadonlySet<Table>
-  #rows: ReadonlyMap<string, number> = new Map()
+  #sizes: ReadonlyMap<string, TableSize> = new Map()
   #readAt = -Infinity
 
   constructor({ engine, tables, searchLimit, hasTrigrams }: SizesOptions) {
@@ -42,7 +42,12 @@ export class TableSizes implements CostBasis {
 
   /** The number of rows of a table, by its name in the database. */
   rowsOf(name: string): number {
-    return this.#rows.get(name) ?? 0
+    return this.#sizes.get(name)?.rows ?? 0
+  }
+
+  /** The average bytes of a row, by the table's name in the database. 0 if unknown. */
+  bytesOf(name: string): number {
+    return this.#sizes.get(name)?.rowBytes ?? 0
   }
 
   /**
@@ -65,15 +70,20 @@ export class TableSizes implements CostBasis {
       name,
       ...[...relations.values()].flatMap(({ join }) => (join === undefined ? [] : [join.name])),
     ])
-    return after(this.#engine.tableSizes([...new Set(names)]), (rows) => {
-      if (names.some((name) => hasChanged(this.rowsOf(name), rows.get(name) ?? 0))) this.version++
-      this.#rows = rows
+    return after(this.#engine.tableSizes([...new Set(names)]), (sizes) => {
+      if (names.some((name) => hasChanged(this.#sizes.get(name), sizes.get(name)))) this.version++
+      this.#sizes = sizes
       return undefined
     })
   }
 }
 
 /** Whether estimates with the old size are too wrong to be used. */
-function hasChanged(before: number, now: number): boolean {
-  return Math.abs(now - before) > 500 + before / 10
+function hasChanged(before = noRows, now = noRows): boolean {
+  return (
+    Math.abs(now.rows - before.rows) > 500 + before.rows / 10 ||
+    Math.abs(now.rowBytes - before.rowBytes) > 1000 + before.rowBytes / 10
+  )
 }
+
+const noRows: TableSize = { rows: 0, rowBytes: 0 }

@@ -6,6 +6,7 @@
 import { tokenAccess } from '../../auth/access.js'
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { unmarked } from '../../errors/field-errors.js'
+import { HttpError } from '../../errors/http-error.js'
 import { compileInput, type Check } from '../../fields/compile-input.js'
 import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/request-head.js'
@@ -39,6 +40,8 @@ type CallerListOptions<T> = Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' |
 const pageSize = 500
 /** The page size with related rows, because each row may have many of them. */
 const relatedPageSize = 100
+/** Bytes of a page. Pages of large rows are shorter. */
+const pageBytes = 8 * 1024 * 1024
 
 interface BodyChecks {
   readonly complete: Check<object>
@@ -162,16 +165,28 @@ export class CallerRecords<T extends object = object> {
   ): AsyncGenerator<T[], void, undefined> {
     await this.#demandRead()
     const related = readRelationTree(this.#table, paths)
-    const limit = related.size === 0 ? pageSize : relatedPageSize
+    const { sizes } = this.#database
+    sizes.refresh()
+    const rowBytes = Math.max(1, sizes.bytesOf(this.#table.name))
+    const maxRows = related.size === 0 ? pageSize : relatedPageSize
+    let limit = Math.min(maxRows, Math.max(1, Math.floor(pageBytes / rowBytes)))
     const { where, orderBy } = readCrudQuery(this.#table, query)
-    checkCost(this.#table, { where, orderBy, limit }, this.#database.sizes, defaultLimits.cost)
+    checkCost(this.#table, { where, orderBy, limit }, sizes, defaultLimits.cost)
     const order = (
       orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
     ) as never
     let cursor: { after?: string } = {}
     for (;;) {
       const options = { where: where as never, orderBy: order, limit, ...cursor }
-      const rows = await this.#records.list(options, related)
+      const rows = await this.#records.list(options, related).catch((error: unknown) => {
+        // The rows are larger than the sizes of the table say.
+        if (limit === 1 || !isTooCostly(error)) throw error
+        return undefined
+      })
+      if (rows === undefined) {
+        limit = Math.ceil(limit / 8)
+        continue
+      }
       // The cursor is created from the stored row, before the consumer can change it.
       const last = rows.at(-1)
       if (last !== undefined) cursor = { after: this.#records.cursorOf(last, order) }
@@ -244,6 +259,10 @@ export class CallerRecords<T extends object = object> {
     await demandAll([read, writes[operation] === undefined ? tokenAccess : undefined], this.#caller)
     await demandWrite(this.#table, operation, this.#caller)
   }
+}
+
+function isTooCostly(error: unknown): boolean {
+  return error instanceof HttpError && error.code === 'TOO_COSTLY'
 }
 
 /** Runs a write of values of the caller. As with `crud`, every validation error is the caller's, not the program's. */

@@ -293,7 +293,8 @@ function aggregateRoute({
     options: { args: ['query', ...readArguments] },
     run: (query: TextValues, request: HttpRequest) => {
       const parsed = readAggregateQuery(table, query)
-      checkCost(table, { aggregates: true, ...parsed, orderBy: [] }, database().sizes, maxCost)
+      const costed = { aggregates: true, returnsGroups: true, ...parsed, orderBy: [] }
+      checkCost(table, costed, database().sizes, maxCost)
       return aggregateRows(table, recordsToRead(request), parsed)
     },
   }

@@ -123,6 +123,7 @@ export function toUnavailable(error: unknown): unknown {
       cause: error,
     })
   }
+  if (error.kind === 'tooLarge') return tooLargeToRead(error)
   if (error.kind !== 'unavailable') return error
   const message = error.isReadOnly
     ? 'The database does not accept writes at the moment: it is read-only.'
@@ -132,6 +133,13 @@ export function toUnavailable(error: unknown): unknown {
     headers: { 'retry-after': '1' },
     cause: error,
   })
+}
+
+function tooLargeToRead(cause: EngineError): HttpError {
+  const message =
+    'The rows of this query are larger than one response may have. Request fewer rows, or select fewer fields.'
+  const errors = [{ path: '', code: 'TOO_COSTLY', message }]
+  return new HttpError(400, message, { code: 'TOO_COSTLY', errors, cause })
 }
 
 function toUniqueError(table: Table, engineError: EngineError): HttpError {

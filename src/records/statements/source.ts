@@ -5,14 +5,20 @@
 
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
-import type { MaybePromise } from '../../core/maybe-promise.js'
+import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type {
   ClientReading,
   ClientWriting,
   Engine,
   Runner,
   OrderedRunner,
+  ResultKind,
+  Results,
+  Row,
+  Statement,
+  Values,
 } from '../../engines/contract/engine.js'
+import { checkReadBytes } from '../../engines/contract/read-bytes.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Table } from '../model/table.js'
 import type { Transactions } from './transactions.js'
@@ -170,18 +176,36 @@ abstract class RequestSource implements Source {
   }
 }
 
-/** A source whose reads are cancelled when the request ends. */
-class ClientSource extends RequestSource {
+/** A source whose reads are cancelled when the request ends, and have a maximum size. */
+class ClientSource extends RequestSource implements Runner {
   readonly #reads: Runner
+  readonly #maxBytes: number
 
   /** @param reads runs statements outside transactions */
-  constructor(database: OpenDatabase, reads: Runner) {
+  constructor(database: OpenDatabase, reads: Runner, maxBytes = Infinity) {
     super(database)
     this.#reads = reads
+    this.#maxBytes = maxBytes
   }
 
   runner(): Runner {
-    return this.database.ownRunner() ?? this.#reads
+    return this
+  }
+
+  /** Engines end a read that is too large if they can. Batched and short reads are checked here. */
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    const runner = this.database.ownRunner() ?? this.#reads
+    const result = runner.run(statement, values, resultKind)
+    if (resultKind !== 'rows' && resultKind !== 'first') return result
+    return after(result, (found) => {
+      const rows = (resultKind === 'first' ? [found ?? []] : found) as readonly Row[]
+      checkReadBytes(rows, this.#maxBytes)
+      return found
+    })
   }
 }
 
@@ -218,7 +242,11 @@ export function sourceOf(
   if (reads instanceof ClientSource && reads.database === database) return reads
   const cachedSource = sourcesOfOtherDatabases.get(database)?.get(request)
   if (cachedSource !== undefined) return cachedSource
-  const source = new ClientSource(database, engine.clientReads?.(request) ?? engine)
+  const source = new ClientSource(
+    database,
+    engine.clientReads?.(request) ?? engine,
+    request.maxReadBytes,
+  )
   if (reads === undefined) request.reads = source
   else {
     const ofDatabase =

@@ -17,6 +17,7 @@ import type {
   ResultKind,
   ChannelHandlers,
   ChannelListener,
+  TableSize,
 } from '../../contract/engine.js'
 import type { Dialect } from '../../contract/dialect.js'
 import { EngineError } from '../../contract/engine-error.js'
@@ -110,7 +111,7 @@ class UnreachablePrimary implements Engine {
     return this.#replica.catalogue(this.#replica, names)
   }
 
-  async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, TableSize>> {
     return (this.#engine ?? this.#replica).tableSizes(tables)
   }
 
