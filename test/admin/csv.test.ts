@@ -1,8 +1,14 @@
 /** CSV out of the admin page's lists and in. Source: specification, Admin page 9. */
-import { describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Database } from 'filigree'
+import { testApplication, type TestApplication } from 'filigree/testing'
 import { sql } from 'kysely'
-import { Label, Ticket } from './desk.js'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { readSql } from '../records/run-sql.js'
+import { Contract, Desk, Device, fill, Label, Org, Ticket } from './desk.js'
 import { deskOn, engines } from './desk-fixture.js'
 
 describe.each(engines)('CSV of the admin page on %s', (engine) => {
@@ -195,6 +201,38 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     expect(await desk.database.records(Label).count()).toBe(3)
   })
 
+  const placesOf = (faults: readonly { readonly row: number; readonly path: string }[]) =>
+    faults.map(({ row, path }) => ({ row, path }))
+
+  it('finds the same errors in a check as in an import', async () => {
+    const [devices, labels] = ['devices', 'labels']
+    const [org] = await desk.database.records(Org).list({ limit: 1 })
+    const orgId = org?.id ?? 0
+    const device = await desk.database.records(Device).create({ name: 'Printer', orgId })
+    const missing = '00000000-0000-4000-8000-00000000000a'
+    const contract = await desk.database.records(Contract).create({ code: 'A-1', fee: '1' })
+    const files = [
+      [
+        devices,
+        `id,name,orgId,parentId\n,Scanner,99,\n,Modem,${orgId},${missing}\n${device.id},P,${orgId},\n${missing},Fax,${orgId},\n`,
+      ],
+      [devices, `id,orgId\n${device.id},99\n`],
+      [labels, 'id,name\n1,blue\n2,blue\n,red\n'],
+      [labels, 'id,name\n1,black\n,red\n2,black\n'],
+      ['contracts', `id,version,code,fee\n${contract.id},7,A-2,1\n,,A-3,-1\n,,bad,1\n`],
+      ['tickets', 'id,subject,orgId,labelIds\n1,Lamp,1,99\n,Sofa,1,1;98\n,Bed,1,2\n'],
+    ] as const
+    for (const [record, file] of files) {
+      const checked = await send(file, '?check=true', admin(), record)
+      const { status, body } = await send(file, '', admin(), record)
+      expect({ record, status }).toEqual({ record, status: 400 })
+      expect(placesOf(checked.body.faults)).toEqual(placesOf(body.faults))
+    }
+    const renamed = 'id,name\n1,black\n,red\n'
+    expect((await send(renamed, '?check=true', admin(), labels)).body.faults).toEqual([])
+    expect((await send(renamed, '', admin(), labels)).body).toEqual({ count: 2 })
+  })
+
   const linesOf = ({ text }: { text: string }): Record<string, unknown>[] =>
     text
       .trimEnd()
@@ -278,62 +316,108 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
   })
 })
 
+describe.each(engines)('a check of CSV beside a transaction, on %s', (engine) => {
+  let server: PostgresServer | undefined
+  let folder: string
+  let app: TestApplication
+  beforeAll(async () => {
+    if (engine === 'PostgreSQL') server = await startPostgres()
+    folder = await mkdtemp(join(tmpdir(), 'filigree-csv-'))
+    // A database in memory has one connection, which a transaction keeps.
+    const database = (await server?.createDatabase()) ?? `sqlite:${join(folder, 'app.db')}`
+    app = await testApplication(Desk, { database, auth: { cookie: true } })
+  })
+  afterAll(async () => {
+    await app.close()
+    await server?.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('checks a file while another transaction writes, and takes no keys', async () => {
+    const database = app.get(Database)
+    await fill(database)
+    const labels = database.records(Label)
+    const first = await labels.create({ name: 'first' })
+    const who = app.as({ sub: 'ann', roles: ['admin'] })
+    expect((await who.get('/admin/api/csv/labels')).status).toBe(200)
+    let finish = (): void => undefined
+    const finished = new Promise<void>((resolve) => (finish = resolve))
+    let writer: Promise<unknown> | undefined
+    await new Promise<void>((resolve, reject) => {
+      writer = database.transaction(async () => {
+        await labels.update(first.id, { name: 'changing' })
+        resolve()
+        await finished
+      })
+      writer.catch(reject)
+    })
+    const names = Array.from({ length: 120 }, (_, index) => `shade ${index}`)
+    const file = `name\n${names.join('\n')}\nred\nx\nshade 5\n`
+    const { body } = await who.post('/admin/api/csv/labels?check=true', file, {
+      headers: { 'content-type': 'text/csv' },
+    })
+    finish()
+    await writer
+    expect(body.rows).toBe(123)
+    expect(body.faults).toMatchObject([
+      { row: 122, path: 'name', message: 'name is already taken' },
+      { row: 123, path: 'name' },
+      { row: 124, path: 'name' },
+    ])
+    expect((await labels.create({ name: 'second' })).id).toBe(first.id + 1)
+    expect(await labels.count()).toBe(4)
+  })
+})
+
 /** A conflict between two transactions, as the database reports it: once, at the row with this number. */
-const conflictAt = (row: number): readonly string[] => [
-  'create sequence written_labels',
+const conflictAt = (table: string, row: number): readonly string[] => [
+  'create sequence written_rows',
   `create function meet_conflict() returns trigger language plpgsql as $$ begin
-    if nextval('written_labels') = ${row} then
+    if nextval('written_rows') = ${row} then
       raise exception 'could not serialize access' using errcode = '40001';
     end if;
     return new;
   end $$`,
-  'create trigger meet_conflict before insert on label for each row execute function meet_conflict()',
+  `create trigger meet_conflict before insert on ${table} for each row execute function meet_conflict()`,
 ]
 
 describe('a batch of CSV that meets a conflict, on PostgreSQL', () => {
   const desk = deskOn('PostgreSQL')
   const names = Array.from({ length: 120 }, (_, index) => `label ${index}`)
-  // A name that is too short, and one that the file has twice, in the batch of the conflict.
-  const file = ['name', ...names.slice(0, 60), 'x', 'label 55', ...names.slice(60)].join('\r\n')
-  const send = (query: string, text: string) =>
-    desk.admin().post(`/admin/api/csv/labels${query}`, text, {
-      headers: { 'content-type': 'text/csv' },
-    })
-  const meetConflict = async (row: number, work: () => Promise<void>): Promise<void> => {
-    for (const text of conflictAt(row)) await sql.raw(text).execute(desk.database.kysely)
+  const send = (path: string, text: string, who = desk.editor()) =>
+    who.post(`/admin/api/csv/${path}`, text, { headers: { 'content-type': 'text/csv' } })
+  const meetConflict = async (table: string, work: () => Promise<void>): Promise<void> => {
+    for (const text of conflictAt(table, 75)) await sql.raw(text).execute(desk.database.kysely)
     try {
       await work()
-      const [[calls] = []] = await readSql(desk.database, 'select last_value from written_labels')
+      const [[calls] = []] = await readSql(desk.database, 'select last_value from written_rows')
       // The rows of the batch were written twice.
       expect(Number(calls)).toBeGreaterThan(names.length)
     } finally {
       for (const what of [
-        'trigger meet_conflict on label',
+        `trigger meet_conflict on ${table}`,
         'function meet_conflict',
-        'sequence written_labels',
+        'sequence written_rows',
       ])
         await sql.raw(`drop ${what}`).execute(desk.database.kysely)
     }
   }
 
-  it('runs again in a check, which counts its rows and reports its errors once', async () => {
-    await meetConflict(75, async () => {
-      const { body } = await send('?check=true', file)
-      expect(body).toMatchObject({
-        rows: 122,
-        faults: [
-          { row: 62, path: 'name' },
-          { row: 63, path: 'name' },
-        ],
-      })
+  it('runs again in a check that writes, which counts its rows and reports its errors once', async () => {
+    // A subject that is too short, and an organisation whose tickets the editor cannot see, in the batch of the conflict.
+    const lines = names.map((name) => `${name},1`)
+    const file = ['subject,orgId', ...lines.slice(0, 60), 'x,1', 'Mine,2', ...lines.slice(60)]
+    await meetConflict('ticket', async () => {
+      const { body } = await send('tickets?check=true', file.join('\r\n'))
+      expect(body).toMatchObject({ rows: 122, faults: [{ row: 62, path: 'subject' }, { row: 63 }] })
       expect(body.faults).toHaveLength(2)
     })
-    expect(await desk.database.records(Label).count()).toBe(2)
+    expect(await desk.database.records(Ticket).count()).toBe(3)
   })
 
   it('runs again in an import, which writes each row once', async () => {
-    await meetConflict(75, async () => {
-      const { body } = await send('', ['name', ...names].join('\r\n'))
+    await meetConflict('label', async () => {
+      const { body } = await send('labels', ['name', ...names].join('\r\n'), desk.admin())
       expect(body).toEqual({ count: 120 })
     })
     expect(await desk.database.records(Label).count()).toBe(122)

@@ -94,9 +94,12 @@ function isClassContext(context: unknown): boolean {
   return (context as { kind?: unknown } | null)?.kind === 'class'
 }
 
+/** The name of the hook that adds entries after a write. */
+export const historyHook = 'keepsWriteInHistory'
+
 function recordHistory(type: Class): void {
   addRecords(type, [AdminEntry])
-  addHook(type, 'keepsWriteInHistory', AfterWrite() as MethodDecorator, recordWrite)
+  addHook(type, historyHook, AfterWrite() as MethodDecorator, recordWrite)
   addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, recordDeletion)
 }
 

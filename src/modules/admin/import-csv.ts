@@ -40,12 +40,35 @@ export interface ImportResult {
   readonly errors: readonly RowError[]
 }
 
-/** Runs the writes of an import in transactions. */
+/** Writes or checks the rows of an import. */
 export interface RowWriter {
+  readonly records: Pick<PageRecord['records'], 'create' | 'update'>
   /** Runs the writes of up to 50 rows. */
   batch(work: () => Promise<void>): Promise<void>
   /** Runs the writes of one row, so that it can fail without the others. */
   row<R>(work: () => Promise<R>): Promise<R>
+}
+
+/** Checks rows by reads alone. It holds no lock, and takes no keys of a sequence. */
+export function rowChecker({ records, described }: PageRecord): RowWriter {
+  const changedKeys = new Set<string>()
+  const keyName = described.key.name
+  let created = 0
+  return {
+    batch: (work) => work(),
+    row: (work) => work(),
+    records: {
+      async create(values) {
+        const row = await records.checkCreate(values, changedKeys)
+        return { ...row, [keyName]: `new ${++created}` }
+      },
+      async update(id, values, expected) {
+        const row = await records.checkUpdate(id, values, expected, changedKeys)
+        if (row !== null) changedKeys.add(String(row[keyName]).toLowerCase())
+        return row
+      },
+    },
+  }
 }
 
 /** Maximum rows of a batch. A check holds its locks until the batch is rolled back, after about 20 ms. */
@@ -90,7 +113,7 @@ export async function importCsv(
           if (rows % 20 === 0) await yieldToEventLoop()
           await writer
             .row(async () => {
-              unique.add(await writeRow(pageRecord, rights, cells, columns))
+              unique.add(await writeRow(pageRecord, rights, writer, { cells, columns }))
             })
             .catch((error: unknown) => errors.push(...toRowErrors(error, row)))
           if (errors.length >= maxErrors) break
@@ -322,8 +345,8 @@ function parseRow(cells: readonly Cell[], columns: readonly Column[], isNew: boo
 async function writeRow(
   { records, described }: PageRecord,
   rights: RecordRights,
-  cells: readonly Cell[],
-  columns: readonly Column[],
+  writer: RowWriter,
+  { cells, columns }: { readonly cells: readonly Cell[]; readonly columns: readonly Column[] },
 ): Promise<Row> {
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
@@ -335,7 +358,7 @@ async function writeRow(
     const errors = [...cellErrors, ...refuseChanges(fixed, undefined)]
     const newLinks = links.filter(([, keys]) => keys.length > 0)
     setLinks(values, newLinks, described)
-    return await withAllErrors(errors, () => records.create(values))
+    return await withAllErrors(errors, () => writer.records.create(values))
   }
   const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
   if (before === null) throw noSuchRow(rights)
@@ -346,7 +369,7 @@ async function writeRow(
   )
   setLinks(values, changedLinks, described)
   const versions = version === undefined ? undefined : [version]
-  const written = await withAllErrors(errors, () => records.update(id, values, versions))
+  const written = await withAllErrors(errors, () => writer.records.update(id, values, versions))
   if (written === null) throw noSuchRow(rights)
   return written
 }

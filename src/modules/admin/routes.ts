@@ -26,11 +26,11 @@ import {
   type ManyOptions,
 } from './changes.js'
 import { entryKinds } from './change-history.js'
-import { importCsv, type ImportResult } from './import-csv.js'
+import { importCsv, rowChecker, type ImportResult, type RowWriter } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './page.js'
 import { progressLines, type Progress } from './progress-lines.js'
-import type { Class } from './declare.js'
+import { historyHook, type Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
 import { shareFields, describeForPage } from './schema.js'
@@ -221,6 +221,7 @@ export function dataController(
       const { database } = this
       const write = async (): Promise<ImportResult> => {
         const writer = {
+          records: pageRecord.records,
           batch: (work: () => Promise<void>) => work(),
           row: <R>(work: () => Promise<R>) => database.transaction(work),
         }
@@ -238,26 +239,34 @@ export function dataController(
       return { error, code: 'VALIDATION', faults: errors }
     }
 
-    /**
-     * Writes the rows in small transactions and rolls each one back. This finds the same errors as an import, and other writers wait
-     * for one batch at most.
-     */
+    /** Finds what an import would refuse. @returns the number of rows, the errors, and the expected duration of the import */
     async #checkCsv(
       pageRecord: PageRecord,
       file: Buffer,
       report?: (progress: Progress) => void,
     ): Promise<object> {
+      const canRead = await pageRecord.records.canCheck([historyHook])
+      const rowWriter = canRead ? rowChecker(pageRecord) : this.#rollingBack(pageRecord)
       let milliseconds = 0
-      const writer = {
-        batch: async (work: () => Promise<void>) => {
-          const start = performance.now()
-          await this.#rollBack(work)
-          milliseconds += performance.now() - start
-        },
-        row: <R>(work: () => Promise<R>) => this.database.transaction(work),
+      const batch = async (work: () => Promise<void>): Promise<void> => {
+        const start = performance.now()
+        await rowWriter.batch(work)
+        milliseconds += performance.now() - start
       }
-      const { rows, errors } = await importCsv(pageRecord, file, writer, report)
+      const { rows, errors } = await importCsv(pageRecord, file, { ...rowWriter, batch }, report)
       return { rows, faults: errors, seconds: Math.ceil(milliseconds / 1000) }
+    }
+
+    /**
+     * Writes rows in small transactions and rolls each one back, because hooks and `rows` may refuse what is written. Other writers
+     * wait for one batch at most.
+     */
+    #rollingBack({ records }: PageRecord): RowWriter {
+      return {
+        records,
+        batch: (work) => this.#rollBack(work),
+        row: (work) => this.database.transaction(work),
+      }
     }
 
     @Get('/history/<record>')

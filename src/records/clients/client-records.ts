@@ -15,7 +15,7 @@ import { relatedRowLimit } from '../budget/check-cost.js'
 import { defaultLimits } from '../../http/limits.js'
 import { checkAccess, type Caller, retryAfterGuards } from '../rights/caller.js'
 import { ClientView, readRelatedQueries, type RelationTree } from '../policy/client-view.js'
-import { ClientWriter } from './client-writer.js'
+import { ClientWriter, type CheckOptions } from './client-writer.js'
 import { toTypedKey, type Instance, readTree } from '../statements/write-tree.js'
 import { policyOf } from '../rights/record-policy.js'
 
@@ -157,6 +157,12 @@ export class ClientRecords<T extends object> {
   update(id: Id, values: Partial<T>, expected?: readonly number[]): MaybePromise<T | null> {
     const updated = this.#writer.update(id, readTree(this.#table, values), expected)
     return after(updated, (record) => this.#concealOrNull(record))
+  }
+
+  /** Checks a creation or a change by reads alone: see `ClientWriter.check`. */
+  async check(id: Id | undefined, values: Partial<T>, options?: CheckOptions): Promise<T | null> {
+    const row = await this.#writer.check(id, readTree(this.#table, values), options)
+    return this.#concealOrNull(row)
   }
 
   /** @returns false if no row has the key, or the client cannot see it */

@@ -3,7 +3,7 @@
  * write, as it is stored, and afterwards with its children and links; keys may only name rows that the caller can see.
  * Source: decisions, Records: access rules.
  */
-import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable, promise } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
@@ -16,6 +16,7 @@ import { Repository } from '../repository.js'
 import type { Source } from '../statements/source.js'
 import { hasAddition } from '../statements/additions.js'
 import { isolationToDelete } from '../statements/delete-rows.js'
+import { refuseOtherVersion } from '../statements/change-row.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import { allowingSwaps } from '../statements/swapped-values.js'
 import { referencesToMarked } from '../statements/write-row.js'
@@ -29,10 +30,21 @@ import {
   type Instance,
   type WriteTree,
 } from '../statements/write-tree.js'
-import { canNameReferrers } from '../rights/secured-responses.js'
+import { canNameReferrers, concealErrors } from '../rights/secured-responses.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseTooManyNested, TreeRights } from '../policy/tree-rights.js'
+import { checkRow } from './check-row.js'
 import { changeTree, insertTree, TreeWriter, writerFor } from '../policy/tree-writer.js'
+
+const noKeys: ReadonlySet<string> = new Set()
+
+/** Options of a check by reads alone. */
+export interface CheckOptions {
+  /** Accept only a row at one of these versions. */
+  readonly expected?: readonly number[] | undefined
+  /** The keys, as text, of rows that would be changed before. Their stored unique values do not count. */
+  readonly changedKeys?: ReadonlySet<string> | undefined
+}
 
 /** The writes of one request. */
 export class ClientWriter {
@@ -85,6 +97,36 @@ export class ClientWriter {
       tree.table.shard === undefined
         ? this.#updateNow(id, tree, expected)
         : this.inShard(tree.table, tree.values, () => this.#updateNow(id, tree, expected)),
+    )
+  }
+
+  /**
+   * Checks a creation or a change by reads alone: see `checkRow`. It does not check whether the client could see the row
+   * afterwards.
+   *
+   * @param id undefined for a new row
+   * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
+   * @throws {HttpError} as `create` and `update`
+   */
+  async check(
+    id: Id | undefined,
+    tree: WriteTree,
+    { expected, changedKeys = noKeys }: CheckOptions = {},
+  ): Promise<Instance | null> {
+    const { table } = tree
+    const isNew = id === undefined
+    await this.#demandFields(tree)
+    refuseTooManyNested(tree, this.#caller)
+    const isRootOpen = isOpen(table, isNew ? 'create' : 'update')
+    await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
+    const before = isNew ? undefined : await this.find(table, id)
+    if (before === null) return null
+    if (before !== undefined) refuseOtherVersion(table, before, expected)
+    await this.#keys.check(tree, before)
+    return promise(() => checkRow(this.#target, tree, { before, changedKeys })).catch(
+      (error: unknown) => {
+        throw tree.toClientError(concealErrors(error, table, this.#caller))
+      },
     )
   }
 

@@ -213,6 +213,52 @@ export class CallerRecords<T extends object = object> {
   }
 
   /**
+   * Whether `checkCreate` and `checkUpdate` find what a write would refuse, except what constraints of the database
+   * refuse. That is so if no hook runs and the caller sees all rows.
+   *
+   * @param ignoredHooks hooks after a write that refuse nothing
+   */
+  async canCheck(ignoredHooks: readonly string[] = []): Promise<boolean> {
+    const { beforeWrite, afterWrite } = this.#table.hooks
+    if (beforeWrite.length > 0 || afterWrite.some((name) => !ignoredHooks.includes(name)))
+      return false
+    return this.seesAll()
+  }
+
+  /**
+   * Checks a new row by reads alone, without hooks. It also looks up unique values and keys of other rows.
+   *
+   * @param changedKeys the keys, as text, of rows that would be changed before. Their unique values do not count
+   * @returns the row as it would be stored, without the key that the database makes
+   * @throws {HttpError} as `create`
+   */
+  async checkCreate(values: Values, changedKeys?: ReadonlySet<string>): Promise<T> {
+    await this.#demandWrite('create')
+    const checked = await this.#checks.complete(values)
+    const row = await ofCaller(() =>
+      this.#records.check(undefined, { ...checked }, { changedKeys }),
+    )
+    return row as T
+  }
+
+  /**
+   * Checks a change as `checkCreate` checks a new row.
+   *
+   * @returns the row as it would be stored; null if no row has the key, or the caller cannot see it
+   * @throws {HttpError} as `update`
+   */
+  async checkUpdate(
+    id: Id,
+    values: Values,
+    expected?: readonly number[],
+    changedKeys?: ReadonlySet<string>,
+  ): Promise<T | null> {
+    await this.#demandWrite('update')
+    const checked = await this.#checks.changes(values)
+    return ofCaller(() => this.#records.check(id, { ...checked }, { expected, changedKeys }))
+  }
+
+  /**
    * @param expected update only a row at one of these versions
    * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
