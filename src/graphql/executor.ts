@@ -51,6 +51,8 @@ export interface ExecutorOptions {
   readonly limits: GraphqlLimits
   /** The maximum size of cached documents in bytes. */
   readonly cacheBytes: number
+  /** Refuses introspection with this advice. */
+  readonly insteadOfIntrospection?: string | undefined
   /** Tracks open subscriptions. */
   readonly streams?: OpenStreams
   /** The `GraphQL` of `GraphqlEvent`. */
@@ -82,14 +84,20 @@ export class Executor {
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
-    const { built, limits, cacheBytes, streams = new OpenStreams() } = options
+    const {
+      built,
+      limits,
+      cacheBytes,
+      insteadOfIntrospection,
+      streams = new OpenStreams(),
+    } = options
     this.#owner = options.owner
     this.#onRun = options.onRun
     this.#runWithin = options.runWithin
     this.built = built
     this.#streams = streams
     this.#limits = limits
-    this.#operations = new Operations({ ...built, limits, cacheBytes })
+    this.#operations = new Operations({ ...built, limits, cacheBytes, insteadOfIntrospection })
   }
 
   find(text: string, name: string | null | undefined): Operation | Refusal {

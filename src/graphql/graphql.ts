@@ -124,6 +124,7 @@ export class GraphQL {
   readonly #options: GraphQLOptions
   readonly #problems: Problem[] = []
   #only: ReadonlyMap<Class, boolean> | undefined
+  #insteadOfIntrospection: string | undefined
   /** The access rules of operations that the program runs. */
   #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
@@ -251,12 +252,14 @@ export class GraphQL {
    * records do not exist in its schema.
    *
    * @param records by class; true if clients may write the record, as its rules permit
+   * @param insteadOfIntrospection the end of the error for introspection, which the instance refuses
    */
-  only(records: ReadonlyMap<Class, boolean>): GraphQL {
+  only(records: ReadonlyMap<Class, boolean>, insteadOfIntrospection: string): GraphQL {
     const options = { ...this.#options }
     delete options.documents
     const limited = new GraphQL({ ...options, subscriptions: false })
     limited.#only = records
+    limited.#insteadOfIntrospection = insteadOfIntrospection
     for (const type of records.keys()) limited.schema.fromOrm(type)
     limited.#access = this.routes[0]?.access ?? this.#access
     if (this.#host !== undefined) limited.bind(this.#host)
@@ -349,6 +352,7 @@ export class GraphQL {
       built: this.schema.build(),
       limits,
       cacheBytes: keep,
+      insteadOfIntrospection: this.#insteadOfIntrospection,
       streams,
       owner: this,
       onRun: createReplicaPolicy(database),

@@ -190,6 +190,18 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
   )
 }
 
+/** Refuses `__schema` and `__type`, whose errors end with the advice. `__typename` names only types of selected fields. */
+function refuseIntrospection(advice: string): ValidationRule {
+  const { GraphQLError } = graphqlLibrary()
+  return (context) => ({
+    Field(node) {
+      const { value: name } = node.name
+      if (name !== '__schema' && name !== '__type') return
+      context.reportError(new GraphQLError(`${name} is not available. ${advice}`, { nodes: node }))
+    },
+  })
+}
+
 /** Whether values of the first type are values of the second: `[Int!]` and `[Int]`. */
 function fits(variableType: string, expectedType: string): boolean {
   if (variableType === expectedType) return variableType !== ''
@@ -206,6 +218,8 @@ export interface OperationsOptions {
   readonly fieldCosts?: FieldCosts | undefined
   /** Names that error messages never suggest. */
   readonly securedNames?: ReadonlySet<string> | undefined
+  /** Refuses introspection with an error that tells the client what to use instead. Default: introspection runs. */
+  readonly insteadOfIntrospection?: string | undefined
   readonly limits: GraphqlLimits
   /** The approximate maximum size of cached documents in bytes. */
   readonly cacheBytes: number
@@ -231,12 +245,16 @@ type CachedDocument = ReadonlyMap<string, Operation>
 
 export class Operations {
   readonly #options: OperationsOptions
+  readonly #rules: readonly ValidationRule[]
   /** By text, ordered by the last use. */
   readonly #cachedDocuments = new Map<string, CachedDocument>()
   #cachedBytes = 0
 
   constructor(options: OperationsOptions) {
     this.#options = options
+    const { insteadOfIntrospection: advice } = options
+    this.#rules =
+      advice === undefined ? validationRules() : [...validationRules(), refuseIntrospection(advice)]
   }
 
   /** @param name required if the document has several operations */
@@ -298,7 +316,7 @@ export class Operations {
       if (excess !== undefined) return new Refusal([excess])
       measured.set(node.name?.value ?? '', { node, measure })
     }
-    const errors = validate(schema, document, validationRules(), { maxErrors })
+    const errors = validate(schema, document, this.#rules, { maxErrors })
     if (errors.length > 0) {
       const { securedNames = noNames } = this.#options
       return new Refusal(errors.map((error) => toValidationError(error, securedNames)))

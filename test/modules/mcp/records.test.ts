@@ -93,11 +93,7 @@ describe('query', () => {
     expect(JSON.stringify(secured)).not.toContain('x1')
   })
 
-  it('hides unmarked records, also in introspection', async () => {
-    const { result } = await query('{ __schema { types { name fields { name } } } }')
-    const text = JSON.stringify(result)
-    expect(text).toContain('TicketWhere')
-    expect(text).not.toMatch(/\bOrg|mainOrg|hiddenName/)
+  it('hides unmarked records', async () => {
     for (const text of [
       '{ orgs { id } }',
       '{ tickets { org { id } } }',
@@ -107,6 +103,63 @@ describe('query', () => {
       expect(unknown.result).toMatchObject({ isError: true })
       expect(unknown.result?.content?.[0]?.text).toMatch(/^400 Cannot query field/)
     }
+  })
+
+  it.each([
+    ['__schema', '{ __schema { types { name fields { name } } } }'],
+    ['__type', '{ tickets { id } __type(name: "Note") { __typename } }'],
+    ['__type', 'query ($no: Boolean = true) { all: __type(name: "Note") @skip(if: $no) { name } }'],
+    ['__schema', '{ ...Names } fragment Names on Query { __schema { types { name } } }'],
+  ])('refuses introspection and names describe instead: %s in %s', async (field, text) => {
+    const boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })
+    for (const token of ['', ann, boss]) {
+      const { result } = await query(text, {}, token)
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: `400 ${field} is not available. Use the tool describe.` }],
+      })
+    }
+  })
+
+  it('returns __typename', async () => {
+    const { result } = await query('{ __typename tickets { __typename } }')
+    const data = { __typename: 'Query', tickets: [{ __typename: 'Ticket' }] }
+    expect(result?.structuredContent).toEqual({ data })
+  })
+
+  it.each([
+    ['a query', '{ notez { id } }', /Note|notes|\bnote\b/],
+    ['a relation', '{ tickets { id note { id } } }', /Note|notes/],
+    ['a type', 'query ($w: NoteWher) { tickets(where: $w) { id } }', /NoteWhere|NoteOrder/],
+    ['the type of a fragment', '{ ...F } fragment F on Not { id }', /"Note/],
+    ['a mutation', 'mutation { createNot(input: {}) { id } }', /createNote|NoteInput/],
+    ['an argument', 'mutation { createNote(input: 5) { id } }', /NoteInput/],
+    ['missing fields', '{ notes }', /Note/],
+    ['a filter', '{ tickets(where: { note: {} }) { id } }', /"notes/],
+  ])('names nothing that describe hides in an error about %s', async (_, text, hiddenNames) => {
+    const known = (await query(text)).result?.content?.[0]?.text
+    expect(known).toMatch(hiddenNames)
+    const { result } = await query(text, {}, '')
+    expect(result?.content?.[0]?.text).toMatch(/^400 /)
+    expect(result?.content?.[0]?.text).not.toMatch(hiddenNames)
+  })
+
+  it.each([
+    ['an aggregate', '{ ticketsAggregate { min { secre } } }', /secret/],
+    ['a method', '{ tickets { firstLettr bossNot } }', /firstLetter|bossNote/],
+  ])('names no secured field in an error about %s', async (_, text, hiddenNames) => {
+    const { result } = await query(text)
+    expect(result?.content?.[0]?.text).toMatch(/^400 Cannot query field/)
+    expect(result?.content?.[0]?.text).not.toMatch(hiddenNames)
+  })
+
+  it('names nothing that describe hides in an error about variables', async () => {
+    const text = 'query ($w: TicketWhere) { tickets(where: $w) { id } }'
+    const more = { variables: { w: { note: {} } } }
+    expect((await query(text, more)).result?.content?.[0]?.text).toContain('"notes')
+    const anonymous = (await query(text, more, '')).result?.content?.[0]?.text
+    expect(anonymous).toMatch(/^400 .*"note" is not defined by type "TicketWhere"/)
+    expect(anonymous).not.toContain('"notes')
   })
 
   it('writes only where enabled, and never without a token', async () => {
