@@ -20,6 +20,26 @@ export function isGenerated(field: {
   return field.extensions?.[generatedKey] !== undefined
 }
 
+/**
+ * The rule for the result of a mutation, in addition to the rule of the write. A caller whom it does not admit may only
+ * select the key.
+ */
+export interface ResultGuard {
+  readonly rule: AccessRule
+  /** The name of the key. */
+  readonly key: string
+  readonly message: string
+}
+
+/** The key of the `ResultGuard` in the `extensions` of a generated mutation. */
+export const resultGuardKey = 'filigreeResult'
+
+export function resultGuardOf(field: {
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
+}): ResultGuard | undefined {
+  return field.extensions?.[resultGuardKey] as ResultGuard | undefined
+}
+
 /** The input of `generateRecords` in addition to the record classes. */
 export interface GenerateContext {
   /**

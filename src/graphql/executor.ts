@@ -26,8 +26,9 @@ import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
 import { findExcessValues, errorOptions } from './variables.js'
-import { isGenerated } from './declarations.js'
+import { isGenerated, resultGuardOf } from './declarations.js'
 import { graphqlLibrary } from './library.js'
+import type { FieldGroups } from './collect-fields.js'
 import type { GraphqlLimits } from './limits.js'
 import { mapIterator, OpenStreams } from './open-streams.js'
 import { type Operation, excessCost, Operations, Refusal } from './operations.js'
@@ -70,6 +71,8 @@ type OperationType = Operation['node']['operation']
 interface GuardedRoot {
   readonly key: string
   readonly rule: AccessRule
+  /** The message for a caller with another token. Default: `Forbidden`. */
+  readonly message?: string | undefined
 }
 
 export class Executor {
@@ -209,7 +212,7 @@ export class Executor {
       const root = guarded[from]
       if (root === undefined) return undefined
       return after(checkAccess(root.rule, caller), (result) =>
-        result === 'admitted' ? checkFrom(from + 1) : refuse(result, root.key),
+        result === 'admitted' ? checkFrom(from + 1) : refuse(result, root),
       )
     }
     return checkFrom(0)
@@ -231,9 +234,17 @@ export class Executor {
     if (guarded === undefined) {
       const isWrite = operation.kind === 'mutation'
       const defaultRule = isWrite ? access.write : access.read
-      guarded = [...operation.everyRoot()].flatMap(([key, [node]]) => {
-        const rule = ruleOf(operation.definition(node), access) ?? defaultRule
-        return rule.open ? [] : [{ key, rule }]
+      guarded = [...operation.everyRoot()].flatMap(([key, nodes]) => {
+        const field = operation.definition(nodes[0])
+        const rule = ruleOf(field, access) ?? defaultRule
+        const result = field && resultGuardOf(field)
+        // Checked before the write, because a selected field may not be nullable.
+        const isResultGuarded =
+          result !== undefined && selectsMore(operation.everyFieldBelow(nodes), result.key)
+        return [
+          ...(rule.open ? [] : [{ key, rule }]),
+          ...(isResultGuarded ? [{ key, rule: result.rule, message: result.message }] : []),
+        ]
       })
       byOperation.set(operation, guarded)
     }
@@ -358,6 +369,13 @@ function ruleOf(
   return isGenerated(field) ? requireBoth(secured, declaredRule) : declaredRule
 }
 
+/** Whether more than the key and `__typename` is selected. */
+function selectsMore(selected: FieldGroups, key: string): boolean {
+  return [...selected.values()]
+    .flat()
+    .some(({ name }) => name.value !== key && name.value !== '__typename')
+}
+
 function isVariables(
   coerced: { readonly variables: Variables } | Outcome,
 ): coerced is { readonly variables: Variables } {
@@ -384,9 +402,12 @@ function withVariableCode(
   })
 }
 
-function refuse(refused: Exclude<AccessResult, 'admitted'>, key: string): Outcome {
+function refuse(
+  refused: Exclude<AccessResult, 'admitted'>,
+  { key, message: forbidden = 'Forbidden' }: GuardedRoot,
+): Outcome {
   const { GraphQLError } = graphqlLibrary()
-  const message = refused === 'unauthenticated' ? 'Unauthorized' : 'Forbidden'
+  const message = refused === 'unauthenticated' ? 'Unauthorized' : forbidden
   const error = new GraphQLError(message, {
     path: [key],
     extensions: { code: graphqlCodes[refused] },

@@ -95,6 +95,14 @@ export class Operation {
     return this.#collectRoots(undefined)
   }
 
+  /** All fields that are selected below a root field, by response key, including skipped fields. */
+  everyFieldBelow(nodes: readonly FieldNode[]): FieldGroups {
+    return collectFields(nodes, undefined, {
+      fragments: this.#parts.fragments,
+      conditions: undefined,
+    })
+  }
+
   /** @param conditions values of the variables in `@skip` and `@include`; `undefined` includes skipped fields */
   #collectRoots(conditions: Readonly<Record<string, boolean>> | undefined): FieldGroups {
     // Validation ensures that all fragments fit the root type.

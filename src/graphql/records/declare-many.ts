@@ -14,7 +14,7 @@ import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
 import { refuseWithoutOperation } from '../../records/statements/write-tree.js'
-import { keyName, readInput } from './write-records.js'
+import { keyName, readInput, resultExtensions } from './write-records.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../exchange.js'
 import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
@@ -147,7 +147,7 @@ export function declareManyMutations(
         description: 'Creates rows, all or none. Returns them in the order of the input.',
         args: { input: `[${name}Input!]!` },
         access: writes.create,
-        extensions,
+        extensions: { ...extensions, ...resultExtensions(model, 'create') },
         resolve: (_root, { input }, context) => writer(context).create(model, input as unknown[]),
       },
     ])
@@ -159,7 +159,7 @@ export function declareManyMutations(
         description: 'Updates rows, all or none. Returns them in the order of the input.',
         args: { input: `[${name}Changes!]!` },
         access: writes.update,
-        extensions,
+        extensions: { ...extensions, ...resultExtensions(model, 'update') },
         resolve: (_root, { input }, context) => writer(context).update(model, input as unknown[]),
       },
     ])
@@ -172,7 +172,7 @@ export function declareManyMutations(
         'Updates the row with the unique values, or creates it. Fields that the input does not name keep their values.',
       args: { by: `${name}Unique!`, input: `${name}Input!` },
       access: upsertAccess(writes),
-      extensions,
+      extensions: { ...extensions, ...resultExtensions(model, 'create', 'update') },
       resolve: (_root, { by, input }, context) => writer(context).upsert(model, by, input),
     },
   ])

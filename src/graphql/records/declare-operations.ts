@@ -19,7 +19,7 @@ import { type RecordServices, resolveCount, resolveList, resolveOne } from './re
 import { declareAggregate } from './declare-aggregates.js'
 import { listArguments } from './declare-types.js'
 import { edgesOf, endCursor, resolvePage, startCursor, type Edge, type Page } from './pages.js'
-import { RecordWriter } from './write-records.js'
+import { RecordWriter, resultExtensions } from './write-records.js'
 
 /**
  * Resolves a list with `distinct`.
@@ -152,7 +152,10 @@ export function declareMutations(model: RecordModel, { database }: RecordService
         type: name,
         args: input,
         access: writes.create,
-        extensions: generatedExtensions({ kind: 'create', model }),
+        extensions: {
+          ...generatedExtensions({ kind: 'create', model }),
+          ...resultExtensions(model, 'create'),
+        },
         resolve: (_root, args, context) => writer(context).create(model, args.input),
       },
     ])
@@ -163,7 +166,10 @@ export function declareMutations(model: RecordModel, { database }: RecordService
         type: name,
         args: { id: 'ID!', ...input, ...version },
         access: writes.update,
-        extensions: generatedExtensions({ kind: 'update', model }),
+        extensions: {
+          ...generatedExtensions({ kind: 'update', model }),
+          ...resultExtensions(model, 'update'),
+        },
         resolve: (_root, { id, input: values, expectedVersion }, context) =>
           writer(context).update(model, id as string, values, expectedVersion),
       }),

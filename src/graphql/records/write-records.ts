@@ -20,6 +20,8 @@ import {
   type NestedOperation,
   type NestedReader,
 } from '../../records/statements/write-tree.js'
+import { policyOf } from '../../records/rights/record-policy.js'
+import { resultGuardKey, type ResultGuard } from '../declarations.js'
 import { type RecordModel, hasInput, type FieldModel, type RelationModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -27,6 +29,23 @@ import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/query-errors.js'
 import type { Id } from '../../records/filters/list-options.js'
 import { toKeyValue } from './query-reader.js'
+
+/**
+ * The extensions of mutations that a caller may run without the right to read the record.
+ *
+ * @param operations what the mutation may do
+ */
+export function resultExtensions(
+  model: RecordModel,
+  ...operations: readonly ('create' | 'update')[]
+): Readonly<Record<string, unknown>> {
+  const { read, blindWrites } = policyOf(model.table)
+  if (read === undefined || !operations.some((operation) => blindWrites[operation])) return {}
+  const key = keyName(model)
+  const message = `You may not read ${model.name}. Select only ${key}.`
+  const guard: ResultGuard = { rule: read, key, message }
+  return { [resultGuardKey]: guard }
+}
 
 /** Writes of one mutation. */
 export class RecordWriter {

@@ -29,7 +29,7 @@ import {
 /** Maximum number of rows in one request. */
 export const maxRows = 5000
 
-/** @returns the stored row, or a 409 response with the current row */
+/** @returns the stored row as the caller may read it, or a 409 response with the current row */
 export function saveRow(
   pageRecord: PageRecord,
   id: string,
@@ -39,7 +39,9 @@ export function saveRow(
   return changeUnlessConflict(pageRecord, id, before, async () => {
     const saved = await pageRecord.records.update(id, values)
     if (saved === null) throw notFound()
-    return toJson(saved, await pageRecord.records.rights())
+    const rights = await pageRecord.records.rights()
+    // For a caller who may not read the record, the row has only its key.
+    return rights.may.read ? toJson(saved, rights) : saved
   })
 }
 
@@ -51,14 +53,20 @@ export function removeRow(pageRecord: PageRecord, id: string, before: Row): Prom
   })
 }
 
-/** Locks a row, and changes it if its values are still those that the client has read. */
+/**
+ * Locks a row, and changes it if its values are still those that the client has read. A caller who may not read the
+ * record has no values to compare.
+ */
 async function changeUnlessConflict<Result>(
   pageRecord: PageRecord,
   id: string,
   before: Row,
   change: () => Promise<Result>,
 ): Promise<Result | Reply> {
-  const stored = await lockRow(pageRecord, id, before)
+  const rights = await pageRecord.records.rights()
+  rejectUnknownNames(rights, before)
+  if (!rights.may.read) return await change()
+  const stored = await lockRow(pageRecord, rights, id, before)
   const conflicts = findConflicts(stored, before)
   return conflicts.length > 0 ? conflictReply(pageRecord, stored, conflicts) : await change()
 }
@@ -85,26 +93,43 @@ export async function changeMany(
   values: Row | undefined,
   { summary, skipsMissing }: ManyOptions,
 ): Promise<number> {
-  requireAny(await records.rights(), values === undefined ? 'delete' : 'update')
-  const rows = new Map<string, object>()
-  for (const id of ids) {
-    const row = await records.find(id)
-    if (row !== null) rows.set(id, row)
-    else if (!skipsMissing) throw notFound()
-    if (rows.size % rowsPerSlice === 0) await yieldToEventLoop()
-  }
+  const rights = await records.rights()
+  requireAny(rights, values === undefined ? 'delete' : 'update')
+  const rows = rights.may.read
+    ? await findRows(records, ids, skipsMissing)
+    : ids.map((id): FoundRow => [id, {}])
   let count = 0
-  for (const [id, before] of rows) {
-    if (++count % rowsPerSlice === 0) await yieldToEventLoop()
+  for (const [index, [id, before]] of rows.entries()) {
+    if (index % rowsPerSlice === 0) await yieldToEventLoop()
     try {
       const after = values === undefined ? null : await records.update(id, { ...values })
-      if (values === undefined ? !(await records.delete(id)) : after === null) throw notFound()
+      const isMissing = values === undefined ? !(await records.delete(id)) : after === null
+      if (isMissing && skipsMissing) continue
+      if (isMissing) throw notFound()
       summary?.add(before, after)
+      count++
     } catch (error) {
       throw withRowKey(error, id)
     }
   }
-  return rows.size
+  return count
+}
+
+type FoundRow = readonly [id: string, row: object]
+
+async function findRows(
+  records: PageRecord['records'],
+  ids: readonly string[],
+  skipsMissing: boolean,
+): Promise<FoundRow[]> {
+  const rows: FoundRow[] = []
+  for (const id of ids) {
+    const row = await records.find(id)
+    if (row !== null) rows.push([id, row])
+    else if (!skipsMissing) throw notFound()
+    if (rows.length % rowsPerSlice === 0) await yieldToEventLoop()
+  }
+  return rows
 }
 
 /** A method with `@AdminAction`. */
@@ -186,9 +211,12 @@ export function withRowKey(error: unknown, id: string): unknown {
 }
 
 /** Locks a row. @returns the fields that the caller may read, with the keys of the relations in `before` */
-async function lockRow({ records }: PageRecord, id: string, before: Row): Promise<Row> {
-  const rights = await records.rights()
-  rejectUnknownNames(rights, before)
+async function lockRow(
+  { records }: PageRecord,
+  rights: RecordRights,
+  id: string,
+  before: Row,
+): Promise<Row> {
   const linkRelations = rights.relations.filter(
     ({ ids }) => ids !== undefined && Object.hasOwn(before, ids),
   )

@@ -87,7 +87,7 @@ export async function importCsv(
 ): Promise<ImportResult> {
   const errors: RowError[] = []
   let rows = 0
-  const rights = await pageRecord.records.rights()
+  const rights = withWritableFields(await pageRecord.records.rights(), pageRecord)
   requireAny(rights, 'create', 'update')
   const unique = new UniqueValues(rights)
   try {
@@ -127,6 +127,20 @@ export async function importCsv(
     errors.push({ row: error.row, path: '', message: `This row ${error.message}.` })
   }
   return { rows, errors: errors.slice(0, maxErrors) }
+}
+
+/**
+ * A caller who may not read the record may write its fields. Secured fields are left out, because their names are not
+ * shown either.
+ */
+function withWritableFields(rights: RecordRights, { described }: PageRecord): RecordRights {
+  if (rights.may.read) return rights
+  const { key, version, secured } = described
+  const fields = described.fields.filter(
+    ({ name, writable }) =>
+      (writable || name === key.name || name === version) && !secured.includes(name),
+  )
+  return { ...rights, fields }
 }
 
 const emptyFile: RowError = { row: 1, path: '', message: 'The file is empty.' }
@@ -360,9 +374,7 @@ async function writeRow(
     setLinks(values, newLinks, described)
     return await withAllErrors(errors, () => writer.records.create(values))
   }
-  const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
-  if (before === null) throw noSuchRow(rights)
-  const stored = toJson(before, rights)
+  const stored = await readStored(records, rights, id, links)
   const errors = [...cellErrors, ...refuseChanges(fixed, stored)]
   const changedLinks = links.filter(
     ([column, keys]) => !haveSameKeys(keys, linkedKeys(stored, column)),
@@ -385,6 +397,19 @@ function setLinks(
       throw forbidden(name)
     values[name] = keys
   }
+}
+
+/** The row with linked rows, to compare its cells. Empty for a caller who may not read it, whose file has no such cells. */
+async function readStored(
+  records: PageRecord['records'],
+  rights: RecordRights,
+  id: string,
+  links: ParsedRow['links'],
+): Promise<Row> {
+  if (!rights.may.read) return {}
+  const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
+  if (before === null) throw noSuchRow(rights)
+  return toJson(before, rights)
 }
 
 /**

@@ -24,6 +24,7 @@ export class ClientRecords<T extends object> {
   readonly #records: Repository<T>
   readonly #caller: Caller
   readonly #database: Database
+  #showsWritten = true
   #cachedView: ClientView | undefined
   #cachedWriter: ClientWriter | undefined
 
@@ -143,20 +144,54 @@ export class ClientRecords<T extends object> {
     )
   }
 
-  /** @throws {HttpError} 403 if the client could not see the new row; then nothing is written */
+  /** False after a write whose row the client may not read. Then the returned row has only its key. */
+  get showsWritten(): boolean {
+    return this.#showsWritten
+  }
+
+  /**
+   * @returns the new row; only its key if the client may not read the record
+   * @throws {HttpError} 403 if the client could not see the new row; then nothing is written
+   */
   create(values: Partial<T>): MaybePromise<T> {
-    const created = this.#writer.create(readTree(this.#table, values))
-    return after(created, (record) => this.#conceal(record))
+    const tree = readTree(this.#table, values)
+    if (policyOf(this.#table).blindWrites.create)
+      return this.#writeBlindly(
+        () => this.#writer.create(tree),
+        (record) => this.#conceal(record),
+      )
+    return after(this.#writer.create(tree), (record) => this.#conceal(record))
   }
 
   /**
    * @param expected update only a row at one of these versions
-   * @returns null if no row has the key, or the client cannot see it
+   * @returns null if no row has the key, or the client cannot see it; otherwise as `create`
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, values: Partial<T>, expected?: readonly number[]): MaybePromise<T | null> {
-    const updated = this.#writer.update(id, readTree(this.#table, values), expected)
-    return after(updated, (record) => this.#concealOrNull(record))
+    const tree = readTree(this.#table, values)
+    if (policyOf(this.#table).blindWrites.update)
+      return this.#writeBlindly(
+        () => this.#writer.update(id, tree, expected),
+        (record) => this.#concealOrNull(record),
+      )
+    return after(this.#writer.update(id, tree, expected), (record) => this.#concealOrNull(record))
+  }
+
+  /** Checks the right to read before the write, because a guard may fail. */
+  #writeBlindly<R extends Instance | null, S extends T | null>(
+    write: () => MaybePromise<R>,
+    conceal: (record: R) => MaybePromise<S>,
+  ): MaybePromise<S> {
+    const { read } = policyOf(this.#table)
+    const access = read === undefined ? 'admitted' : checkAccess(read, this.#caller)
+    return after(access, (result) => {
+      this.#showsWritten = result === 'admitted'
+      return after(write(), (record) => {
+        if (record !== null && !this.#showsWritten) keepKey(record, this.#table)
+        return conceal(record)
+      })
+    })
   }
 
   /** Checks a creation or a change by reads alone: see `ClientWriter.check`. */
@@ -197,6 +232,13 @@ export class ClientRecords<T extends object> {
     }
     return concealed
   }
+}
+
+function keepKey(record: Instance, { key }: Table): void {
+  without(
+    record,
+    Object.keys(record).filter((property) => property !== key.property),
+  )
 }
 
 function without(record: Instance, properties: readonly string[]): Instance {

@@ -195,7 +195,10 @@ export class CallerRecords<T extends object = object> {
     }
   }
 
-  /** @throws {HttpError} 400 as for a body, 401, 403, 409 */
+  /**
+   * @returns the new row; only its key if the caller may not read the record
+   * @throws {HttpError} 400 as for a body, 401, 403, 409
+   */
   async create(values: Values): Promise<T> {
     await this.#demandWrite('create')
     const checked = await this.#checks.complete(values)
@@ -260,7 +263,7 @@ export class CallerRecords<T extends object = object> {
 
   /**
    * @param expected update only a row at one of these versions
-   * @returns null if no row has the key, or the caller cannot see it
+   * @returns null if no row has the key, or the caller cannot see it; otherwise as `create`
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
@@ -301,8 +304,8 @@ export class CallerRecords<T extends object = object> {
   }
 
   async #demandWrite(operation: WriteOperation): Promise<void> {
-    const { read, writes } = policyOf(this.#table)
-    await demandAll([read, writes[operation] === undefined ? tokenAccess : undefined], this.#caller)
+    const { writes } = policyOf(this.#table)
+    if (writes[operation] === undefined) await demandAll([tokenAccess], this.#caller)
     await demandWrite(this.#table, operation, this.#caller)
   }
 }

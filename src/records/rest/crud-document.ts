@@ -23,6 +23,7 @@ export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'up
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
   const name = table.type.name
   const { requestHeaders, responseHeaders, errors } = versionTexts(table)
+  const { blindWrites } = policyOf(table)
   switch (operation) {
     case 'list':
       return {
@@ -55,7 +56,10 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
     case 'create':
       return {
         responses: {
-          201: { headers: { Location: 'The address of the new row.', ...responseHeaders } },
+          201: {
+            ...(blindWrites.create && { description: createdBlindly }),
+            headers: { Location: 'The address of the new row.', ...responseHeaders },
+          },
           ...forbiddenFields(table),
           409: conflictText,
         },
@@ -65,6 +69,7 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
         headers: requestHeaders,
         responses: {
           200: { headers: responseHeaders },
+          ...(blindWrites.update ? updatedBlindly : undefined),
           ...forbiddenFields(table),
           409: conflictText,
           ...errors,
@@ -84,6 +89,11 @@ export function documentOperation(table: Table, operation: DocumentedOperation):
 
 const conflictText =
   'A unique value already exists, a key refers to no record, or concurrent changes conflicted for too long.'
+const createdBlindly =
+  'The row was created. The body is empty, and there is no ETag, if the caller may not read the record.'
+const updatedBlindly: Readonly<Record<number, string>> = {
+  204: 'The row was updated, and the caller may not read the record.',
+}
 const groups =
   'One row, or one row for each group: its values under their field names, and aggregates such as `sumPrice`.'
 

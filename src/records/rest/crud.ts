@@ -9,7 +9,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/request-head.js'
 import type { HttpRequest } from '../../http/request.js'
-import type { Reply } from '../../http/reply.js'
+import { reply, type Reply } from '../../http/reply.js'
 import {
   createMemberMetadata,
   resolveClass,
@@ -342,13 +342,18 @@ function createRoute({ table, bodies, usesCaller, recordsToWrite }: RouteContext
       body: bodies.complete,
       returns: { 201: table.type },
     },
-    run: (body: object, request: HttpRequest) =>
-      after(recordsToWrite(request).create({ ...body }), (created) => {
-        const id = (created as Record<string, unknown>)[table.key.property] as Id
-        const folder = request.path.replace(/\/$/, '')
-        const response = tagged(table, created, 201) as Reply
-        return response.header('Location', `${folder}/${id}`)
-      }),
+    run: (body: object, request: HttpRequest) => {
+      const records = recordsToWrite(request)
+      return after(records.create({ ...body }), (created) => {
+        const id = (created as Record<string, unknown>)[table.key.property] as Id | undefined
+        const response = records.showsWritten
+          ? (tagged(table, created, 201) as Reply)
+          : reply(null, 201)
+        // The caller may not read a secured key.
+        if (id === undefined) return response
+        return response.header('Location', `${request.path.replace(/\/$/, '')}/${id}`)
+      })
+    },
   }
 }
 
@@ -367,7 +372,10 @@ function updateRoutes({
       request,
       find: () => records.find(id),
       write: (expected) =>
-        after(records.update(id, { ...body }, expected), (row) => row && tagged(table, row)),
+        after(records.update(id, { ...body }, expected), (row) => {
+          if (row === null) return null
+          return records.showsWritten ? tagged(table, row) : reply(null, 204)
+        }),
     })
   }
   const route = (method: 'PATCH' | 'PUT', body: Class): CrudRoute => ({

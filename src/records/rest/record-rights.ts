@@ -75,7 +75,7 @@ export interface RecordDescription {
 
 /** The description for one caller: only the fields and relations that it may read. */
 export interface RecordRights extends RecordDescription {
-  /** Without `read`, fields and relations are empty. */
+  /** Without `read`, fields and relations are empty. A caller may have the right to write without `read`. */
   readonly may: Readonly<Record<'read' | WriteOperation, boolean>>
 }
 
@@ -132,7 +132,7 @@ export async function readRights(
   const isSearched = description.search.every((name) => found.has(name))
   const mayWrite = async (operation: WriteOperation): Promise<boolean> => {
     const access = writes[operation]
-    return read && access !== false && admits([access ?? tokenAccess], caller)
+    return sees(table) && access !== false && admits([access ?? tokenAccess], caller)
   }
   return {
     ...description,

@@ -2,7 +2,7 @@
  * The access rules of a record, compiled once from its metadata: who reads, who writes, which rows, which fields. Only
  * this file reads that metadata. Source: decisions, Records: access rules.
  */
-import { tokenAccess, type AccessRule } from '../../auth/access.js'
+import { hasConditions, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rules.js'
@@ -26,6 +26,8 @@ export interface RecordPolicy {
   readonly read: AccessRule | undefined
   /** The rules of `writes`. An operation without one has the rule of the class. */
   readonly writes: Readonly<Record<WriteOperation, WriteAccess>>
+  /** Whether some caller may create or update rows without the right to read the record. */
+  readonly blindWrites: Readonly<Record<'create' | 'update', boolean>>
   /** `@Record({ rows })` decides which rows a caller sees. */
   readonly hasRows: boolean
   /** The rules of `@Secured` on fields. */
@@ -111,9 +113,14 @@ function compile(table: Table): RecordPolicy {
   const { rule: classRule } = classAccess(type)
   const fieldPolicies = readFieldPolicies(table)
   const relations = [...table.relations.values()]
+  const writes = writeAccess(options.writes, classRule)
   return Object.freeze({
     read: classRule,
-    writes: writeAccess(options.writes, classRule),
+    writes,
+    blindWrites: Object.freeze({
+      create: mayBeBlind(writes.create, classRule),
+      update: mayBeBlind(writes.update, classRule),
+    }),
     hasRows: options.rows !== undefined || table.shard !== undefined,
     ...fieldPolicies,
     links: readLinkAccess(relations),
@@ -139,6 +146,17 @@ function writeAccess(
     update: accessOf(all.update),
     delete: accessOf(all.delete),
   })
+}
+
+/** Whether the rule of a write may admit a caller whom the rule of reads does not admit. */
+function mayBeBlind(write: WriteAccess, read: AccessRule | undefined): boolean {
+  if (read === undefined || read.open || write === undefined || write === false) return false
+  if (write === read) return false
+  const { roles, all, guard, fresh, amr, also } = read
+  if (guard !== undefined || fresh !== undefined || amr.length > 0 || also !== undefined)
+    return true
+  if (!hasConditions(read)) return write.open
+  return all || write.roles.length === 0 || !write.roles.every((role) => roles.includes(role))
 }
 
 /** Linking changes the rows of both records, so a record that is closed for updates is closed for links. */

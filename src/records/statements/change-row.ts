@@ -262,7 +262,8 @@ export function refuseOtherVersion(
 ): void {
   if (expected === undefined || version === undefined) return
   if (expected.includes(row[version.property] as number)) return
-  const message = `This ${type.name} was changed meanwhile: it is at version ${String(row[version.property])}.`
+  // The message does not name the version, because the caller may not have the right to read it.
+  const message = `This ${type.name} was changed meanwhile. Read it again.`
   const errors = [{ path: version.property, code: 'version', message }]
   throw new HttpError(409, message, { code: 'CONFLICT', errors })
 }

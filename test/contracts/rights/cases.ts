@@ -12,6 +12,8 @@ export type Expectation = Readonly<Partial<Record<CallerName, unknown>>> & {
   readonly ignoresToken?: true
   /** Only the HTTP method requires a token, so `crud` ignores the token if the controller is public. */
   readonly ignoresTokenIfOpen?: true
+  /** May write the row but not read it, so a mutation that selects more than the key is refused. */
+  readonly blind?: readonly CallerName[]
   /** A rule of the record requires the token, not only the HTTP method. */
   readonly requiredByRule?: true
 }
@@ -59,6 +61,7 @@ export function expectedFor(expectation: Expectation, caller: CallerName, client
   // A revoked token is refused wherever the token is checked.
   if (caller === 'revoked' && !(expectation.ignoresToken === true && client.startsWith('crud')))
     return expectation.revoked ?? 'unauthenticated'
+  if (client === 'the executor' && expectation.blind?.includes(caller) === true) return 'forbidden'
   return caller in expectation ? expectation[caller] : expectation.rest
 }
 

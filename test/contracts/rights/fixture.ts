@@ -95,6 +95,16 @@ export class Vault {
   @Field('string') word!: string
 }
 
+/** `@Secured` with a role, and `writes` for callers who may not read. */
+@Record({ version: true, writes: { create: ['desk', 'admin'], update: ['desk', 'admin'] } })
+@Secured('admin')
+export class Invoice {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) code!: string
+  @Field('string', { default: 'unpaid' }) state!: Generated<string>
+  @Field('string', { readOnly: true, default: 'private-memo' }) memo!: Generated<string>
+}
+
 /** `@Secured` by the time and the means of the sign-in. */
 @Record
 @Secured({ fresh: '10m', amr: 'mfa' })
@@ -222,6 +232,7 @@ export const records = {
   Account,
   Draft,
   Entry,
+  Invoice,
   Ledger,
   Member,
   Note,
@@ -287,6 +298,7 @@ const tables = [
   'account',
   'vault',
   'till',
+  'invoice',
   'shift',
   'staff',
   'notice',
@@ -454,6 +466,7 @@ export class Fixture {
       { id: 2, iban: 'DE-B', owner: 'bob' },
     ])
     await database.records(Vault).create({ id: 1, word: 'gold' })
+    await database.records(Invoice).create({ id: 1, code: 'A' })
     await database.records(Till).create({ id: 1, word: 'cash' })
     await database.records(Shift).create({ id: 1, word: 'night' })
     await database.records(Ledger).create({ id: 1, word: 'debt' })

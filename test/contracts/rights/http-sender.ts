@@ -17,7 +17,8 @@ export function httpSender(app: Application, token: string | undefined) {
     const outcome = outcomesByStatus[status]
     if (outcome === undefined) throw new Error(`${method} ${url}: ${status} ${body}`)
     const isJson = headers['content-type']?.includes('json') === true
-    const value: unknown = outcome === 'done' && isJson ? JSON.parse(body) : undefined
+    // A write may respond without a body.
+    const value: unknown = outcome !== 'done' ? undefined : isJson ? JSON.parse(body) : {}
     return { outcome, value, text: `${status} ${body}`, body, total: headers['x-total-count'] }
   }
 }

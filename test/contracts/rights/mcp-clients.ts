@@ -56,8 +56,8 @@ export function openTools(app: Application, token: string | undefined): RecordCl
     const text = content[0]?.text ?? ''
     const outcome = isError === true ? outcomesByStatus[Number(text.slice(0, 3))] : 'done'
     if (outcome === undefined) throw new Error(`${name}: ${text}`)
-    const isJson = isError !== true && text !== 'Done.'
-    return { outcome, value: isJson ? JSON.parse(text) : undefined, text: response.body }
+    const value: unknown = isError === true ? undefined : text === 'Done.' ? {} : JSON.parse(text)
+    return { outcome, value, text: response.body }
   }
   return {
     list: async (record, fields, options) => {

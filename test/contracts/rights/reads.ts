@@ -219,7 +219,7 @@ export const reads: readonly Case[] = [
     (client) => client.find('Draft', 2, ['id']),
     { ignoresToken: true, rest: 'missing' },
   ],
-  ['writes: reading', list('Notice'), { rest: ids(1) }],
+  ['writes: reading', list('Notice'), { rest: ids(1, 2) }],
   ['writes: false: reading', list('Entry'), { rest: ids(1) }],
   ['@NoAuth: reading', list('Wish'), { ignoresToken: true, rest: ids(1) }],
 ]

@@ -71,6 +71,15 @@ const indistinguishable: readonly (readonly [
   ],
 ]
 
+/** Writes of Ann, who may not read invoices. */
+const blindWrites: readonly (readonly [string, (client: RecordClient) => Promise<Result>])[] = [
+  ['an update', (client) => client.update('Invoice', 1, { state: 'paid' })],
+  ['an empty update', (client) => client.update('Invoice', 1, {})],
+  ['a new row', (client) => client.create('Invoice', { code: 'B' })],
+  ['a unique value of another row', (client) => client.create('Invoice', { code: 'A' })],
+  ['an invalid value', (client) => client.update('Invoice', 1, { state: null })],
+]
+
 /** The clients of the rights suite: each runs the same operations through another interface. */
 const clients: readonly [string, OpenClient][] = [
   ['crud', openCrud],
@@ -138,6 +147,14 @@ export function describeRights(name: string, url: () => Promise<string>): void {
             const text = ofHidden.text.replaceAll(`Account ${hidden}.`, 'Account 99.')
             expect([caller, text]).toEqual([caller, ofMissing.text])
           }
+        },
+      )
+
+      it.each(blindWrites)(
+        '%s shows no values to a caller who may not read',
+        async (_what, write) => {
+          const { text } = await write(open(fixture.app, fixture.tokens.get('ann')))
+          expect(text).not.toMatch(/private-memo|unpaid/)
         },
       )
 

@@ -1,5 +1,11 @@
 /** The write operations of the rights suite, and what each caller gets. */
-import { onlyFor, id, noToken, type Case } from './cases.js'
+import { onlyFor, id, noToken, type Case, type Expectation } from './cases.js'
+
+/** Ann and Bob may write invoices but not read them. */
+const invoiceWriters: Expectation = {
+  ...onlyFor({ ann: 1, bob: 1, admin: 1, key: 1 }, id(1)),
+  blind: ['ann', 'bob'],
+}
 
 export const writes: readonly Case[] = [
   [
@@ -66,6 +72,26 @@ export const writes: readonly Case[] = [
     '@Secured: a key',
     (client) => client.create('Post', { title: 'x', vaultId: 1 }),
     { ...noToken, rest: id(3) },
+  ],
+  [
+    'writes without reads: an update',
+    (client) => client.update('Invoice', 1, { state: 'paid' }),
+    invoiceWriters,
+  ],
+  [
+    'writes without reads: an empty update',
+    (client) => client.update('Invoice', 1, {}),
+    invoiceWriters,
+  ],
+  [
+    'writes without reads: a new row',
+    (client) => client.create('Invoice', { code: 'B' }),
+    invoiceWriters,
+  ],
+  [
+    'writes without reads: a delete, which has the rule of the record',
+    (client) => client.delete('Invoice', 1),
+    onlyFor({ admin: 1, key: 1 }, true),
   ],
   [
     'a secured field: an update',
