@@ -1,4 +1,4 @@
-/** `Generated<T>`: marks the type of a property that a new row need not have. Source: decisions, Records: model. */
+/** `Generated<T>`: marks the type of a property that a new row need not have. */
 
 declare const filled: unique symbol
 
