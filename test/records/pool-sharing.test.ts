@@ -61,6 +61,7 @@ describe('the pool of PostgreSQL connections', () => {
       host: '127.0.0.1',
       logger: false,
       env: {},
+      trustProxy: 1,
       database: `${address}?connections=${connections}&lock_timeout=20000`,
     })
 
@@ -79,28 +80,36 @@ describe('the pool of PostgreSQL connections', () => {
       return work()
     })
   const lockRocks = 'lock table share_rock in access exclusive mode'
-  const get = (app: Application, path: string): Promise<Response> => fetch(new URL(path, app.url))
+  const get = (app: Application, path: string, client = '203.0.113.8'): Promise<Response> =>
+    fetch(new URL(path, app.url), { headers: { 'x-forwarded-for': client } })
   /** A list by a column without an index. No two of these requests are equal. */
   const slowPath = (n: number): string => `/rocks?size=${n}&orderBy=-name`
 
   it.each([
-    [10, 5],
-    [2, 1],
-    [3, 1],
-  ])('with %d connections gives slow reads at most %d', async (connections, maxReads) => {
-    const app = await open(connections)
-    const reads = await whileLocked(lockRocks, async () => {
-      const pending = Array.from({ length: 20 }, (_, n) => get(app, slowPath(n)))
-      await until(maxReads)
-      expect((await get(app, '/twigs/1')).status).toBe(200)
-      expect((await get(app, '/twigs/2')).status).toBe(200)
-      await settleWaiting()
-      expect(await waiting()).toBe(maxReads)
-      return pending
-    })
-    for (const read of reads) expect((await read).status).toBe(200)
-    await app.close()
-  })
+    [10, 4, 5],
+    [2, 1, 1],
+    [3, 1, 1],
+  ])(
+    'with %d connections gives slow reads of a client at most %d, and of all clients at most %d',
+    async (connections, maxOfClient, maxReads) => {
+      const app = await open(connections)
+      const reads = await whileLocked(lockRocks, async () => {
+        const pending = Array.from({ length: 20 }, (_, n) => get(app, slowPath(n)))
+        await until(maxOfClient)
+        await settleWaiting()
+        expect(await waiting()).toBe(maxOfClient)
+        for (let n = 20; n < 40; n++) pending.push(get(app, slowPath(n), '203.0.113.9'))
+        await until(maxReads)
+        expect((await get(app, '/twigs/1')).status).toBe(200)
+        expect((await get(app, '/twigs/2')).status).toBe(200)
+        await settleWaiting()
+        expect(await waiting()).toBe(maxReads)
+        return pending
+      })
+      for (const read of reads) expect((await read).status).toBe(200)
+      await app.close()
+    },
+  )
 
   it('is closed while a caller waits for a connection, and the caller gets an error', async () => {
     const single = await connect(`${url}?connections=1`, { records })
