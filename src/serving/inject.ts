@@ -89,7 +89,7 @@ export async function injectRequest(
  */
 export function refuseFakeTimers(): void {
   const names = [
-    ...(isFake(process.nextTick) ? ['nextTick'] : []),
+    ...(isFake(Reflect.get(process, 'nextTick')) ? ['nextTick'] : []),
     ...(isFake(setImmediate) ? ['setImmediate'] : []),
     ...(isFake(queueMicrotask) ? ['queueMicrotask'] : []),
   ]

@@ -222,7 +222,7 @@ describe('createContainer', () => {
     }
     class Replaced extends Base {
       constructor() {
-        super({ time: 7 })
+        super(new Clock())
       }
     }
     class Rest {

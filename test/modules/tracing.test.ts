@@ -46,7 +46,9 @@ class LampController {
     throw new HttpError(409)
   }
   @Get('/broken') broken(): object {
-    throw Object.freeze(new Error('broken https://desk:open-sesame@example.com'))
+    const error = new Error('broken https://desk:open-sesame@example.com')
+    Object.freeze(error)
+    throw error
   }
   @Get('/outside') async outside(): Promise<object> {
     await new Promise((resolve) => setImmediate(resolve))

@@ -99,7 +99,7 @@ describe.each(await startBothEngines())('%s: a schema with odd values', (name, o
     async ({ kind, rules, values }) => {
       const record = thing(fieldsOf(kind, rules, values), () => undefined, {
         table: 'thing',
-        indexes: indexesOf(kind, values) as never,
+        indexes: indexesOf(kind, values),
       })
       const database = await migrations.open(await url(), record)
       await database.sync()

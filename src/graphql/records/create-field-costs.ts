@@ -90,7 +90,7 @@ function costOfField(
   switch (generated?.kind) {
     case 'column': {
       const { column } = generated.field
-      const table = column && tableOf(column)
+      const table = tableOf(column)
       return table && costOfColumn(table, column, basis)
     }
     case 'list':

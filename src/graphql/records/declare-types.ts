@@ -15,7 +15,6 @@ import {
   generatedKey,
 } from '../declarations.js'
 import type { Problem } from '../../errors/declaration-error.js'
-import type { MaybePromise } from '../../core/maybe-promise.js'
 import { admitted } from '../../records/rights/caller.js'
 import {
   inheritedRules,

@@ -82,7 +82,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       private readonly clock: Clock,
       private readonly auth: Auth,
       private readonly users: Users,
-      private readonly finders: Users | undefined = undefined,
+      private readonly finders: Users | null = null,
     ) {}
 
     @Get('/')

@@ -51,10 +51,10 @@ const maxKeys = 100_000
 export class MemoryCounters extends Counters {
   static readonly inject = [Clock]
   readonly #limits = new Map<string, Map<string, Window>>()
-  readonly #now: (() => number) | undefined
+  readonly #now: (() => number) | null
 
   /** @param now the clock of the counters that it replaces */
-  constructor(clock: Clock, now: (() => number) | undefined = undefined) {
+  constructor(clock: Clock, now: (() => number) | null = null) {
     super(clock)
     this.#now = now
   }

@@ -89,15 +89,14 @@ async function demandReferences(
 }
 
 /** @throws {HttpError} 409 if a key to link names no row */
-async function demandLinks(
-  { source: { context }, records }: WriteTarget,
-  { relation, ids, toClientError: convert }: LinkSet,
-): Promise<void> {
+async function demandLinks(writes: WriteTarget, links: LinkSet): Promise<void> {
+  const { relation, ids } = links
   const { target } = relation
-  const keys = ids.filter((id) => toKey(context.codecOf(target), id) !== undefined)
+  const codec = writes.source.context.codecOf(target)
+  const keys = ids.filter((id) => toKey(codec, id) !== undefined)
   const where = { [target.key.property]: { in: keys.map((id) => toTypedKey(target, id)) } }
-  const rows = keys.length === 0 ? [] : await records(target).list({ where })
-  if (rows.length < new Set(ids.map(toKeyText)).size) throw convert(noSuchKey(relation))
+  const rows = keys.length === 0 ? [] : await writes.records(target).list({ where })
+  if (rows.length < new Set(ids.map(toKeyText)).size) throw links.toClientError(noSuchKey(relation))
 }
 
 /** @throws {HttpError} 409 if another row has the values of a unique index */

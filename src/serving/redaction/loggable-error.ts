@@ -176,7 +176,8 @@ function namesOf(thrown: object): readonly string[] {
 
 function toJson(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? ''
+    const text: unknown = JSON.stringify(value)
+    return typeof text === 'string' ? text : ''
   } catch {
     return ''
   }
