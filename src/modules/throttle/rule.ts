@@ -1,6 +1,7 @@
 /** Limits and rules: parses `'100/m'`, checks options, and reads the key that requests are counted by. */
 import { createHash } from 'node:crypto'
 import {
+  addressKey,
   normalizeText,
   readRate,
   rejectUnknownOptions,
@@ -114,7 +115,7 @@ export type KeyReader = (request: HttpRequest) => string | undefined | Promise<s
 /** Anonymous requests are counted by address. */
 export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader {
   if (by === 'user') return (request) => toCallerKey(request, state)
-  if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`
+  if (by === 'ip') return (request) => `ip ${addressKey(request.ip)}`
   const field = bodyFieldOf(by)
   if (field !== undefined)
     return ({ body }) => toBodyKey(field, (body as Record<string, unknown> | undefined)?.[field])
@@ -151,19 +152,5 @@ function toCallerKey(request: HttpRequest, state: ApplicationState): string | Pr
 function toUserKey(request: HttpRequest, auth: RequestAuth | undefined): string {
   if (auth?.by === 'key') return 'operator'
   const sub = auth?.claims?.sub
-  return sub === undefined ? `ip ${networkOf(request.ip)}` : `user ${sub}`
-}
-
-/** One connection may have 2^64 IPv6 addresses, so they are counted as one. */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [front = '', back] = address.replace(/%.*$/, '').split('::')
-  const before = front === '' ? [] : front.split(':')
-  const after = back === undefined || back === '' ? [] : back.split(':')
-  const missingGroups = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array<string>(missingGroups).fill('0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':')}::/64`
+  return sub === undefined ? `ip ${addressKey(request.ip)}` : `user ${sub}`
 }
