@@ -1,13 +1,15 @@
 /** The change history: its record, and the hooks that add entries in the transaction of the write. */
 
 import {
+  AfterWrite,
+  addRecords,
+  BeforeDelete,
   Field,
   Record,
   type DeleteContext,
   type HookCaller,
   type WriteContext,
 } from '../../index.js'
-import type { Class } from './declare.js'
 
 /** One field of a change. */
 export interface FieldChange {
@@ -46,16 +48,34 @@ export class AdminEntry {
   @Field('json') changes!: readonly FieldChange[]
 }
 
-type Row = Readonly<Record<string, unknown>>
+type StoredRow = Readonly<Record<string, unknown>>
 type Records = WriteContext['records']
+type RecordClass = Parameters<typeof addRecords>[0]
 
 /** Longer texts are cut, because the history is not a backup. */
 const maxTextLength = 2000
 
+/** The name of the hook that adds entries after a write. */
+export const historyHook = 'keepsWriteInHistory'
+
+/** Adds an entry for each write of a record. */
+export function recordHistory(type: RecordClass): void {
+  addRecords(type, [AdminEntry])
+  addHook(type, historyHook, AfterWrite() as MethodDecorator, recordWrite)
+  addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, recordDeletion)
+}
+
+function addHook(type: RecordClass, name: string, hook: MethodDecorator, run: unknown): void {
+  const prototype = type.prototype as object
+  Object.defineProperty(prototype, name, { value: run, configurable: true, writable: true })
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, name)
+  hook(prototype, name, descriptor as never)
+}
+
 /** `@AfterWrite` hook. `this` is the stored row. */
-export async function recordWrite(this: Row, context: WriteContext): Promise<void> {
+async function recordWrite(this: StoredRow, context: WriteContext): Promise<void> {
   const { before, changed, records } = context
-  const previous = before as Row | null
+  const previous = before as StoredRow | null
   const fields = recordedFields(this, records)
   const changes = [...changed]
     .filter((name) => fields.names.has(name))
@@ -65,7 +85,7 @@ export async function recordWrite(this: Row, context: WriteContext): Promise<voi
 }
 
 /** `@BeforeDelete` hook. `this` is the row before the deletion. */
-export async function recordDeletion(this: Row, context: DeleteContext): Promise<void> {
+async function recordDeletion(this: StoredRow, context: DeleteContext): Promise<void> {
   const { names } = recordedFields(this, context.records)
   const changes = [...names]
     .filter((name) => (this[name] ?? null) !== null)
@@ -73,7 +93,7 @@ export async function recordDeletion(this: Row, context: DeleteContext): Promise
   await addEntry(this, context, { kind: 'delete', changes })
 }
 
-export interface NewEntry {
+interface NewEntry {
   readonly kind: AdminEntry['kind']
   readonly action?: string
   readonly changes: readonly FieldChange[]
@@ -85,11 +105,11 @@ export async function addEntry(
   context: Pick<HookCaller, 'caller' | 'by'> & { readonly records: Records },
   { kind, changes, action = null as never }: NewEntry,
 ): Promise<void> {
-  const type = row.constructor as Class
+  const type = row.constructor as RecordClass
   const { key } = context.records(type).table
   await context.records(AdminEntry).create({
     record: type.name,
-    row: String((row as Row)[key.property]),
+    row: String((row as StoredRow)[key.property]),
     at: new Date().toISOString(),
     by: actorOf(context),
     kind,
@@ -104,7 +124,7 @@ function actorOf({ caller, by }: Pick<HookCaller, 'caller' | 'by'>): string {
 
 /** The fields that are recorded: not hidden, and not the key, version or timestamps of the record. */
 function recordedFields(row: object, records: Records): { names: ReadonlySet<string> } {
-  const type = row.constructor as Class
+  const type = row.constructor as RecordClass
   const { columns, key, version, updatedAt, deletedAt } = records(type).table
   const excluded = [key, version, updatedAt, deletedAt]
   const recorded = columns.filter((column) => !column.field.hidden && !excluded.includes(column))

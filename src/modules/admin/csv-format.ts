@@ -42,7 +42,7 @@ export function readCell(text: string): string {
 }
 
 /** A row of a file. Rows are counted from 1. */
-export interface Line {
+export interface CsvLine {
   readonly row: number
   readonly cells: readonly Cell[]
   /** The position in the file after the row. */
@@ -77,7 +77,7 @@ const carriageReturn = 0x0d
  *
  * @throws {CsvError} if a quote is never closed or followed by text, or a row has more than 1,000 cells or 1,048,576 bytes
  */
-export function* readLines(file: Buffer): Generator<Line, void> {
+export function* readLines(file: Buffer): Generator<CsvLine, void> {
   let at = file[0] === 0xef && file[1] === 0xbb && file[2] === 0xbf ? 3 : 0
   const separator = separatorOf(file, at)
   let row = 0

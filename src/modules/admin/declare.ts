@@ -1,14 +1,6 @@
 /** The decorators of records on the admin page: `@Admin` and `@AdminAction`. */
-import {
-  AfterWrite,
-  BeforeDelete,
-  addRecords,
-  createMetadata,
-  type AnyDecorator,
-  type Claims,
-  type Repository,
-} from '../../index.js'
-import { AdminEntry, recordDeletion, recordWrite } from './change-history.js'
+import { createMetadata, type AnyDecorator, type Claims, type Repository } from '../../index.js'
+import { recordHistory } from './change-history.js'
 
 /** Any class, including abstract ones. */
 export type Class<T = object> = abstract new (...args: never[]) => T
@@ -92,20 +84,4 @@ export function readAdmin(type: Class): Readonly<AdminRecordOptions> {
 /** Whether the second argument is the context of a standard class decorator. */
 function isClassContext(context: unknown): boolean {
   return (context as { kind?: unknown } | null)?.kind === 'class'
-}
-
-/** The name of the hook that adds entries after a write. */
-export const historyHook = 'keepsWriteInHistory'
-
-function recordHistory(type: Class): void {
-  addRecords(type, [AdminEntry])
-  addHook(type, historyHook, AfterWrite() as MethodDecorator, recordWrite)
-  addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, recordDeletion)
-}
-
-function addHook(type: Class, name: string, hook: MethodDecorator, run: unknown): void {
-  const prototype = type.prototype as object
-  Object.defineProperty(prototype, name, { value: run, configurable: true, writable: true })
-  const descriptor = Object.getOwnPropertyDescriptor(prototype, name)
-  hook(prototype, name, descriptor as never)
 }

@@ -108,7 +108,7 @@ export function notFound(): HttpError {
 }
 
 /** @throws {HttpError} 403 unless the caller may do one of the operations */
-export function requireAny(
+export function checkAnyRight(
   { may }: RecordRights,
   ...operations: readonly ('create' | 'update' | 'delete')[]
 ): void {

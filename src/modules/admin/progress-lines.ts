@@ -1,7 +1,7 @@
 /** Streams the progress of long work as lines of JSON. The work stops when the client goes away. */
 import { HttpError } from '../../index.js'
 
-export interface Progress {
+export interface ImportProgress {
   /** Rows so far. */
   readonly rows: number
   /** From 0 to 1. */
@@ -17,9 +17,9 @@ class Stopped extends Error {}
  * @param work receives a function that reports progress and throws once the client has gone
  */
 export async function* progressLines(
-  work: (report: (progress: Progress) => void) => Promise<object>,
+  work: (report: (progress: ImportProgress) => void) => Promise<object>,
 ): AsyncGenerator<string, void> {
-  let progress: Progress | undefined = { rows: 0, share: 0 }
+  let progress: ImportProgress | undefined = { rows: 0, share: 0 }
   let outcome: { readonly result: object } | { readonly error: unknown } | undefined
   let isStopped = false
   let wake = (): void => undefined

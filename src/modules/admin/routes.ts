@@ -16,23 +16,19 @@ import {
   type ModuleOptions,
   type Reply,
 } from '../../index.js'
-import {
-  ChangeSummary,
-  runAction,
-  changeMany,
-  maxRows,
-  removeRow,
-  saveRow,
-  type ManyOptions,
-} from './changes.js'
+import { changeMany, maxRows, type ManyOptions } from './change-many.js'
+import { ChangeSummary } from './change-summary.js'
 import { entryKinds } from './change-history.js'
-import { importCsv, rowChecker, type ImportResult, type RowWriter } from './import-csv.js'
+import { checkCsv, importCsv } from './import-csv.js'
 import { exportCsv } from './export-csv.js'
 import { acceptsGzip, compress } from './page.js'
-import { progressLines, type Progress } from './progress-lines.js'
-import { historyHook, type Class } from './declare.js'
+import { progressLines } from './progress-lines.js'
+import type { Class } from './declare.js'
 import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
+import { longTimeout, runAndRollBack } from './roll-back.js'
+import { runAction } from './run-action.js'
+import { removeRow, saveRow } from './save-row.js'
 import { shareFields, describeForPage } from './schema.js'
 import { readId, PageRecords, type Row, type PageRecord } from './page-records.js'
 
@@ -64,17 +60,6 @@ class RunAction {
   @Field('boolean', { default: false }) skipMissing!: boolean
   @Field('json', { optional: true, nullable: true }) body?: unknown
 }
-
-/** Thrown to roll back a transaction that did not fail. */
-class RolledBack extends Error {
-  constructor(readonly imported?: ImportResult) {
-    super('the transaction was rolled back')
-  }
-}
-
-const longTimeout = 120_000
-/** Milliseconds for the transaction of an import, whose progress may be sent for longer than a request may take. */
-const importTimeout = 3_600_000
 
 /** Routes that require a role of the page. The policies of the records apply in addition. */
 export function dataController(
@@ -150,28 +135,11 @@ export function dataController(
     ): Promise<object> {
       if (!preview) return { count: await run({ skipsMissing: skipMissing }) }
       const rights = await records.rights()
-      return this.#rollBack(async () => {
+      return runAndRollBack(this.database, async () => {
         const summary = new ChangeSummary(rights, this.database)
         const count = await run({ summary, skipsMissing: skipMissing })
         return { count, ...summary.toJSON() }
       })
-    }
-
-    /** Runs work in a transaction and rolls it back. @returns the result of the work */
-    async #rollBack<T>(work: () => Promise<T>): Promise<T> {
-      let result: { readonly value: T } | undefined
-      const transaction = this.database.transaction(
-        async () => {
-          result = { value: await work() }
-          throw new RolledBack()
-        },
-        { timeout: longTimeout },
-      )
-      await transaction.catch((error: unknown) => {
-        if (!(error instanceof RolledBack)) throw error
-      })
-      if (result === undefined) throw new Error('The transaction was rolled back before its work.')
-      return result.value
     }
 
     @Get('/csv/<record>')
@@ -199,74 +167,15 @@ export function dataController(
       const isCheck = query.check === 'true'
       if (query.progress === 'true') {
         const lines = progressLines((report) =>
-          isCheck
-            ? this.#checkCsv(pageRecord, rawBody, report)
-            : this.#writeCsv(pageRecord, rawBody, report),
+          (isCheck ? checkCsv : importCsv)(this.database, pageRecord, rawBody, report),
         )
         return reply(lines)
           .type('application/x-ndjson; charset=utf-8')
           .header('X-Content-Type-Options', 'nosniff')
       }
-      if (isCheck) return reply(await this.#checkCsv(pageRecord, rawBody))
-      const result = await this.#writeCsv(pageRecord, rawBody)
+      if (isCheck) return reply(await checkCsv(this.database, pageRecord, rawBody))
+      const result = await importCsv(this.database, pageRecord, rawBody)
       return 'count' in result ? reply(result) : reply(result, 400)
-    }
-
-    /** Writes all rows in one transaction. @returns `{ count }`, or the errors of the file if nothing was written */
-    async #writeCsv(
-      pageRecord: PageRecord,
-      file: Buffer,
-      report?: (progress: Progress) => void,
-    ): Promise<object> {
-      const { database } = this
-      const write = async (): Promise<ImportResult> => {
-        const writer = {
-          records: pageRecord.records,
-          batch: (work: () => Promise<void>) => work(),
-          row: <R>(work: () => Promise<R>) => database.transaction(work),
-        }
-        const imported = await importCsv(pageRecord, file, writer, report)
-        if (imported.errors.length > 0) throw new RolledBack(imported)
-        return imported
-      }
-      const importing = database.transaction(write, { timeout: importTimeout })
-      const { rows, errors } = await importing.catch((error: unknown) => {
-        if (error instanceof RolledBack && error.imported !== undefined) return error.imported
-        throw error
-      })
-      if (errors.length === 0) return { count: rows }
-      const error = 'The file has errors. Nothing was written.'
-      return { error, code: 'VALIDATION', faults: errors }
-    }
-
-    /** Finds what an import would refuse. @returns the number of rows, the errors, and the expected duration of the import */
-    async #checkCsv(
-      pageRecord: PageRecord,
-      file: Buffer,
-      report?: (progress: Progress) => void,
-    ): Promise<object> {
-      const canRead = await pageRecord.records.canCheck([historyHook])
-      const rowWriter = canRead ? rowChecker(pageRecord) : this.#rollingBack(pageRecord)
-      let milliseconds = 0
-      const batch = async (work: () => Promise<void>): Promise<void> => {
-        const start = performance.now()
-        await rowWriter.batch(work)
-        milliseconds += performance.now() - start
-      }
-      const { rows, errors } = await importCsv(pageRecord, file, { ...rowWriter, batch }, report)
-      return { rows, faults: errors, seconds: Math.ceil(milliseconds / 1000) }
-    }
-
-    /**
-     * Writes rows in small transactions and rolls each one back, because hooks and `rows` may refuse what is written. Other writers
-     * wait for one batch at most.
-     */
-    #rollingBack({ records }: PageRecord): RowWriter {
-      return {
-        records,
-        batch: (work) => this.#rollBack(work),
-        row: (work) => this.database.transaction(work),
-      }
     }
 
     @Get('/history/<record>')

@@ -1,0 +1,118 @@
+/** Parses the cells of a row of an imported file. */
+import { HttpError, parseJson, type FieldError } from '../../index.js'
+import { readCell, readNumber, writeCell, type Cell } from './csv-format.js'
+import { readKeys, toCellValue, type LinkColumn } from './export-csv.js'
+import type { FieldColumn, ImportColumn } from './import-columns.js'
+import type { Row } from './page-records.js'
+
+/** The parsed cells of a row. */
+export interface ParsedRow {
+  readonly values: Row
+  /** Cells that the caller cannot change. They must equal the stored values. */
+  readonly fixed: readonly FixedCell[]
+  readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
+  /** Errors of cells that cannot be parsed. */
+  readonly errors: readonly FieldError[]
+}
+
+type FixedCell = readonly [column: FieldColumn, text: string]
+
+export function parseRow(
+  cells: readonly Cell[],
+  columns: readonly ImportColumn[],
+  isNew: boolean,
+): ParsedRow {
+  const values: Row = {}
+  const errors: FieldError[] = []
+  const fixed: FixedCell[] = []
+  const links: [column: LinkColumn, keys: (string | number)[]][] = []
+  for (const [index, column] of columns.entries()) {
+    const cell = cells[index] ?? { text: '', quoted: false }
+    if (column.use === 'fixed' || column.use === 'forbidden') fixed.push([column, cell.text])
+    if (column.use === 'links') {
+      const keys = readKeys(column, cell)
+      if (keys === undefined) errors.push(cellError(column, 'must be keys: 3;17'))
+      else links.push([column, keys])
+    }
+    if (column.use !== 'value') continue
+    const value = parseValue(column, cell, isNew)
+    if (value === unreadable)
+      errors.push(
+        cellError(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
+      )
+    else if (value !== undefined) values[column.name] = value
+  }
+  return { values, fixed, links, errors }
+}
+
+/**
+ * Errors of cells that the caller cannot change and that differ from the stored row. Equal cells are allowed, so that an exported
+ * file can be imported.
+ *
+ * @param stored undefined for a new row
+ * @throws {HttpError} 403 if other callers may write the field
+ */
+export function findFixedCellErrors(
+  fixed: readonly FixedCell[],
+  stored: Row | undefined,
+): FieldError[] {
+  const changed = fixed.filter(
+    ([column, text]) => readCell(text) !== plainText(toCellValue(column, stored?.[column.name])),
+  )
+  for (const [{ name, use }] of changed) if (use === 'forbidden') throw forbidden(name)
+  return changed.map(([column]) =>
+    cellError(column, 'cannot be changed and differs from the stored value'),
+  )
+}
+
+function plainText(value: unknown): string {
+  const cell = writeCell(value)
+  return readCell(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)
+}
+
+const unreadable = Symbol('unreadable')
+
+/** @returns undefined if the cell has no value, `unreadable` if it cannot be parsed */
+function parseValue(
+  column: FieldColumn,
+  { text: cellText, quoted }: Cell,
+  isNew: boolean,
+): unknown {
+  const { kind, list, nullable, required, rules } = column
+  const text = readCell(cellText)
+  const isText = textKinds.has(kind) && !list
+  if (text === '' && !(quoted && (isText || (emptyKinds.has(kind) && !list)))) {
+    if (nullable) return isNew && rules.default !== undefined ? undefined : null
+    if (isText && !required) return isNew ? undefined : ''
+    // The validation reports that the field is required.
+    return isNew ? undefined : isText ? '' : unreadable
+  }
+  if (list || kind === 'json' || kind === 'class') return readJson(text)
+  if (isText) return text
+  if (kind === 'enum' && rules.oneOf?.includes(text) === true) return text
+  const trimmed = text.trim()
+  const number = kind === 'numeric' ? readNumber(trimmed) : undefined
+  const value = number ?? column.fromText(trimmed)
+  return value === undefined ? unreadable : value
+}
+
+const textKinds: ReadonlySet<string> = new Set(['string', 'text'])
+/** Other kinds that have an empty value, which is a quoted empty cell. */
+const emptyKinds: ReadonlySet<string> = new Set(['blob', 'enum'])
+
+function readJson(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return unreadable
+  }
+}
+
+function cellError({ name }: Pick<ImportColumn, 'name'>, message: string): FieldError {
+  return { path: name, code: 'type', message: `${name} ${message}` }
+}
+
+export function forbidden(path: string, message = `you may not write ${path}`): HttpError {
+  const errors = [{ path, code: 'forbidden', message }]
+  return new HttpError(403, message, { code: 'FORBIDDEN', errors })
+}

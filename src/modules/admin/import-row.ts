@@ -1,0 +1,129 @@
+/** Writes a row of an imported file. */
+import {
+  HttpError,
+  type FieldError,
+  type RecordDescription,
+  type RecordRights,
+} from '../../index.js'
+import type { Cell } from './csv-format.js'
+import { linkedKeys } from './export-csv.js'
+import { findFixedCellErrors, forbidden, parseRow, type ParsedRow } from './import-cells.js'
+import type { ImportColumn } from './import-columns.js'
+import { toJson, type PageRecord, type Row } from './page-records.js'
+import type { RowWriter } from './row-writers.js'
+
+/**
+ * Creates the row, or updates it if the cells have a key.
+ *
+ * @returns the written row
+ * @throws {HttpError} with the errors of all cells and fields
+ */
+export async function writeRow(
+  { records, described }: PageRecord,
+  rights: RecordRights,
+  writer: RowWriter['records'],
+  {
+    cells,
+    columns,
+  }: { readonly cells: readonly Cell[]; readonly columns: readonly ImportColumn[] },
+): Promise<Row> {
+  if (cells.length > columns.length)
+    throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
+  const { id, version } = readIdentity(cells, columns)
+  const operation = id === undefined ? 'create' : 'update'
+  if (!rights.may[operation]) throw forbidden('', `you may not ${operation} rows`)
+  const { values, fixed, links, errors } = parseRow(cells, columns, id === undefined)
+  const stored = id === undefined ? undefined : await readStored(records, rights, id, links)
+  const cellErrors = [...errors, ...findFixedCellErrors(fixed, stored)]
+  const changedLinks = links.filter(
+    ([column, keys]) => !haveSameKeys(keys, stored === undefined ? [] : linkedKeys(stored, column)),
+  )
+  addLinks(values, changedLinks, described)
+  const written = await withAllErrors(cellErrors, () =>
+    id === undefined
+      ? writer.create(values)
+      : writer.update(id, values, version === undefined ? undefined : [version]),
+  )
+  if (written === null) throw noSuchRow(rights)
+  return written
+}
+
+/** The key and the version in the cells of a row. */
+function readIdentity(
+  cells: readonly Cell[],
+  columns: readonly ImportColumn[],
+): { id: string | undefined; version: number | undefined } {
+  const textOf = (use: ImportColumn['use']): string => {
+    const index = columns.findIndex((column) => column.use === use)
+    return index === -1 ? '' : (cells[index]?.text.trim() ?? '')
+  }
+  const [id, version] = [textOf('key'), textOf('version')]
+  return {
+    id: id === '' ? undefined : id,
+    version: version === '' || id === '' ? undefined : Number(version),
+  }
+}
+
+/** The row with linked rows, to compare its cells. Empty for a caller who may not read it, whose file has no such cells. */
+async function readStored(
+  records: PageRecord['records'],
+  rights: RecordRights,
+  id: string,
+  links: ParsedRow['links'],
+): Promise<Row> {
+  if (!rights.may.read) return {}
+  const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
+  if (before === null) throw noSuchRow(rights)
+  return toJson(before, rights)
+}
+
+function haveSameKeys(keys: readonly unknown[], otherKeys: readonly unknown[]): boolean {
+  const keySet = new Set(keys)
+  return keySet.size === new Set(otherKeys).size && otherKeys.every((key) => keySet.has(key))
+}
+
+/** @throws {HttpError} 403 for links that other callers may change */
+function addLinks(
+  values: Row,
+  changedLinks: ParsedRow['links'],
+  { relations }: RecordDescription,
+): void {
+  for (const [{ name, linkable }, keys] of changedLinks) {
+    if (!linkable && relations.some((relation) => relation.ids === name && relation.linkable))
+      throw forbidden(name)
+    values[name] = keys
+  }
+}
+
+/**
+ * Writes a row. Rejects it with the errors of its cells and the validation errors of the other fields together.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+async function withAllErrors<R extends Row | null>(
+  cellErrors: readonly FieldError[],
+  write: () => Promise<R>,
+): Promise<R> {
+  try {
+    const written = await write()
+    if (cellErrors.length === 0) return written
+  } catch (error) {
+    const isClientError = error instanceof HttpError && error.status < 500
+    if (cellErrors.length === 0 || !isClientError || error.code !== 'VALIDATION') throw error
+    const names = new Set(cellErrors.map(({ path }) => path))
+    const otherErrors = (error.errors ?? []).filter(({ path }) => !names.has(path))
+    throw error.with({ errors: [...cellErrors, ...otherErrors] })
+  }
+  throw invalid(cellErrors)
+}
+
+function noSuchRow({ key }: RecordRights): HttpError {
+  return invalid([{ path: key.name, code: 'unknown', message: 'There is no such row.' }])
+}
+
+function invalid(errors: readonly FieldError[]): HttpError {
+  return new HttpError(400, errors.map(({ message }) => message).join('; '), {
+    code: 'VALIDATION',
+    errors,
+  })
+}

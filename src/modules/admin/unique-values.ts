@@ -1,0 +1,56 @@
+/** Finds rows of an imported file that have the same value of a unique field. */
+import { HttpError, type RecordRights } from '../../index.js'
+import type { Row } from './page-records.js'
+
+/**
+ * A check rolls each batch back, so the database cannot find equal values in
+ * different batches.
+ */
+export class UniqueValues {
+  readonly #groups: readonly (readonly string[])[]
+  readonly #key: string
+  readonly #committed = new Map<string, unknown>()
+  /** Values of the current batch. */
+  readonly #pending = new Map<string, unknown>()
+
+  constructor({ fields, key }: RecordRights) {
+    const groups = new Map<string, string[]>()
+    for (const { name, rules } of fields) {
+      const { unique } = rules
+      if (unique === undefined || unique === false) continue
+      const group = unique === true ? `field ${name}` : `group ${unique}`
+      groups.set(group, [...(groups.get(group) ?? []), name])
+    }
+    this.#groups = [...groups.values()]
+    this.#key = key.name
+  }
+
+  beginBatch(): void {
+    this.#pending.clear()
+  }
+
+  commitBatch(): void {
+    for (const [value, id] of this.#pending) this.#committed.set(value, id)
+  }
+
+  /** @throws {HttpError} 409 if another row of the file has the same value */
+  add(stored: Row): void {
+    const id = stored[this.#key]
+    for (const names of this.#groups) {
+      const values = names.map((name) => stored[name])
+      // Rows without a value are not duplicates.
+      if (values.some((value) => value === null || value === undefined)) continue
+      const valuesKey = JSON.stringify([names, values])
+      const first = this.#pending.get(valuesKey) ?? this.#committed.get(valuesKey)
+      if (first !== undefined && first !== id) throw duplicateError(names)
+      this.#pending.set(valuesKey, id)
+    }
+  }
+}
+
+function duplicateError(names: readonly string[]): HttpError {
+  const verb = names.length === 1 ? 'is' : 'together are'
+  const message = `${names.join(' and ')} ${verb} already taken by another row of the file`
+  const errors = names.map((path) => ({ path, code: 'unique', message }))
+  return new HttpError(409, message, { code: 'CONFLICT', errors })
+}
