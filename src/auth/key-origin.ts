@@ -17,7 +17,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { defaultAlgorithms, type SignatureAlgorithm } from './tokens.js'
 import type { Log } from '../core/log.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 const generate = promisify(generateKeyPair)
@@ -149,10 +149,10 @@ const names: Readonly<Record<keyof KeyOptions, true>> = {
 export function readKeyOrigin(
   { jwks, keys }: KeyInput,
   environment: KeyEnvironment,
-  problems: Problem[],
+  problems: Problems,
 ): KeyOrigin {
   const refuse = (message: string, remedy: string): KeyOrigin => {
-    problems.push({ code: 'AUTH_KEYS', message, remedy })
+    problems.add({ code: 'AUTH_KEYS', message, remedy })
     return none
   }
   if (keys === false) return none

@@ -4,7 +4,7 @@ import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
 import { findCookieNameProblem } from '../http/cookies.js'
 import { createIncoming, FakeResponse } from '../http/node-messages.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/time.js'
@@ -139,11 +139,11 @@ const names: Readonly<Record<keyof AuthOptions, true>> = {
 export function resolveAuthOptions(
   options: AuthOptions | undefined,
   environment: AuthEnvironment,
-  problems: Problem[],
+  problems: Problems,
 ): ResolvedAuthOptions {
   const input = options ?? {}
   const refuse: Refuse = (message, remedy) => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
+    problems.add({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
   refuseUnknownNames('bootstrap auth', input, names, problems)
   checkOptions(input, refuse)
@@ -206,7 +206,7 @@ function checkOptions(options: AuthOptions, refuse: Refuse): void {
 function readCookieName(
   input: AuthOptions['cookie'],
   refuse: Refuse,
-  problems: Problem[],
+  problems: Problems,
 ): string | undefined {
   if (input === undefined || typeof input === 'boolean') return undefined
   if (typeof input !== 'object' || (input as unknown) === null) {
@@ -262,7 +262,7 @@ const rotationNames: Readonly<Record<keyof RotationOptions, true>> = { grace: tr
 function readRotation(
   input: RotationOptions | undefined,
   refuse: Refuse,
-  problems: Problem[],
+  problems: Problems,
 ): RotationRule | undefined {
   if (input === undefined) return undefined
   if (typeof input !== 'object' || (input as unknown) === null) {
@@ -282,11 +282,11 @@ function readRotation(
   return Object.freeze({ grace: grace ?? 1, reuse: input.reuse })
 }
 
-function readApiKey(value: string | undefined, problems: Problem[]): string | undefined {
+function readApiKey(value: string | undefined, problems: Problems): string | undefined {
   const key = value?.trim() ?? ''
   if (key === '') return undefined
   if (/^[\x21-\x7e]+$/.test(key)) return key
-  problems.push({
+  problems.add({
     code: 'INVALID_ENVIRONMENT',
     message:
       'APP_API_KEY has blanks or characters that are not allowed in an Authorization header.',

@@ -2,6 +2,7 @@
  * Starts an application, in this order: metadata → checked, frozen data (`plan-application.ts`) → database → providers
  * → a route table → a server.
  */
+import { Problems } from '../errors/problems.js'
 import { Auth } from '../auth/auth.js'
 import { explainUncaughtErrors } from '../errors/uncaught-errors.js'
 import type { Gate } from '../auth/gate.js'
@@ -294,7 +295,7 @@ function suggestedRoutes({ routes, settings, graphql }: ApplicationPlan): NearRo
   return [
     ...reachable(routes).map(({ route }) => route),
     ...framework.flatMap(({ method, path }) => {
-      const pattern = parsePattern(joinPaths(basePath, path), path, [])
+      const pattern = parsePattern(joinPaths(basePath, path), path, new Problems())
       return pattern === undefined ? [] : [{ method, pattern }]
     }),
   ]

@@ -3,7 +3,7 @@
  * are found before anything is created.
  */
 import { resetState } from '../core/provider-symbols.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { suggestion } from '../errors/did-you-mean.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import { isClass } from '../metadata/dialect.js'
@@ -177,7 +177,7 @@ function notYet(): never {
 }
 
 /** Checks and orders the providers. Missing, circular and unreadable dependencies are reported as problems. */
-export function createContainer(options: ContainerOptions, problems: Problem[]): Container {
+export function createContainer(options: ContainerOptions, problems: Problems): Container {
   const providers = collectProviders(options, problems)
   for (const provider of providers.values())
     checkDependencies(provider, providers, options, problems)
@@ -185,7 +185,7 @@ export function createContainer(options: ContainerOptions, problems: Problem[]):
   return new Container(providers)
 }
 
-function collectProviders(options: ContainerOptions, problems: Problem[]): Map<Token, Provider> {
+function collectProviders(options: ContainerOptions, problems: Problems): Map<Token, Provider> {
   const declared = new Map<Token, ProviderDeclaration>()
   const providers = new Map<Token, Provider>()
   for (const token of options.builtIn) {
@@ -194,7 +194,7 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
   for (const declaration of options.providers) {
     const provider = toProvider(declaration)
     if (provider === undefined) {
-      problems.push({
+      problems.add({
         code: 'NOT_A_PROVIDER',
         message: `${options.moduleName}: one of the providers is neither a class nor { provide, use } nor { provide, make }.`,
         remedy:
@@ -207,10 +207,10 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
     if (typeof declaration === 'object') {
       const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
       const optionNames = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
-      problems.push(...rejectUnknownOptions(declaration, optionNames, where))
+      problems.addAll(rejectUnknownOptions(declaration, optionNames, where))
     }
     if (declared.has(provider.token) && declared.get(provider.token) !== declaration) {
-      problems.push({
+      problems.add({
         code: 'DUPLICATE_PROVIDER',
         message: `${tokenName(provider.token)} is provided twice, in different ways.`,
         remedy: 'Keep one of them; tests replace it with the option `override`.',
@@ -229,11 +229,11 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
 function applyOverrides(
   providers: Map<Token, Provider>,
   { override }: ContainerOptions,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   for (const [token, replacement] of override) {
     if (!providers.has(token)) {
-      problems.push({
+      problems.add({
         code: 'UNKNOWN_OVERRIDE',
         message: `override: nothing provides ${tokenName(token)}, so nothing can be replaced.`,
         remedy: 'Override a token that a module provides.',
@@ -253,11 +253,11 @@ function checkDependencies(
   provider: Provider,
   providers: ReadonlyMap<Token, Provider>,
   { moduleName }: ContainerOptions,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const name = tokenName(provider.token)
   if (provider.problem !== undefined) {
-    problems.push({
+    problems.add({
       code: 'UNREADABLE_DEPENDENCIES',
       message: `${name} ${provider.problem}.`,
       remedy: provider.problem.startsWith('has a make')
@@ -268,7 +268,7 @@ function checkDependencies(
   for (const dependency of provider.dependencies) {
     if (providers.has(dependency)) continue
     const path = pathTo(provider.token, providers)
-    problems.push({
+    problems.add({
       code: 'MISSING_PROVIDER',
       message: `${path} needs ${tokenName(dependency)}, which no module provides.`,
       remedy: `Add ${tokenName(dependency)} to ${moduleName}.providers.`,
@@ -290,13 +290,13 @@ function pathTo(
   return tokenName(token)
 }
 
-function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problem[]): void {
+function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problems): void {
   const done = new Set<Token>()
   const visit = (token: Token, path: readonly Token[]): void => {
     const start = path.indexOf(token)
     if (start !== -1) {
       const names = [...path.slice(start), token].map(tokenName)
-      problems.push({
+      problems.add({
         code: 'CIRCULAR_PROVIDERS',
         message: `${names.join(' → ')}: these depend on each other in a circle.`,
         remedy: 'Move the shared part into a provider of its own.',

@@ -4,7 +4,7 @@
  */
 import type { Gate } from '../auth/gate.js'
 import type { ResolvedAuthOptions } from '../auth/options.js'
-import { addProblems, type Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { findDocProblems, findNameCollisions } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import { docsFiles, type ReadDocument } from '../openapi/docs-files.js'
@@ -31,15 +31,13 @@ import { versionsOf } from './versions.js'
 export function findDocumentationProblems(
   routes: readonly PlannedRoute[],
   docs: ResolvedDocs | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   findDocProblems(routes, problems)
   if (docs === undefined) return
   const versions = versionsOf(routes)
   for (const version of versions.length === 0 ? [undefined] : versions) {
-    const found: Problem[] = []
-    findNameCollisions(ofVersion(routes, version), found)
-    addProblems(found, problems)
+    findNameCollisions(ofVersion(routes, version), problems)
   }
 }
 
@@ -67,7 +65,7 @@ export function documentReader(
   const read = (version = versions.at(-1)): OpenApiDocument => {
     const cached = documents.get(version)
     if (cached !== undefined) return cached
-    const options = docs ?? resolveDocsOptions(true, [])
+    const options = docs ?? resolveDocsOptions(true, new Problems())
     if (options === undefined) throw new TypeError('The documentation has no options.')
     const document = createDocument(ofVersion(routes, version), {
       ...options,
@@ -110,7 +108,11 @@ export function docsRoutes(
 ): FrameworkRoute[] {
   if (docs === undefined) return []
   return docsFiles(docs, read).flatMap(({ path, access, respond }) => {
-    const pattern = parsePattern(joinPaths(basePath, path), `bootstrap docs ${path}`, [])
+    const pattern = parsePattern(
+      joinPaths(basePath, path),
+      `bootstrap docs ${path}`,
+      new Problems(),
+    )
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]
     return [frameworkRoute({ pattern, name: 'documentation', before, invoke: respond, timeout })]

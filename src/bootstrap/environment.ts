@@ -6,6 +6,7 @@
 
 import { inspect } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { readPublicUrl } from './public-url.js'
 import { suggestion } from '../errors/did-you-mean.js'
 import { HttpError } from '../errors/http-error.js'
@@ -50,7 +51,7 @@ export async function provideConfigs(
   declared: readonly ProviderDeclaration[],
   classes: readonly Class[],
   { variables, override }: ConfigInput,
-  problems: Problem[],
+  problems: Problems,
 ): Promise<ProviderDeclaration[]> {
   const listed = declared.filter((declaration) => isConfig(declaration))
   const consumers = [...declared.filter((declaration) => isClass(declaration)), ...classes]
@@ -73,20 +74,20 @@ function isConfig(declaration: unknown): declaration is Class {
 async function readConfig(
   type: Class,
   variables: Variables,
-  problems: Problem[],
+  problems: Problems,
 ): Promise<object | undefined> {
-  const before = problems.length
+  const before = problems.count
   const shape = readCheckedShape(type, problems)
-  if (problems.length > before) return undefined
+  if (problems.count > before) return undefined
   const options = { unknownKeys: 'drop', from: 'program', inputName: 'the environment' } as const
   const check = compileText(shape, { ...options, problems })
-  if (problems.length > before) return undefined
+  if (problems.count > before) return undefined
   try {
     return seal(shape, (await check(readTexts(shape, variables))) as Record<string, unknown>)
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
     for (const { path, code, message } of error.errors ?? []) {
-      problems.push(toProblem(shape, path, { code, message }))
+      problems.add(toProblem(shape, path, { code, message }))
     }
     return undefined
   }
@@ -113,7 +114,7 @@ export function findUnknownVariables(
     .map((provider) => ('provide' in provider ? provider.provide : provider))
     .filter((type) => isConfig(type))
   const settingVariables = types.flatMap((type) =>
-    readShape(type, []).fields.map(({ name }) => variableOf(name)),
+    readShape(type, new Problems()).fields.map(({ name }) => variableOf(name)),
   )
   const knownVariables = new Set([...frameworkVariables, ...settingVariables])
   return Object.keys(variables)
@@ -251,7 +252,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** @param problems receives variables with an invalid value, by name */
 export function readEnvironment(
   variables: Readonly<Record<string, string | undefined>>,
-  problems: Problem[],
+  problems: Problems,
 ): Environment {
   return Object.freeze({
     port: readPort(variables.PORT, problems),
@@ -267,12 +268,12 @@ export function readEnvironment(
   })
 }
 
-function readPort(text: string | undefined, problems: Problem[]): number | undefined {
+function readPort(text: string | undefined, problems: Problems): number | undefined {
   const value = blankToUndefined(text)
   if (value === undefined) return undefined
   const port = /^\d{1,5}$/.test(value) ? Number(value) : NaN
   if (port <= 65_535) return port
-  problems.push({
+  problems.add({
     code: 'INVALID_ENVIRONMENT',
     message: `PORT: "${value}" is not a port.`,
     remedy: 'Set a number from 0 to 65535; 0 takes any free port.',
@@ -282,7 +283,7 @@ function readPort(text: string | undefined, problems: Problem[]): number | undef
 
 function readPublicAddress(
   variables: Readonly<Record<string, string | undefined>>,
-  problems: Problem[],
+  problems: Problems,
 ): string | undefined {
   const value = blankToUndefined(variables.PUBLIC_URL)
   if (value === undefined) return undefined
@@ -296,12 +297,12 @@ function readPublicAddress(
 
 function readLogLevel(
   variables: Readonly<Record<string, string | undefined>>,
-  problems: Problem[],
+  problems: Problems,
 ): string {
   const value = blankToUndefined(variables.LOG_LEVEL)?.toLowerCase()
   if (value === undefined) return variables.NODE_ENV === 'test' ? 'warn' : 'info'
   if ((logLevels as readonly string[]).includes(value)) return value
-  problems.push({
+  problems.add({
     code: 'INVALID_ENVIRONMENT',
     message: `LOG_LEVEL: "${value}" is not a level.`,
     remedy: `Set ${suggestion(value, logLevels) ?? 'info'}. Levels: ${logLevels.join(', ')}.`,

@@ -10,7 +10,7 @@ import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-ro
 import { promiseOf } from '../core/maybe-promise.js'
 import { readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
 import type { Settings } from './options.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import type { RouteInfo } from '../routing/route.js'
 import { RouteTable, VersionedTable, type RouteLookup } from '../routing/route-table.js'
 import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
@@ -34,7 +34,11 @@ function liveQueriesRoute(
   { gate, times }: ServeContext,
   serve: Serve,
 ): FrameworkRoute {
-  const pattern = parsePattern(joinPaths(basePath, liveQueriesPath), 'bootstrap live', [])
+  const pattern = parsePattern(
+    joinPaths(basePath, liveQueriesPath),
+    'bootstrap live',
+    new Problems(),
+  )
   if (pattern === undefined) throw new Error(`${basePath}${liveQueriesPath} is not a path.`)
   const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
   return frameworkRoute({
@@ -63,7 +67,7 @@ export interface FilledTable {
  * @throws {DeclarationError} with all invalid interceptors and decorators
  */
 export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: Serve): FilledTable {
-  const problems: Problem[] = []
+  const problems = new Problems()
   const find: FindInstance = (token) => plan.container.get(token)
   const { versions } = plan.settings
   const table =
@@ -98,7 +102,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
   table.add('POST', pattern, addOuterEntries(served, [...gate, ...body]))
   const interceptors = createInterceptors(plan.frameworkInterceptors, undefined, find, problems)
   const outside = [...interceptors.gate, ...interceptors.body]
-  if (problems.length > 0) throw new DeclarationError(problems)
+  problems.throwIfAny()
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
     addOuterEntries(unmatchedRoute(refuse, plan.settings.times.handler), outside)
   return {

@@ -5,7 +5,8 @@
 
 import { promise } from '../core/maybe-promise.js'
 import type { Gate } from '../auth/gate.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { malformedReply } from '../graphql/endpoint.js'
 import {
@@ -53,9 +54,9 @@ import { followPromises } from '../serving/current-request.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 
 /** Reports at the start that sockets are required but the package `ws` is missing. */
-function findSocketProblems(instances: readonly GraphQL[], problems: Problem[]): void {
+function findSocketProblems(instances: readonly GraphQL[], problems: Problems): void {
   if (!instances.some(({ sockets }) => sockets === true) || hasWebSockets()) return
-  problems.push({
+  problems.add({
     code: 'SOCKETS_DRIVER_MISSING',
     message: 'bootstrap graphql: sockets is true, and the package ws is not installed.',
     remedy: 'Run: npm install ws. Or omit sockets.',
@@ -97,7 +98,7 @@ export function planGraphql(
   { graphql: declared, ownRecords: records }: Parts,
   option: ApplicationGraphQLOptions | boolean | undefined,
   cost: number,
-  problems: Problem[],
+  problems: Problems,
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
   const input = option === true ? {} : (option ?? {})
@@ -109,7 +110,7 @@ export function planGraphql(
   const knownOptions = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
   const options: GraphQLOptions = Object.fromEntries(knownOptions)
   const optionProblems = findOptionProblems('bootstrap graphql', options)
-  problems.push(...optionProblems)
+  problems.addAll(optionProblems)
   if (records.length === 0 || isTaken || optionProblems.length > 0) {
     checkPaths(declared, undefined, problems)
     return { main: declared[0], instances: declared }
@@ -145,15 +146,15 @@ export function documentedEndpoints({ instances }: PlannedGraphql): DocumentedEn
 export function prepareGraphql(
   { instances }: PlannedGraphql,
   host: GraphQLHost,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   findSocketProblems(instances, problems)
   for (const [index, instance] of instances.entries()) {
-    const before = problems.length
+    const before = problems.count
     instance.bind(host)
     instance.prepare(problems)
-    if (instance.routes.length > 0 || problems.length > before) continue
-    problems.push({
+    if (instance.routes.length > 0 || problems.count > before) continue
+    problems.add({
       code: 'GRAPHQL_ROUTE_MISSING',
       message: `GraphQL: the instance at position ${index + 1} of the modules' graphql has no route.`,
       remedy: "Call its registerRoute('/graphql'), or remove it from the module.",
@@ -165,14 +166,14 @@ export function prepareGraphql(
 function checkPaths(
   instances: readonly GraphQL[],
   main: GraphQL | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const paths = new Set<string>()
   for (const instance of instances)
     for (const { path } of instance.routes) {
       const where = `${instance === main ? 'bootstrap graphql' : 'GraphQL.registerRoute'} ${path}`
       if (paths.has(path)) {
-        problems.push({
+        problems.add({
           code: 'DUPLICATE_ROUTE',
           message: `${where}: another GraphQL instance has this path.`,
           remedy: 'Register one of them at another path.',
@@ -220,7 +221,7 @@ function serve(
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
   const { method, path, runsOperations, before, handle } = endpoint
-  const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
+  const pattern = parsePattern(path, `bootstrap graphql ${path}`, new Problems())
   if (pattern === undefined) return []
   const steps = {
     before: [
@@ -253,7 +254,7 @@ export type GraphqlInterceptors = ReadonlyMap<GraphQL, ReadonlyMap<string, Plann
 /** @param problems receives problems that decorators report; an invalid schema is reported elsewhere */
 export function planGraphqlInterceptors(
   instances: readonly GraphQL[],
-  problems: Problem[],
+  problems: Problems,
 ): GraphqlInterceptors {
   const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
   for (const instance of instances) {
@@ -300,13 +301,13 @@ export function aroundOperations(
 ): Intercept | undefined {
   const planned = all.get(instance)
   if (planned === undefined) return undefined
-  const problems: Problem[] = []
+  const problems = new Problems()
   const interceptorsByField = new Map<string, readonly Intercept[]>()
   for (const [name, { info, interceptors }] of planned) {
     const { gate: outer, body, handler } = createInterceptors(interceptors, info, find, problems)
     interceptorsByField.set(name, [...outer, ...body, ...handler].map(toIntercept))
   }
-  if (problems.length > 0) throw new DeclarationError(problems)
+  problems.throwIfAny()
   return async (request, next) => {
     if (!(request instanceof ServerRequest)) return next()
     const { method, body } = request

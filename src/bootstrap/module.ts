@@ -10,7 +10,8 @@ import {
   createClassMetadata,
 } from '../metadata/class-metadata.js'
 import type { UseList } from './plan-interceptors.js'
-import { asProblems, type Problem } from '../errors/declaration-error.js'
+import { type Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
@@ -172,7 +173,7 @@ export function isModule(type: Class): boolean {
 }
 
 /** Collects the parts of a module and of all modules that it imports. A module that is imported twice counts once. */
-export function collectParts(root: Class, problems: Problem[]): Parts {
+export function collectParts(root: Class, problems: Problems): Parts {
   const collector = new PartsCollector(problems)
   // Programs without types, and import cycles, may pass something else.
   const rootModule: unknown = root
@@ -180,12 +181,12 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     collector.visit(rootModule)
     return collector.toParts(rootModule)
   }
-  problems.push(invalidModule(rootModule))
+  problems.add(invalidModule(rootModule))
   return collector.toParts(undefined)
 }
 
 class PartsCollector {
-  readonly #problems: Problem[]
+  readonly #problems: Problems
   readonly #visited = new Set<Class>()
   readonly #modules = new Map<Class, ModuleNode>()
   readonly #controllers = new Set<Class>()
@@ -200,7 +201,7 @@ class PartsCollector {
   readonly #corsHeaders: CorsHeaders[] = []
   #requestContext = false
 
-  constructor(problems: Problem[]) {
+  constructor(problems: Problems) {
     this.#problems = problems
   }
 
@@ -210,7 +211,7 @@ class PartsCollector {
     this.#visited.add(module)
     const options = moduleMetadata.readOwn(module)
     if (options === undefined) {
-      this.#problems.push({
+      this.#problems.add({
         code: 'NOT_A_MODULE',
         message: `${module.name} is used as a module but has no @Module.`,
         remedy: `Write @Module({ … }) before class ${module.name}.`,
@@ -218,7 +219,7 @@ class PartsCollector {
       return
     }
     refuseUnknownNames(`@Module of ${module.name}`, options, optionNames, this.#problems)
-    this.#problems.push(...asProblems(options.problems ?? []))
+    this.#problems.addAll(options.problems ?? [])
     const imports = resolveList(module, 'imports', options.imports, this.#problems)
     for (const imported of imports) this.visit(imported)
     this.#addLists(module, options, imports)
@@ -252,7 +253,7 @@ class PartsCollector {
     this.#packages.push(...(options.packages ?? []))
     if (examine !== undefined) this.#examinations.push(examine)
     if (cors !== undefined) {
-      this.#problems.push(...findHeaderProblems(`@Module of ${module.name}: cors`, cors))
+      this.#problems.addAll(findHeaderProblems(`@Module of ${module.name}: cors`, cors))
       this.#corsHeaders.push(cors)
     }
     this.#requestContext ||= requestContext === true
@@ -292,13 +293,13 @@ function invalidModule(value: unknown): Problem {
 function readInstances(
   module: Class,
   { graphql = [] }: ModuleOptions,
-  problems: Problem[],
+  problems: Problems,
 ): GraphQL[] {
   // Programs without types may write anything here.
   const instances: readonly unknown[] = readList(`${module.name}.graphql`, graphql, problems)
   return instances.flatMap((instance, index) => {
     if (instance instanceof GraphQL) return [instance]
-    problems.push({
+    problems.add({
       code: 'NOT_A_GRAPHQL',
       message: `${module.name}.graphql[${index}] is not a GraphQL instance.`,
       remedy: 'Write an instance: new GraphQL().',
@@ -311,7 +312,7 @@ function resolveList(
   module: Class,
   option: 'imports' | 'controllers' | 'records',
   references: readonly (ClassReference | undefined)[] | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): Class[] {
   const list = readList(`${module.name}.${option}`, references, problems)
   return list.flatMap((reference, index) => {
@@ -325,12 +326,12 @@ function resolveList(
 export function readList<T>(
   where: string,
   list: readonly T[] | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): readonly T[] {
   if (list === undefined) return []
   const value: unknown = list
   if (Array.isArray(value)) return list
-  problems.push({
+  problems.add({
     code: 'INVALID_OPTION',
     message: `${where} is not a list.`,
     remedy: `Write ${where.slice(where.lastIndexOf('.') + 1)}: [${nameOf(value)}].`,
@@ -346,7 +347,7 @@ function nameOf(value: unknown): string {
 function attemptResolve(
   reference: ClassReference | undefined,
   where: string,
-  problems: Problem[],
+  problems: Problems,
 ): Class | undefined {
   let remedy = 'In an import cycle it is not defined yet: write a thunk, () => TheClass.'
   let message = `${where} is not a class.`
@@ -357,7 +358,7 @@ function attemptResolve(
     message = `${where} is a function that throws: ${String(error)}.`
     remedy = 'Call a package with its options, audit({ … }). A thunk only returns a class.'
   }
-  problems.push({ code: 'NOT_A_CLASS', message, remedy })
+  problems.add({ code: 'NOT_A_CLASS', message, remedy })
   return undefined
 }
 

@@ -3,6 +3,7 @@ import type { AuthOptions } from '../auth/options.js'
 import { defaultUrl } from '../engines/engine-for-url.js'
 import { findOtherCopy } from '../errors/copies.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
 import {
@@ -211,10 +212,10 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
 export function resolveOptions(
   options: BootstrapOptions,
   environment: Environment,
-  problems: Problem[],
+  problems: Problems,
 ): Settings {
   refuseUnknownNames('bootstrap', options, optionNames, problems)
-  problems.push(...findCorsProblems(options.cors ?? {}))
+  problems.addAll(findCorsProblems(options.cors ?? {}))
   checkSessions(options.sessions ?? {}, problems)
   checkFlags(options, problems)
   checkHost(options.host, problems)
@@ -258,16 +259,16 @@ export function resolveOptions(
 export function checkUnknownKeys(
   where: string,
   value: string | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   if (value === undefined || value === 'refuse' || value === 'drop') return
   const message = `${where}: unknownKeys is "${value}".`
-  problems.push({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
+  problems.add({ code: 'INVALID_OPTION', message, remedy: "Write 'refuse' or 'drop'." })
 }
 
 function resolveStatic(
   input: NonNullable<BootstrapOptions['static']>,
-  problems: Problem[],
+  problems: Problems,
 ): Settings['static'] {
   const folders = Object.entries(input).map(([path, entry]) => {
     if (typeof entry === 'string') return [path, { folder: entry }] as const
@@ -278,14 +279,14 @@ function resolveStatic(
       const value: unknown = entry[name]
       if (typeof value === 'string' || (name === 'fallback' && value === undefined)) continue
       const remedy = "Write { folder: './web', fallback: 'index.html' }."
-      problems.push({ code: 'INVALID_OPTION', message: `${where}: ${name} is not a path.`, remedy })
+      problems.add({ code: 'INVALID_OPTION', message: `${where}: ${name} is not a path.`, remedy })
     }
     return [path, { ...entry, folder: typeof folder === 'string' ? folder : '' }] as const
   })
   return Object.freeze(Object.fromEntries(folders))
 }
 
-function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
+function checkSessions(sessions: SessionOptions, problems: Problems): void {
   refuseUnknownNames(
     'bootstrap sessions',
     sessions,
@@ -295,7 +296,7 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
   const { cookie } = sessions
   const problem = cookie === undefined ? undefined : findCookieNameProblem(cookie)
   if (problem !== undefined)
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `bootstrap sessions.cookie: ${JSON.stringify(cookie)} ${problem}.`,
       remedy: "Write letters, digits, dashes and underscores: 'desk_session'.",
@@ -306,20 +307,20 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
 }
 
 /** Only booleans: `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
-function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
+function checkFlags(options: BootstrapOptions, problems: Problems): void {
   for (const name of ['listen', 'client', 'requestContext'] as const) {
     const input: unknown = options[name]
     if (input === undefined || typeof input === 'boolean') continue
-    problems.push(invalid(name, JSON.stringify(input), 'Write true or false.'))
+    problems.add(invalid(name, JSON.stringify(input), 'Write true or false.'))
   }
 }
 
 /** `'/'` counts as no prefix. */
-function readBasePath(input: unknown, problems: Problem[]): string {
+function readBasePath(input: unknown, problems: Problems): string {
   if (input === undefined || input === '' || input === '/') return ''
   const path = typeof input === 'string' ? input.replace(/\/$/, '') : ''
   if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/.test(path)) return path
-  problems.push(
+  problems.add(
     invalid(
       'basePath',
       JSON.stringify(input),
@@ -332,7 +333,7 @@ function readBasePath(input: unknown, problems: Problem[]): string {
 function choosePublicUrl(
   input: string | undefined,
   { publicUrl, production }: Environment,
-  problems: Problem[],
+  problems: Problems,
 ): string | undefined {
   if (input === undefined) return publicUrl
   return readPublicUrl(
@@ -342,53 +343,50 @@ function choosePublicUrl(
   )
 }
 
-function checkProxies(input: unknown, problems: Problem[]): void {
+function checkProxies(input: unknown, problems: Problems): void {
   if (input === undefined || typeof input === 'boolean') return
   if (Number.isInteger(input) && Number(input) >= 0 && Number(input) <= maxProxies) return
   const isNumber = typeof input === 'number'
   const remedy = isNumber
     ? `Give the number of proxies in front, 0 to ${maxProxies}.`
     : 'Give the number of proxies in front, such as 1. With true, every client could choose its address.'
-  problems.push(invalid('trustProxy', JSON.stringify(input), remedy))
+  problems.add(invalid('trustProxy', JSON.stringify(input), remedy))
 }
 
-function checkHost(host: unknown, problems: Problem[]): void {
+function checkHost(host: unknown, problems: Problems): void {
   if (host === undefined || typeof host === 'string') return
-  problems.push(invalid('host', host, "Give a name or an address, such as '127.0.0.1'."))
+  problems.add(invalid('host', host, "Give a name or an address, such as '127.0.0.1'."))
 }
 
-function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problem[]): void {
+function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problems): void {
   checkSearchLimit('bootstrap', searchLimit, problems)
   if (searchLimit === undefined || !(database instanceof Database)) return
   const message = 'bootstrap: searchLimit cannot be combined with an open database.'
   const remedy = 'Set it when the database is opened: connect(url, { searchLimit }).'
-  problems.push({ code: 'INVALID_OPTION', message, remedy })
+  problems.add({ code: 'INVALID_OPTION', message, remedy })
 }
 
-function checkDatabase(database: unknown, problems: Problem[]): void {
+function checkDatabase(database: unknown, problems: Problems): void {
   if (database === undefined || typeof database === 'string') return
   if (typeof database === 'object' && database !== null) {
     const otherCopy = findOtherCopy(database.constructor, 'The option database')
-    if (otherCopy !== undefined) problems.push(otherCopy)
+    if (otherCopy !== undefined) problems.add(otherCopy)
     return
   }
   const remedy = `Give an address such as '${defaultUrl}', or what connect() returned.`
-  problems.push(invalid('database', JSON.stringify(database), remedy))
+  problems.add(invalid('database', JSON.stringify(database), remedy))
 }
 
-function checkLogger(logger: unknown, problems: Problem[]): void {
+function checkLogger(logger: unknown, problems: Problems): void {
   if (logger === undefined || typeof logger === 'boolean') return
   const methods = (logger ?? {}) as Record<string, unknown>
   const missing = Object.keys(silentLog).filter((name) => typeof methods[name] !== 'function')
   if (missing.length === 0) return
   const message = `bootstrap: logger has no method ${missing.join(', ')}.`
-  problems.push({ code: 'INVALID_OPTION', message, remedy: 'Give a pino logger, or false.' })
+  problems.add({ code: 'INVALID_OPTION', message, remedy: 'Give a pino logger, or false.' })
 }
 
-function resolveLimits(
-  input: NonNullable<BootstrapOptions['limits']>,
-  problems: Problem[],
-): Limits {
+function resolveLimits(input: NonNullable<BootstrapOptions['limits']>, problems: Problems): Limits {
   const names = namesOf({ ...defaultLimits, ...defaultBounds })
   refuseUnknownNames('bootstrap limits', input, names, problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
@@ -397,14 +395,14 @@ function resolveLimits(
     const mayBeOff = name === 'cost' || name === 'rows'
     const size = mayBeOff && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
-    else problems.push(invalid(`limits.${name}`, value, `Use bytes, or a size such as '10mb'.`))
+    else problems.add(invalid(`limits.${name}`, value, `Use bytes, or a size such as '10mb'.`))
   }
   const { file = 0 } = sizes
   const multipart = Math.max(defaultLimits.multipart, multipartAround(file))
   return Object.freeze({ ...defaultLimits, multipart, ...sizes })
 }
 
-function resolveTimes(input: Partial<Times>, problems: Problem[]): Times {
+function resolveTimes(input: Partial<Times>, problems: Problems): Times {
   refuseUnknownNames('bootstrap times', input, namesOf(defaultTimes), problems)
   const times = definedOf(input)
   for (const [name, value] of Object.entries(times)) {
@@ -418,10 +416,10 @@ function readCount(
   name: string,
   value: number,
   [min, max]: readonly [number, number],
-  problems: Problem[],
+  problems: Problems,
 ): number {
   const fits = Number.isInteger(value) && value >= min && value <= max
-  if (!fits) problems.push(invalid(name, value, `Give an integer from ${min} to ${max}.`))
+  if (!fits) problems.add(invalid(name, value, `Give an integer from ${min} to ${max}.`))
   return value
 }
 

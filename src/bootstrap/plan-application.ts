@@ -6,7 +6,8 @@ import { Auth } from '../auth/auth.js'
 import { addressSuffix, CookieNames, portSuffix } from '../http/cookies.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
 import { explainOtherCopies } from '../errors/copies.js'
-import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { Clock } from '../core/time.js'
 import type { Log } from '../core/log.js'
 import { PublicUrl } from './public-url.js'
@@ -98,7 +99,7 @@ export async function planApplication(
   options: BootstrapOptions,
   starts = false,
 ): Promise<ApplicationPlan> {
-  const problems: Problem[] = []
+  const problems = new Problems()
   const environment = readEnvironment(options.env ?? process.env, problems)
   const { production, variables } = environment
   const settings = resolveOptions(options, environment, problems)
@@ -160,17 +161,17 @@ export async function planApplication(
     problems,
   )
   if (production && (options.publicUrl ?? variables.PUBLIC_URL ?? '') === '')
-    problems.push(...findUnknownAddress(container))
+    problems.addAll(findUnknownAddress(container))
 
   const classes = listClasses({ providers, controllers, interceptors, settings })
-  problems.push(...classes.flatMap((type) => findOtherCopyOf(type) ?? []))
-  for (const check of parts.checks) problems.push(...asProblems(check(classes)))
+  problems.addAll(classes.flatMap((type) => findOtherCopyOf(type) ?? []))
+  for (const check of parts.checks) problems.addAll(check(classes))
   const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
   const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
   const missing = await findMissingPackages(packages, { loads: production })
-  if (production) problems.push(...missing)
+  if (production) problems.addAll(missing)
 
-  if (problems.length > 0) throw new DeclarationError(explainOtherCopies(problems))
+  if (problems.count > 0) throw new DeclarationError(explainOtherCopies(problems.list))
   if (starts)
     logWarnings(log, [
       ...findUnknownVariables(variables, providers),
@@ -298,7 +299,7 @@ function withCrudRoutes(
   parts: Parts,
   database: () => Database,
   maxCost: number,
-  problems: Problem[],
+  problems: Problems,
 ): { readonly controller: Class; readonly origin: Class }[] {
   return parts.controllers.map((origin) => {
     const { crud, only } = readController(origin) ?? {}
@@ -314,10 +315,10 @@ function checkListed(
   controller: Class,
   record: Class | undefined,
   { name, records }: Parts,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   if (record === undefined || records.includes(record)) return
-  problems.push({
+  problems.add({
     code: 'CRUD_RECORD',
     message: `${controller.name}: crud names ${record.name}, which no module lists among its records.`,
     remedy: `Add ${record.name} to ${name}.records.`,
@@ -336,13 +337,13 @@ function createCookieNames(
     readonly options: BootstrapOptions
     readonly production: boolean
   },
-  problems: Problem[],
+  problems: Problems,
 ): CookieNames {
   const session = options.sessions?.cookie
   const { cookieName: token } = authOptions
   const names = new CookieNames({ token, session })
   if (names.token === names.session)
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `bootstrap sessions.cookie: ${names.session} is also the name of the token's cookie.`,
       remedy: 'Choose another name.',

@@ -2,7 +2,7 @@
  * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
  * one list, from outside to inside. Nothing is created yet. Mistakes are reported as problems.
  */
-import type { Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
 import {
   type InterceptorClass,
@@ -37,7 +37,7 @@ interface ApplicationUse {
 export function planApplicationUse(
   { use }: Settings,
   { useLists }: Parts,
-  problems: Problem[],
+  problems: Problems,
 ): ApplicationUse {
   const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
   const outside = [{ where: 'bootstrap', use }, ...everywhere]
@@ -87,7 +87,7 @@ interface RouteToIntercept {
 export function planInterceptors(
   { route, access, body }: RouteToIntercept,
   lists: readonly UseList[],
-  problems: Problem[],
+  problems: Problems,
 ): PlannedInterceptors {
   const { onClass, onMethod } = readInterceptors(route.controller, route.member)
   const declared = [...onClass, ...onMethod]
@@ -119,7 +119,7 @@ export function planInterceptors(
 export function planDecorator(
   interceptor: DecoratorEntry,
   info: RouteInfo,
-  problems: Problem[],
+  problems: Problems,
 ): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedInterceptor } {
   const where = `@${interceptor.decorator.decoratorName} on ${info.name}`
   const specification = readSpecification(interceptor, where, problems)
@@ -133,11 +133,11 @@ export function planDecorator(
 }
 
 /** The interceptors of a list, with their positions. */
-function planUse({ where, use }: UseList, problems: Problem[]): PlannedInterceptor[] {
+function planUse({ where, use }: UseList, problems: Problems): PlannedInterceptor[] {
   return use.flatMap((reference, index) => {
     const interceptor = resolveClass(reference)
     if (interceptor === undefined) {
-      problems.push({
+      problems.add({
         code: 'NOT_AN_INTERCEPTOR',
         message: `${where}: use[${index}] is not a class.`,
         remedy:
@@ -174,10 +174,10 @@ function documentOf(interceptor: PlannedInterceptor, info: RouteInfo): DocumentO
   return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
-function readPosition(where: string, before: unknown, problems: Problem[]): InterceptorPosition {
+function readPosition(where: string, before: unknown, problems: Problems): InterceptorPosition {
   if (before === undefined) return 'handler'
   if (isInterceptorPosition(before)) return before
-  problems.push({
+  problems.add({
     code: 'INTERCEPTOR_PLACE',
     message: `${where}: before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
     remedy: `Write one of ${interceptorPositions.map((position) => `'${position}'`).join(', ')}.`,
@@ -197,10 +197,10 @@ const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> =
 function readSpecification(
   { specify }: DecoratorEntry,
   where: string,
-  problems: Problem[],
+  problems: Problems,
 ): DecoratorSpecification | undefined {
   const refuse = (reason: string, remedy: string): void => {
-    problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${reason}.`, remedy })
+    problems.add({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${reason}.`, remedy })
   }
   const remedy =
     'Return { before, check, document, enter, inject, intercept }. Each of them is optional.'
@@ -229,14 +229,14 @@ function readSpecification(
 function runCheck(
   { check }: DecoratorSpecification,
   { where, info }: { readonly where: string; readonly info: RouteInfo },
-  problems: Problem[],
+  problems: Problems,
 ): void {
   if (check === undefined) return
   let found: unknown
   try {
     found = check(info)
   } catch (error) {
-    problems.push({
+    problems.add({
       code: 'DECORATOR_SPECIFICATION',
       message: `${where}: check throws: ${textOf(error)}.`,
       remedy: 'Return a list of { message, remedy }.',
@@ -244,7 +244,7 @@ function runCheck(
     return
   }
   if (!isProblemList(found)) {
-    problems.push({
+    problems.add({
       code: 'DECORATOR_SPECIFICATION',
       message: `${where}: check does not return a list of problems.`,
       remedy: 'Return a list of { message, remedy }, which is empty without problems.',
@@ -252,7 +252,7 @@ function runCheck(
     return
   }
   for (const { message, remedy } of found ?? []) {
-    problems.push({
+    problems.add({
       code: 'DECORATOR_CHECK',
       message: `${where}: ${message.replace(/\.$/, '')}.`,
       remedy: remedy ?? '',
@@ -275,7 +275,7 @@ function textOf(error: unknown): string {
 
 /** The fields that a client may send; problems of the class are reported elsewhere. */
 function fieldsOf(type: Class): readonly string[] {
-  const { fields } = readShape(type, [])
+  const { fields } = readShape(type, new Problems())
   return Object.freeze(fields.filter(({ readOnly }) => !readOnly).map(({ name }) => name))
 }
 

@@ -5,7 +5,7 @@
 import { accessRule } from '../auth/access.js'
 import { readHandlerAccess } from '../auth/decorators.js'
 import type { Clock } from '../core/time.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
@@ -34,7 +34,7 @@ interface Planning {
   readonly customArguments: ArgumentResolvers
   /** The messages of a class's access problems, so that they are not reported again for each of its routes. */
   readonly reported: Set<string>
-  readonly problems: Problem[]
+  readonly problems: Problems
 }
 
 /** All routes of the controllers, in the order of declaration. */
@@ -42,7 +42,7 @@ export function planRoutes(
   controllers: readonly PlannedController[],
   settings: Planning['settings'],
   customArguments: ArgumentResolvers,
-  problems: Problem[],
+  problems: Problems,
 ): PlannedRoute[] {
   const { basePath, versions } = settings
   const versionInPath = versions.by === 'path'
@@ -119,14 +119,14 @@ function handlerOf({ controller, member }: Route): unknown {
 /**
  * Refuses an empty list, which is ambiguous: it could mean no group, but class-validator reads it as all groups.
  */
-function readGroups(route: Route, problems: Problem[]): readonly string[] | undefined {
+function readGroups(route: Route, problems: Problems): readonly string[] | undefined {
   const { groups } = route.options
   if (groups === undefined) return undefined
   const value: unknown = groups
   if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')) {
     return groups
   }
-  problems.push({
+  problems.add({
     code: 'INVALID_OPTION',
     message: `${describeRoute(route)}: groups is not a list of names.`,
     remedy: `Name groups of class-validator, groups: ['create'], or omit it.`,
@@ -148,7 +148,7 @@ function refuseDuplicate(
   route: Route,
   version: string | undefined,
   table: VersionedTable<Route>,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const first = table.add(route.method, route.pattern, route, version)
   if (first === undefined) return
@@ -158,7 +158,7 @@ function refuseDuplicate(
       : `${route.method} ${first.pattern.text} and ${route.pattern.text} match the same requests and are`
   const names =
     first.name === route.name ? `${route.name} twice` : `both ${first.name} and ${route.name}`
-  problems.push({
+  problems.add({
     code: 'DUPLICATE_ROUTE',
     message: `${subject} declared by ${names}.`,
     remedy: 'Remove one or change its path.',
@@ -169,14 +169,14 @@ function readAccess(
   route: Route,
   closed: boolean,
   reported: Set<string>,
-  problems: Problem[],
+  problems: Problems,
 ): Pick<PlannedRoute, 'access' | 'closedBy'> {
   const metadata = readHandlerAccess(route.controller, route.member)
   for (const problem of metadata.problems) {
     // A class's own problems are reported with its first handler only.
     if (reported.has(problem.message)) continue
     reported.add(problem.message)
-    problems.push(problem)
+    problems.add(problem)
   }
   const { onMethod, onClass, ofRecord: { record, rule } = {} } = metadata
   const docSecure = docMetadata(route.controller, route.member).secure
@@ -186,12 +186,12 @@ function readAccess(
   return { access, closedBy: isOpened && !access.open ? record : undefined }
 }
 
-function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
+function readLimits(route: Route, limits: Limits, problems: Problems): Limits {
   const { limit } = route.options
   if (limit === undefined) return limits
   const size = readSize(limit)
   if (size === undefined) {
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `${describeRoute(route)}: limit is ${JSON.stringify(limit)}.`,
       remedy: `Use bytes, or a size such as '20mb'.`,

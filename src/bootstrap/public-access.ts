@@ -2,6 +2,7 @@
  * What callers without a token can read and write: reported at the start, by `filigree doctor --production`, by
  * `filigree routes`, and in the OpenAPI document. Source: decisions, Access to routes.
  */
+import { Problems } from '../errors/problems.js'
 import type { Log } from '../core/log.js'
 import { joinPaths } from '../routing/pattern.js'
 import { reachable } from '../routing/route.js'
@@ -26,7 +27,7 @@ export const withoutRowsText = 'open, shows no rows without a sign-in'
 export function isWithoutRows({ route, access }: Pick<PlannedRoute, 'route' | 'access'>): boolean {
   if (!access.open || route.method !== 'GET') return false
   const record = crudRecordOf(route.controller, route.member)
-  const [table] = record === undefined ? [] : readTables([record], [])
+  const [table] = record === undefined ? [] : readTables([record], new Problems())
   return table !== undefined && !showsAnonymous(table)
 }
 
@@ -136,13 +137,13 @@ export function openRecords({ routes, graphql }: Plan): OpenRecords {
   const tables = new Set<Table>()
   for (const { route, access } of routes) {
     const record = route.method === 'GET' && access.open ? recordOf(route.controller) : undefined
-    const [table] = record === undefined ? [] : readTables([record], [])
+    const [table] = record === undefined ? [] : readTables([record], new Problems())
     if (table !== undefined) addReachable(table, tables)
   }
   for (const instance of graphql.instances)
     for (const { access } of instance.routes) {
       const { read, secured } = instance.accessFor(access)
-      for (const table of readTables(instance.schema.records, [], false)) {
+      for (const table of readTables(instance.schema.records, new Problems(), false)) {
         const readRule = policyOf(table).read ?? read
         if ((secured === undefined ? readRule : requireBoth(secured, readRule)).open)
           addReachable(table, tables)

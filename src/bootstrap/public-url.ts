@@ -3,7 +3,7 @@
  * Source: decisions, Sign-in.
  */
 import type { ErrorCode } from '../errors/error-codes.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { prefixLocation } from '../http/response-head.js'
 
 /**
@@ -82,13 +82,13 @@ function isLoopback(hostname: string): boolean {
 export function readPublicUrl(
   value: unknown,
   { where, code, production }: { where: string; code: ErrorCode; production: boolean },
-  problems: Problem[],
+  problems: Problems,
 ): string | undefined {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   const error = findError(String(value), url, production)
   if (url !== undefined && error === undefined) return url.href.replace(/\/+$/, '')
   const remedy = "Write the address that people type: 'https://desk.example'."
-  problems.push({ code, message: `${where} ${error ?? ''}.`, remedy })
+  problems.add({ code, message: `${where} ${error ?? ''}.`, remedy })
   return undefined
 }
 

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/served-route.js'
@@ -50,7 +51,7 @@ const fromSource = import.meta.url.endsWith('.ts')
 export function scriptRoutes(
   enabled: boolean,
   timeout: number,
-  problems: Problem[],
+  problems: Problems,
   basePath = '',
 ): FrameworkRoute[] {
   if (!enabled) return []
@@ -86,10 +87,10 @@ function withBaseUrl(basePath: string, script: string): string {
 
 type ReadFile = (name: ClientFile) => Promise<string>
 
-function readBuilt(problems: Problem[]): ReadFile {
+function readBuilt(problems: Problems): ReadFile {
   const script = findScript()
   if (script === undefined) {
-    problems.push({
+    problems.add({
       code: 'CLIENT_MISSING',
       message: 'bootstrap: client is true, but dist/client/filigree.min.js is missing.',
       remedy: 'Build the package: npm run build.',
@@ -136,14 +137,14 @@ export interface FolderRoute extends FrameworkRoute {
 /** Two routes for each folder: its files, and its `index.html` at the path itself. Both public, for GET and HEAD. */
 export function staticRoutes(
   { static: folders, basePath, times }: Pick<Settings, 'static' | 'basePath' | 'times'>,
-  problems: Problem[],
+  problems: Problems,
 ): { readonly pages: FrameworkRoute[]; readonly files: FolderRoute[] } {
   const pages: FrameworkRoute[] = []
   const files: FolderRoute[] = []
   for (const [written, entry] of Object.entries(folders)) {
     const where = `bootstrap static ${written}`
     const path = joinPaths(basePath, written)
-    problems.push(...findFolderProblems(where, entry))
+    problems.addAll(findFolderProblems(where, entry))
     const index = parsePattern(path, where, problems)
     const rest = parsePattern(joinPaths(path, '/<path:path>'), where, problems)
     if (index === undefined || rest === undefined) continue

@@ -1,6 +1,6 @@
 /** `bootstrap(AppModule, { versions })`: how a request selects a version of the API. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 
@@ -22,12 +22,12 @@ export interface ResolvedVersions {
 /** @param problems receives unknown options and invalid values */
 export function resolveVersions(
   options: VersionsOptions = {},
-  problems: Problem[],
+  problems: Problems,
 ): ResolvedVersions {
   refuseUnknownNames('bootstrap versions', options, { by: true, header: true }, problems)
   const { by = 'path', header = 'X-API-Version' } = options
   const refuse = (reason: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap: versions.${reason}.`, remedy })
+    problems.add({ code: 'INVALID_OPTION', message: `bootstrap: versions.${reason}.`, remedy })
   }
   if (!['path', 'header', 'media'].includes(by)) {
     refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")

@@ -1,5 +1,6 @@
 /** Describes routes, records, their tables and access rules for commands, agents and the development page. */
 
+import { Problems } from '../errors/problems.js'
 import type { IndexSchema, TableSchema } from '../engines/contract/table-schema.js'
 import type { Database } from '../records/database.js'
 import type { Relation, Table } from '../records/model/table.js'
@@ -109,7 +110,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
     schema.records.map((type) => ({ type, paths: routes.map(({ path }) => path) })),
   )
   const prefix = plan.settings.basePath
-  return readTables(plan.records, []).map((table): DescribedRecord => {
+  return readTables(plan.records, new Problems()).map((table): DescribedRecord => {
     const policy = policyOf(table)
     const silentRead = plan.authOptions.closed ? tokenAccess : openAccess
     const rest = plan.routes

@@ -20,11 +20,6 @@ export function asProblems(problems: readonly Problem<string>[]): readonly Probl
   return problems as readonly Problem[]
 }
 
-/** Adds problems that are not listed yet. Several routes that use one invalid class report the same problems. */
-export function addProblems(found: readonly Problem[], problems: Problem[]): void {
-  for (const problem of found) if (!problems.includes(problem)) problems.push(problem)
-}
-
 export interface DeclarationErrorOptions extends ErrorOptions {
   /**
    * True if the mistake is in a call of the running program. The message is then only the problems' sentences. Default:
@@ -64,8 +59,8 @@ export function isReport(error: unknown): error is DeclarationError {
   return error instanceof DeclarationError && error.stack === `${error.name}: ${error.message}`
 }
 
-/** Removes duplicates. Several parts of an application may read the same invalid record and report it. */
-function withoutRepetition(problems: readonly Problem[]): Problem[] {
+/** Several parts of an application may read the same invalid record and report it. */
+export function withoutRepetition(problems: readonly Problem[]): Problem[] {
   const bySentence = new Map(problems.map((problem) => [toLine(problem), problem]))
   return [...bySentence.values()]
 }

@@ -1,5 +1,6 @@
 /** Rejects unknown options, which would otherwise be ignored silently. */
 import type { Problem } from './declaration-error.js'
+import type { Problems } from './problems.js'
 import { didYouMean } from './did-you-mean.js'
 
 /**
@@ -12,9 +13,9 @@ export function refuseUnknownNames(
   where: string,
   options: object,
   allowedNames: Readonly<Record<string, true>>,
-  problems: Problem[],
+  problems: Problems,
 ): void {
-  problems.push(...rejectUnknownOptions(options, Object.keys(allowedNames), where))
+  problems.addAll(rejectUnknownOptions(options, Object.keys(allowedNames), where))
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Custom arguments of handlers: `@Module({ arguments: { tenant: (request) => tenant.get(request) } })`. */
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import type { HttpRequest } from '../http/request.js'
 import { requestArguments } from '../routing/route.js'
 
@@ -19,7 +20,7 @@ export interface DeclaredArguments {
 /** @param problems receives names that are already used or invalid, and values that are not functions */
 export function collectArguments(
   declared: readonly DeclaredArguments[],
-  problems: Problem[],
+  problems: Problems,
 ): ArgumentResolvers {
   const collected = new Map<string, ArgumentResolver>()
   const modules = new Map<string, string>()
@@ -27,7 +28,7 @@ export function collectArguments(
     for (const [name, resolver] of Object.entries(resolvers) as [string, unknown][]) {
       const problem = findProblem(name, resolver, modules.get(name))
       if (problem !== undefined) {
-        problems.push({ code: 'ARGUMENT_DECLARATION', ...describe(module, name, problem) })
+        problems.add({ code: 'ARGUMENT_DECLARATION', ...describe(module, name, problem) })
         continue
       }
       collected.set(name, resolver as ArgumentResolver)

@@ -22,7 +22,7 @@ import { toProperty, maxDepth } from './kinds/table.js'
 import { toConditionalResult } from './constraint-runner.js'
 import { writeRules, writeTextForm } from './rule-code.js'
 import { readShape, type ShapeField, type Shape } from './shape.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { skipsObjectRules, securedField } from './field.js'
 import { instanceConstructorOf } from './instance.js'
 
@@ -263,7 +263,7 @@ export interface CheckOptions {
   /** Only a program may set read-only and hidden fields and generated keys. */
   readonly from: 'client' | 'program'
   readonly groups: readonly string[] | undefined
-  readonly problems: Problem[] | undefined
+  readonly problems: Problems | undefined
   readonly scope: RuleScope
   /** The time that `default: 'now'` takes. */
   readonly now: () => number

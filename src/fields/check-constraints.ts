@@ -1,6 +1,6 @@
 /** Writes class-validator's rules of a field: simple rules as code, all others as deferred checks of the complete object. */
 import { quote, type FunctionSet } from './function-set.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import {
   checkNested,
   addRuleViolation,
@@ -18,7 +18,7 @@ import { readShape, type Shape, type ShapeField } from './shape.js'
 /** The writer of the functions that the code calls. */
 export interface FunctionWriter {
   readonly functions: FunctionSet
-  readonly options: { readonly problems: Problem[] | undefined }
+  readonly options: { readonly problems: Problems | undefined }
   /** True once a rule was written that runs after the object is complete. */
   hasDeferredRules: boolean
   /** The name of the function that checks a shape. */

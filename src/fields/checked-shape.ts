@@ -3,7 +3,8 @@
  * fields. `checkOf` compiles the check of such a class for programs.
  */
 import type { ErrorCode } from '../errors/error-codes.js'
-import { DeclarationError, type Problem, addProblems } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import type { FieldError } from '../errors/field-error.js'
 import { HttpError } from '../errors/http-error.js'
 import { compileInput, type Check } from './compile-input.js'
@@ -17,7 +18,7 @@ import { refuseUnknownOptions } from '../errors/unknown-options.js'
 function findValueProblems(
   shape: Shape,
   nameOf: (field: string) => string,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   for (const field of shape.fields) {
     const { declared } = field
@@ -41,7 +42,7 @@ function checkOneOf(
   where: string,
   field: ShapeField,
   { oneOf }: FieldRules,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   if (oneOf === undefined) return
   const declared = { ...field.declared, oneOf: undefined, list: false, nullable: false }
@@ -59,7 +60,7 @@ function checkDefault(
   where: string,
   field: ShapeField,
   { default: defaultValue, list }: FieldRules,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   // The value of a function is unknown before it is called.
   if (defaultValue === undefined || defaultValue === null || typeof defaultValue === 'function')
@@ -83,8 +84,8 @@ function checkDefault(
   report(problems, 'FIELD_DEFAULT', message, 'Write it in that form.')
 }
 
-function report(problems: Problem[], code: ErrorCode, message: string, remedy: string): void {
-  problems.push({ code, message, remedy })
+function report(problems: Problems, code: ErrorCode, message: string, remedy: string): void {
+  problems.add({ code, message, remedy })
 }
 
 /** @returns the reason why the field rejects the value, to be appended to its name; `undefined` if it accepts the value */
@@ -121,7 +122,11 @@ function check(field: ShapeField, value: unknown): unknown {
     byName: new Map([[only.name, only]]),
   }
   try {
-    const run = compileInput(shape, { from: 'program', unknownKeys: 'drop', problems: [] })
+    const run = compileInput(shape, {
+      from: 'program',
+      unknownKeys: 'drop',
+      problems: new Problems(),
+    })
     return run({ [field.name]: value })
   } catch (error) {
     if (error instanceof HttpError) return error
@@ -139,7 +144,7 @@ function toText(value: unknown): string {
   }
 }
 
-const problemsOf = new WeakMap<Class, Problem[]>()
+const problemsOf = new WeakMap<Class, Problems>()
 
 /**
  * Reads the shape of a class, and checks the values of its rules and of its nested classes.
@@ -147,24 +152,25 @@ const problemsOf = new WeakMap<Class, Problem[]>()
  * @param problems receives the problems of the class, each once. Default: they are thrown
  * @throws {DeclarationError} the class has problems, and `problems` is not set
  */
-export function readCheckedShape<T extends object>(type: Class<T>, problems?: Problem[]): Shape<T> {
+export function readCheckedShape<T extends object>(type: Class<T>, problems?: Problems): Shape<T> {
   const shape = readShape(type, problems)
   const found = valueProblems(type, shape)
-  if (problems !== undefined) addProblems(found, problems)
-  else if (found.length > 0) throw new DeclarationError(found)
+  if (problems === undefined) found.throwIfAny()
+  else problems.addAll(found.list)
   return shape
 }
 
-function valueProblems(type: Class, shape: Shape): Problem[] {
+function valueProblems(type: Class, shape: Shape): Problems {
   const cached = problemsOf.get(type)
   if (cached !== undefined) return cached
-  const found: Problem[] = []
+  const found = new Problems()
   // Stored before nested classes are checked, because they may refer to this class.
   problemsOf.set(type, found)
   findValueProblems(shape, (name) => fieldName(type, name), found)
   for (const { nested } of shape.fields) {
     const inner = nested === undefined ? undefined : resolve(nested)
-    if (inner !== undefined) addProblems(valueProblems(inner, readShape(inner, [])), found)
+    if (inner !== undefined)
+      found.addAll(valueProblems(inner, readShape(inner, new Problems())).list)
   }
   return found
 }

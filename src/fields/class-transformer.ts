@@ -4,7 +4,7 @@
  * loaded if the application uses it.
  */
 import { createRequire } from 'node:module'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { derivedFrom } from './field.js'
 import type { KindName } from './kinds/table.js'
@@ -62,7 +62,7 @@ interface TransformedField {
 export function findTransformerProblems(
   type: Class,
   fields: readonly TransformedField[],
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const store = storage()
   if (store === undefined) return
@@ -74,7 +74,7 @@ export function findTransformerProblems(
         metadata && findFix(metadata, member === undefined ? undefined : byName.get(member))
       if (remedy === undefined) continue
       const position = member === undefined ? 'the class' : 'the property'
-      problems.push({
+      problems.add({
         code: 'TRANSFORMER_DECORATOR',
         message: `${[type.name, member].filter(Boolean).join('.')}: ${decorator} of class-transformer at ${position} has no effect.`,
         remedy,

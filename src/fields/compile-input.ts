@@ -3,12 +3,8 @@
  * violation. Source: decisions, Responses.
  */
 import { isMap } from '../core/json.js'
-import {
-  asProblems,
-  addProblems,
-  DeclarationError,
-  type Problem,
-} from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { CheckWriter } from './check-code.js'
 import type { RuleScope } from './check-constraints.js'
 import { type CheckFunction, runDeferred, type DeferredCheck } from './constraint-runner.js'
@@ -45,7 +41,7 @@ export interface InputOptions {
   /** The time that `default: 'now'` takes, in milliseconds since 1970. Default: the system's. */
   now?: () => number
   /** Receives the declaration problems of the shape's nested classes. Default: they are thrown. */
-  problems?: Problem[]
+  problems?: Problems
 }
 
 /**
@@ -135,7 +131,7 @@ export function compileBuilder(
   options: InputOptions,
 ): { build: BuildInstance; hasDeferredRules: boolean } {
   const functions = new FunctionSet()
-  const problems: Problem[] = []
+  const problems = new Problems()
   const writer = new CheckWriter(functions, {
     unknownKeys: options.unknownKeys ?? 'refuse',
     partial: options.partial ?? false,
@@ -146,9 +142,9 @@ export function compileBuilder(
     problems,
   })
   const name = collectProblems(problems, () => writer.functionFor(shape, true))
-  if (name === undefined || problems.length > 0) {
-    if (options.problems === undefined) throw new DeclarationError(problems)
-    addProblems(problems, options.problems)
+  if (name === undefined || problems.count > 0) {
+    if (options.problems === undefined) throw new DeclarationError(problems.list)
+    options.problems.addAll(problems.list)
     // Never called, because an application with problems does not start.
     return { build: () => undefined, hasDeferredRules: false }
   }
@@ -160,12 +156,12 @@ export function compileBuilder(
 }
 
 /** Adds the problems that the thunk of a nested class throws. */
-function collectProblems<T>(problems: Problem[], make: () => T): T | undefined {
+function collectProblems<T>(problems: Problems, make: () => T): T | undefined {
   try {
     return make()
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    problems.push(...asProblems(error.problems))
+    problems.addAll(error.problems)
     return undefined
   }
 }

@@ -1,6 +1,7 @@
 /** Checks the declaration of a field. Every problem names the class and the property. */
 import type { ErrorCode } from '../errors/error-codes.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { type FieldMetadata, type FieldClass, isApplicationClass, resolveType } from './field.js'
 import { isOfKind, kindOf, type KindName, kinds } from './kinds/table.js'
 import { didYouMean } from '../errors/did-you-mean.js'
@@ -27,10 +28,10 @@ function findContradictions(
   where: string,
   kind: KindName | undefined,
   rules: FieldMetadata['rules'],
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const addProblem = (message: string, remedy: string): void => {
-    problems.push({ code: 'FIELD_RULE_VALUE', message: `${where}: ${message}.`, remedy })
+    problems.add({ code: 'FIELD_RULE_VALUE', message: `${where}: ${message}.`, remedy })
   }
   for (const [lower, upper] of ranges) {
     if (isAbove(rules[lower], rules[upper], kind, rules))
@@ -91,12 +92,12 @@ export interface CheckedDeclaration extends FieldType {
 /** @returns `undefined` if the field has no usable type; the reason is added to `problems` */
 export function checkDeclaration(
   declaration: FieldDeclaration,
-  problems: Problem[],
+  problems: Problems,
 ): CheckedDeclaration | undefined {
   const { where, metadata } = declaration
   const nameProblem = findNameProblem(where.slice(where.lastIndexOf('.') + 1))
   if (nameProblem !== undefined) {
-    problems.push(toProblem('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
+    problems.add(toProblem('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
     return undefined
   }
   const type =
@@ -118,7 +119,7 @@ function findNameProblem(name: string): string | undefined {
 function readKind(
   declaration: FieldDeclaration,
   metadata: FieldMetadata,
-  problems: Problem[],
+  problems: Problems,
 ): FieldType | undefined {
   const { where } = declaration
   const { kind } = metadata
@@ -126,7 +127,7 @@ function readKind(
   if (typeof kind !== 'string') return { kind: 'json', nested: kind, list: isListThunk(kind) }
   if (Object.hasOwn(kinds, kind)) return { kind: kind as KindName, nested: undefined, list: false }
   const names = Object.keys(kinds)
-  problems.push(
+  problems.add(
     toProblem(
       'FIELD_KIND_UNKNOWN',
       `${where}: unknown kind "${kind}".`,
@@ -139,7 +140,7 @@ function readKind(
 /** The type of a property without `@Field`: its kind is only a guess, but nested values need a class. */
 function readUndeclaredType(
   declaration: FieldDeclaration,
-  problems: Problem[],
+  problems: Problems,
 ): FieldType | undefined {
   const { where, constraints, emittedType: emitted } = declaration
   const isNested = constraints.some(({ metadata }) => metadata.type === 'nestedValidation')
@@ -148,7 +149,7 @@ function readUndeclaredType(
   const transformerType = declaration.transformerType()
   if (transformerType !== undefined)
     return { kind: 'json', nested: transformerType, list: emitted === Array }
-  problems.push(
+  problems.add(
     toProblem(
       'FIELD_TYPE_MISSING',
       `${where}: @ValidateNested() needs the class of the value.`,
@@ -161,13 +162,13 @@ function readUndeclaredType(
 /** The type of a `@Field()` without arguments. Only strings, booleans and classes determine the kind. */
 function readEmittedType(
   { where, emittedType: emitted }: FieldDeclaration,
-  problems: Problem[],
+  problems: Problems,
 ): FieldType | undefined {
   if (emitted === String) return { kind: 'string', nested: undefined, list: false }
   if (emitted === Boolean) return { kind: 'boolean', nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
   const [reason, remedy] = ambiguousTypes.get(emitted) ?? ambiguousTypes.get(Object) ?? ['', '']
-  problems.push(toProblem('FIELD_TYPE_MISSING', `${where}: @Field() ${reason}.`, remedy))
+  problems.add(toProblem('FIELD_TYPE_MISSING', `${where}: @Field() ${reason}.`, remedy))
   return undefined
 }
 
@@ -213,20 +214,20 @@ function validRules(
   where: string,
   kind: KindName | undefined,
   rules: FieldMetadata['rules'],
-  problems: Problem[],
+  problems: Problems,
 ): FieldMetadata['rules'] {
   const valid = Object.entries(rules).filter(([rule, value]) => {
     const problem = findRuleProblem(rule, value, kind, rules)
     if (problem !== undefined && rule === 'writes')
-      problems.push({ code: problem.code, ...writeRuleProblem(`${where}: writes`) })
+      problems.add({ code: problem.code, ...writeRuleProblem(`${where}: writes`) })
     else if (problem !== undefined)
-      problems.push({ ...problem, message: `${where}: ${problem.message}` })
+      problems.add({ ...problem, message: `${where}: ${problem.message}` })
     return problem === undefined
   })
   const missing = kind === undefined ? [] : missingRules(kind, rules)
   for (const rule of missing) {
     const message = `${where}: kind "${String(kind)}" needs rule "${rule}".`
-    problems.push(toProblem('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
+    problems.add(toProblem('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
   }
   return Object.fromEntries(valid)
 }

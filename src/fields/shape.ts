@@ -2,7 +2,8 @@
  * The shape of a class: the frozen description of its fields, from which checks, schemas, GraphQL types and tables are
  * created. Source: architecture.
  */
-import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
@@ -74,7 +75,7 @@ export interface ShapeField {
 
 interface ShapeReading {
   readonly shape: Shape
-  readonly problems: Problem[]
+  readonly problems: Problems
 }
 
 const readings = new WeakMap<Class, ShapeReading>()
@@ -85,20 +86,20 @@ const readings = new WeakMap<Class, ShapeReading>()
  * @param problems receives the problems of the class, each once. Default: they are thrown
  * @throws {DeclarationError} the class has problems, and `problems` is not set
  */
-export function readShape<T extends object>(type: Class<T>, problems?: Problem[]): Shape<T> {
+export function readShape<T extends object>(type: Class<T>, problems?: Problems): Shape<T> {
   let reading = readings.get(type)
   if (reading === undefined) {
     reading = read(type)
     readings.set(type, reading)
   }
   if (problems === undefined) {
-    if (reading.problems.length > 0) throw new DeclarationError(reading.problems)
-  } else addProblems(reading.problems, problems)
+    reading.problems.throwIfAny()
+  } else problems.addAll(reading.problems.list)
   return reading.shape as Shape<T>
 }
 
 function read(type: Class): ShapeReading {
-  const problems: Problem[] = []
+  const problems = new Problems()
   const constraints = readConstraints(type)
   const metadata = fieldMetadata.readAll(type)
   const initial = initialValues(type)
@@ -151,7 +152,7 @@ export function fieldName(type: Class, name: string): string {
   return `${declaringClassOf(type, name).name}.${name}`
 }
 
-function toField(declaration: DeclaredField, problems: Problem[]): ShapeField | undefined {
+function toField(declaration: DeclaredField, problems: Problems): ShapeField | undefined {
   const { type, name, metadata, constraints } = declaration
   const where = fieldName(type, name)
   const emittedType = emittedFieldType(type, name)

@@ -34,7 +34,7 @@ import {
 } from './type-notation.js'
 import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/maybe-promise.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { attributeWriteError } from '../errors/field-errors.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -106,29 +106,29 @@ const accessExtension = 'filigreeAccess'
 export function buildSchema(
   parts: SchemaParts,
   generated: GeneratedPart | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): BuiltSchema | undefined {
   const merged = merge(parts, generated, problems)
   for (const name of unusedTypes(merged, generated)) merged.types.delete(name)
   const schema = buildOrReport(new SchemaBuilder(merged, problems), problems)
-  if (schema === undefined || problems.length > 0) return undefined
+  if (schema === undefined || problems.count > 0) return undefined
   for (const { message } of graphqlLibrary().validateSchema(schema)) {
-    problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
+    problems.add({ code: 'INVALID_SCHEMA', message: `GraphQL: ${message}`, remedy: '' })
   }
-  if (problems.length > 0) return undefined
+  if (problems.count > 0) return undefined
   const planner = generated?.createPlanner?.(schema)
   const { fieldCosts, securedNames } = generated ?? {}
   return { schema, planner, fieldCosts, securedNames }
 }
 
 /** graphql-js throws for some mistakes. Its error is reported only if no problem explains it already. */
-function buildOrReport(builder: SchemaBuilder, problems: Problem[]): GraphQLSchema | undefined {
+function buildOrReport(builder: SchemaBuilder, problems: Problems): GraphQLSchema | undefined {
   try {
     return builder.build()
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    if (problems.length === 0) {
-      problems.push({ code: 'INVALID_SCHEMA', message: `GraphQL: ${error.message}`, remedy: '' })
+    if (problems.count === 0) {
+      problems.add({ code: 'INVALID_SCHEMA', message: `GraphQL: ${error.message}`, remedy: '' })
     }
     return undefined
   }
@@ -137,7 +137,7 @@ function buildOrReport(builder: SchemaBuilder, problems: Problem[]): GraphQLSche
 function merge(
   parts: SchemaParts,
   generated: GeneratedPart | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): SchemaParts {
   if (generated === undefined) return parts
   const mergeKind = <T>(
@@ -147,7 +147,7 @@ function merge(
   ) => {
     for (const name of generatedOnes.keys()) {
       if (!handWritten.has(name)) continue
-      problems.push({
+      problems.add({
         code: 'DUPLICATE_NAME',
         message: `GraphQL ${label} "${name}" is declared by hand and generated from a record.`,
         remedy: 'Rename one; @Record({ name, plural }) renames the generated.',
@@ -167,11 +167,11 @@ function merge(
 
 class SchemaBuilder {
   readonly #parts: SchemaParts
-  readonly #problems: Problem[]
+  readonly #problems: Problems
   readonly #library: Library = graphqlLibrary()
   readonly #named = new Map<string, GraphQLNamedType>()
 
-  constructor(parts: SchemaParts, problems: Problem[]) {
+  constructor(parts: SchemaParts, problems: Problems) {
     this.#parts = parts
     this.#problems = problems
     for (const scalar of this.#library.specifiedScalarTypes) this.#named.set(scalar.name, scalar)
@@ -182,7 +182,7 @@ class SchemaBuilder {
     for (const [name, declared] of types) this.#named.set(name, this.#toNamed(name, declared))
     for (const type of added.keys()) this.#checkAdded(type)
     // Without the check for problems, rejected records would be reported a second time here.
-    if (queries.size === 0 && this.#problems.length === 0) {
+    if (queries.size === 0 && this.#problems.count === 0) {
       this.#report('NO_QUERIES', 'GraphQL: the schema has no query.', 'Add one: schema.addQuery.')
     }
     return new this.#library.GraphQLSchema({
@@ -347,7 +347,7 @@ class SchemaBuilder {
   }
 
   #report(code: ErrorCode, message: string, remedy: string): void {
-    this.#problems.push({ code, message, remedy })
+    this.#problems.add({ code, message, remedy })
   }
 }
 

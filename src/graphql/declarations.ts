@@ -4,7 +4,7 @@
  */
 
 import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
 import type { FieldCosts } from './measure.js'
@@ -64,7 +64,7 @@ export interface GenerateContext {
   readonly maxEvents: () => number
   readonly now: () => number
   /** Receives the developer's mistakes, such as names that collide. */
-  readonly problems: Problem[]
+  readonly problems: Problems
   /**
    * Fields of `schema.addField`, by type and field name. The generator avoids names that collide, and returns the
    * fields of records as `added`.

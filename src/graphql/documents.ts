@@ -10,6 +10,7 @@ import { HttpError } from '../errors/http-error.js'
 import { graphqlCodes } from './errors.js'
 import { isMap } from '../core/json.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { rejectUnknownOptions } from '../errors/unknown-options.js'
 
 /** The maximum number of automatic documents. The least recently used one is removed first. */
@@ -67,7 +68,7 @@ export interface PersistedDocuments {
 /** @param problems receives a file that cannot be read or is not a JSON object of strings */
 export function readDocuments(
   option: DocumentsOption | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): PersistedDocuments {
   if (option === undefined) return readDocuments({}, problems)
   const { from = {}, only = false } = toSource(option)
@@ -75,7 +76,7 @@ export function readDocuments(
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
     if (typeof text === 'string') byId.set(id.replace(/^sha256:/, ''), text)
-    else problems.push(invalidDocuments(`GraphQL documents: "${id}" is not a string.`))
+    else problems.add(invalidDocuments(`GraphQL documents: "${id}" is not a string.`))
   }
   const texts = new Set(byId.values())
   return {
@@ -114,19 +115,19 @@ function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
 }
 
 /** @param documents the option, not yet checked */
-export function refuseUnknownSource(documents: unknown, problems: Problem[]): void {
+export function refuseUnknownSource(documents: unknown, problems: Problems): void {
   if (!isMap(documents) || !isSourceLike(documents)) return
-  problems.push(...rejectUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
+  problems.addAll(rejectUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
 }
 
-function readFile(path: string, problems: Problem[]): Readonly<Record<string, unknown>> {
+function readFile(path: string, problems: Problems): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isMap(read)) return { ...read }
-    problems.push(invalidDocuments(`GraphQL documents: ${path} is not a JSON object.`))
+    problems.add(invalidDocuments(`GraphQL documents: ${path} is not a JSON object.`))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    problems.push(invalidDocuments(`GraphQL documents: ${path} cannot be read: ${why}.`))
+    problems.add(invalidDocuments(`GraphQL documents: ${path} cannot be read: ${why}.`))
   }
   return {}
 }

@@ -11,7 +11,7 @@ import type {
   GenerateRecords,
 } from './declarations.js'
 import { generatedOf, type GeneratedField, type RecordModel } from './records/model.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { readTables } from '../records/model/read-table.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { createPlanner } from './planner/create-planner.js'
@@ -255,9 +255,9 @@ class Names<T> {
   readonly all = new Map<string, T>()
   readonly #owners = new Map<string, string>()
   readonly #kind: string
-  readonly #problems: Problem[]
+  readonly #problems: Problems
 
-  constructor(kind: string, problems: Problem[]) {
+  constructor(kind: string, problems: Problems) {
     this.#kind = kind
     this.#problems = problems
   }
@@ -273,7 +273,7 @@ class Names<T> {
       this.all.set(name, value)
       return
     }
-    this.#problems.push({
+    this.#problems.add({
       code: 'GRAPHQL_NAME_TAKEN',
       message: `${owner} and ${other} both make the GraphQL ${this.#kind} "${name}".`,
       remedy: /Change(Event)?$/.test(name)

@@ -3,7 +3,8 @@
  */
 import { Clock } from '../core/time.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
-import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import { defaultBounds } from '../http/limits.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
@@ -67,13 +68,13 @@ export interface GraphQLOptions {
 }
 
 /** Reports unknown options, also within `limits` and `documents`. */
-export function findOptionProblems(where: string, options: GraphQLOptions): Problem[] {
-  const problems: Problem[] = []
+export function findOptionProblems(where: string, options: GraphQLOptions): readonly Problem[] {
+  const problems = new Problems()
   refuseUnknownNames(where, options, graphqlOptionNames, problems)
   const { limits, documents } = Object(options) as GraphQLOptions
   if (limits !== undefined) refuseUnknownLimits(limits, problems)
   refuseUnknownSource(documents, problems)
-  return problems
+  return problems.list
 }
 
 /** The access of a route, for root fields without a rule of their own. */
@@ -122,7 +123,7 @@ export class GraphQL {
   /** The routes of `registerRoute`. */
   readonly routes: GraphQLRoute[] = []
   readonly #options: GraphQLOptions
-  readonly #problems: Problem[] = []
+  readonly #problems = new Problems()
   #only: ReadonlyMap<Class, boolean> | undefined
   #insteadOfIntrospection: string | undefined
   /** The access rules of operations that the program runs. */
@@ -134,7 +135,7 @@ export class GraphQL {
   #entryOptions: EntryOptions | undefined
 
   constructor(options: GraphQLOptions = {}) {
-    this.#problems.push(...findOptionProblems('GraphQL', options))
+    this.#problems.addAll(findOptionProblems('GraphQL', options))
     this.#options = { ...options }
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
     this.maxAge = options.maxAge ?? 0
@@ -159,7 +160,7 @@ export class GraphQL {
 
   /** The schema as text in GraphQL's schema definition language. */
   get sdl(): string {
-    if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
+    this.#problems.throwIfAny()
     return graphqlLibrary().printSchema(this.schema.build().schema)
   }
 
@@ -235,7 +236,7 @@ export class GraphQL {
     const roles = typeof secured === 'string' ? [secured] : secured
     const token = typeof roles === 'boolean' ? tokenAccess : { ...tokenAccess, roles }
     if (secured !== false && noAuth) {
-      this.#problems.push({
+      this.#problems.add({
         code: 'CONTRADICTING_ACCESS',
         message: `GraphQL at ${path} is both secured and noAuth.`,
         remedy: 'Keep one.',
@@ -300,13 +301,13 @@ export class GraphQL {
   }
 
   /** Builds the schema, reads the persisted documents, and reports their problems. */
-  prepare(problems: Problem[]): void {
+  prepare(problems: Problems): void {
     for (const read of [() => this.executor(), () => this.documents()]) {
       try {
         read()
       } catch (error) {
         if (!(error instanceof DeclarationError)) throw error
-        problems.push(...asProblems(error.problems))
+        problems.addAll(error.problems)
       }
     }
   }
@@ -343,7 +344,7 @@ export class GraphQL {
 
   /** The executor. Created again after the schema has changed. */
   executor(): Executor {
-    if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
+    this.#problems.throwIfAny()
     if (this.#executor !== undefined) return this.#executor
     const { keep = 33_554_432 } = this.#options
     const { limits, streams } = this
@@ -363,9 +364,9 @@ export class GraphQL {
 
   documents(): PersistedDocuments {
     if (this.#documents === undefined) {
-      const problems: Problem[] = []
+      const problems = new Problems()
       this.#documents = readDocuments(this.#options.documents, problems)
-      if (problems.length > 0) throw new DeclarationError(problems)
+      problems.throwIfAny()
     }
     return this.#documents
   }

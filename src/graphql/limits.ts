@@ -1,6 +1,6 @@
 /** Limits of the size and cost of operations, and the parser that checks the size of documents. Source: decisions, GraphQL. */
 import type { DocumentNode, GraphQLError } from 'graphql'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { defaultLimits } from '../http/limits.js'
 import { graphqlCodes } from './errors.js'
@@ -46,18 +46,18 @@ const limitNames = Object.fromEntries(
   Object.keys(defaultGraphqlLimits).map((name) => [name, true]),
 ) as Record<keyof GraphqlLimits, true>
 
-export function refuseUnknownLimits(options: object, problems: Problem[]): void {
+export function refuseUnknownLimits(options: object, problems: Problems): void {
   refuseUnknownNames('GraphQL limits', options, limitNames, problems)
 }
 
 /** @param options without unknown names; `Infinity` turns a limit off */
 export function resolveGraphqlLimits(
   options: Partial<GraphqlLimits>,
-  problems: Problem[],
+  problems: Problems,
 ): GraphqlLimits {
   for (const [name, value] of Object.entries(options)) {
     if (typeof value === 'number' && value >= 1) continue
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `GraphQL limits.${name} is ${String(value)}.`,
       remedy: 'Use a number from 1, or Infinity for no limit.',

@@ -4,7 +4,8 @@
  */
 import type { ErrorCode } from '../errors/error-codes.js'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
@@ -56,7 +57,7 @@ export interface AddedFieldDefinition extends InjectableField {
 }
 
 /** Builds the schema. @returns `undefined` if there are problems */
-export type BuildSchema = (parts: SchemaParts, problems: Problem[]) => BuiltSchema | undefined
+export type BuildSchema = (parts: SchemaParts, problems: Problems) => BuiltSchema | undefined
 
 export class Schema {
   readonly #parts: SchemaParts = {
@@ -67,7 +68,7 @@ export class Schema {
     added: new Map(),
     classes: new Set(),
   }
-  readonly #problems: Problem[] = []
+  readonly #problems = new Problems()
   /** Resolvers that inject providers of the application. */
   readonly resolvers = new InjectedResolvers()
   readonly #build: BuildSchema
@@ -169,9 +170,10 @@ export class Schema {
    */
   build(): BuiltSchema {
     if (this.#built !== undefined) return this.#built
-    const problems = [...this.#problems]
+    const problems = new Problems()
+    problems.addAll(this.#problems.list)
     const built = this.#build(this.#parts, problems)
-    if (built === undefined || problems.length > 0) throw new DeclarationError(problems)
+    if (built === undefined || problems.count > 0) throw new DeclarationError(problems.list)
     this.#built = built
     return built
   }
@@ -298,7 +300,7 @@ export class Schema {
   }
 
   #report(code: ErrorCode, message: string, remedy: string): void {
-    this.#problems.push({ code, message, remedy })
+    this.#problems.add({ code, message, remedy })
     this.#reset()
   }
 

@@ -1,5 +1,6 @@
 /** The CORS headers of all responses. Source: specification, Authentication 8; Fetch standard, "HTTP CORS protocol". */
 import type { Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -222,12 +223,12 @@ const optionNames: Readonly<Record<keyof CorsOptions, true>> = {
 }
 
 /** Checks `bootstrap`'s `cors`. @returns `INVALID_CORS` problems */
-export function findCorsProblems(options: CorsOptions | false): Problem[] {
-  const problems: Problem[] = []
-  if (options === false) return problems
+export function findCorsProblems(options: CorsOptions | false): readonly Problem[] {
+  const problems = new Problems()
+  if (options === false) return []
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
   const add = (message: string, remedy: string) =>
-    problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
+    problems.add({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
   refuseUnknownNames('Option cors', options, optionNames, problems)
   // A single origin as text is a likely mistake, which only the compiler would find.
   const originsInput = origins as string | readonly string[]
@@ -251,17 +252,17 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
     add(`maxAge: ${maxAge} is not a number of seconds.`, 'Give 0 or a positive integer.')
   }
   findNameProblems({ exposedHeaders, allowedHeaders }, add)
-  return problems
+  return problems.list
 }
 
 /** Checks the `cors` of a module. */
-export function findHeaderProblems(where: string, headers: CorsHeaders): Problem[] {
-  const problems: Problem[] = []
+export function findHeaderProblems(where: string, headers: CorsHeaders): readonly Problem[] {
+  const problems = new Problems()
   const add = (message: string, remedy: string) =>
-    problems.push({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
+    problems.add({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
   refuseUnknownNames(where, headers, { exposedHeaders: true, allowedHeaders: true }, problems)
   findNameProblems(headers, add)
-  return problems
+  return problems.list
 }
 
 function findNameProblems(

@@ -1,6 +1,6 @@
 /** The application's custom format of error responses: option `errors: { form }` of `bootstrap`. */
 import { HttpError } from '../errors/http-error.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { marksOf } from '../errors/field-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ClassReference } from '../metadata/class-metadata.js'
@@ -78,13 +78,13 @@ export function applyForm(
 export function resolveErrors(
   options: ErrorsOptions | undefined,
   isOfPackage: (controller: NonNullable<RouteInfo['controller']>) => boolean,
-  problems: Problem[],
+  problems: Problems,
 ): FormOfErrors | undefined {
   if (options === undefined) return undefined
   const refuse = (message: string): void => {
     const remedy =
       'Write errors: { form: ({ status, message }) => ({ status, body: { message } }), class: ErrorBody }.'
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap errors: ${message}`, remedy })
+    problems.add({ code: 'INVALID_OPTION', message: `bootstrap errors: ${message}`, remedy })
   }
   if (typeof options !== 'object' || (options as unknown) === null) {
     refuse('it is not an object.')

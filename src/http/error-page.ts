@@ -3,7 +3,7 @@
  * `errorPage`, or the built-in one. Source: decisions, Responses.
  */
 import { createHash } from 'node:crypto'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { reasonPhrase } from '../errors/http-error.js'
 import { escapeHtml } from '../core/text.js'
 import { findNearestRoutes, type NearRoute } from '../routing/nearest-routes.js'
@@ -97,14 +97,14 @@ function withHeaders({ html, headers }: PageContent): PageContent {
 /** @param problems receives a value that is not a function */
 export function resolveErrorPage(
   input: unknown,
-  problems: Problem[],
+  problems: Problems,
 ): ErrorPage | false | undefined {
   if (input === undefined || input === false || typeof input === 'function')
     return input as ErrorPage | false | undefined
   const message = 'bootstrap: errorPage is not a function.'
   const remedy =
     'Write errorPage: ({ status, requestId }) => `<!doctype html>…`, or false for JSON.'
-  problems.push({ code: 'INVALID_OPTION', message, remedy })
+  problems.add({ code: 'INVALID_OPTION', message, remedy })
   return undefined
 }
 

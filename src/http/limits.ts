@@ -1,5 +1,5 @@
 /** Limits on what the clients of an application may use at a time. Source: docs/configuration.md, "Bounds". */
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 
 /** Each can be set for the application by `limits`; `Infinity` turns it off. */
 export interface Bounds {
@@ -41,7 +41,7 @@ export const defaultBounds: Bounds = Object.freeze({
 /** @param options values by name. Names that are not in `Bounds` are ignored */
 export function resolveBounds(
   options: Readonly<Partial<Record<string, number | string>>>,
-  problems: Problem[],
+  problems: Problems,
 ): Bounds {
   const bounds: Record<keyof Bounds, number> = { ...defaultBounds }
   for (const name of Object.keys(defaultBounds) as (keyof Bounds)[]) {
@@ -51,7 +51,7 @@ export function resolveBounds(
       bounds[name] = Number(value)
       continue
     }
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `bootstrap: limits.${name} is ${String(value)}.`,
       remedy: 'Give a whole number from 1, or Infinity for no limit.',

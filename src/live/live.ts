@@ -8,6 +8,7 @@ import type {
 } from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
@@ -97,10 +98,10 @@ const names: Readonly<Record<keyof LiveQueriesOptions, true>> = {
 }
 
 /** @param problems receives unknown options and invalid values */
-export function resolveLive(value: unknown, problems: Problem[]): ResolvedLiveOptions {
+export function resolveLive(value: unknown, problems: Problems): ResolvedLiveOptions {
   if (value === undefined) return defaultLive
   if (typeof value !== 'object' || value === null) {
-    problems.push(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
+    problems.add(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
     return defaultLive
   }
   refuseUnknownNames('bootstrap live', value, names, problems)
@@ -111,7 +112,7 @@ export function resolveLive(value: unknown, problems: Problem[]): ResolvedLiveOp
     if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1))
       return Number(value)
     const remedy = 'Give a whole number from 1, or Infinity for no limit.'
-    problems.push(invalid(`live.${name}`, value, remedy))
+    problems.add(invalid(`live.${name}`, value, remedy))
     return defaultLive[name]
   }
   return Object.freeze({
@@ -121,7 +122,7 @@ export function resolveLive(value: unknown, problems: Problem[]): ResolvedLiveOp
   })
 }
 
-function readPace(value: unknown, problems: Problem[]): number {
+function readPace(value: unknown, problems: Problems): number {
   if (value === undefined) return defaultLive.pace
   const match = typeof value === 'string' ? /^(\d+)\s*(ms|s)$/.exec(value.trim()) : null
   const milliseconds = match === null ? value : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
@@ -132,7 +133,7 @@ function readPace(value: unknown, problems: Problem[]): number {
   )
     return Number(milliseconds)
   const remedy = "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'."
-  problems.push(invalid('live.pace', value, remedy))
+  problems.add(invalid('live.pace', value, remedy))
   return defaultLive.pace
 }
 

@@ -2,7 +2,8 @@
  * Checks the documentation of an application when it starts: the options of `@Doc`, and classes whose schemas would
  * have the same name.
  */
-import { asProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { resolveType, type DeclaredType } from '../fields/field.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { describeRoute } from '../routing/route.js'
@@ -27,8 +28,8 @@ import { toPlainJson } from './json-schema.js'
 /** Adds a problem for every name that different classes share. Classes with equal schemas may share one. */
 export function findNameCollisions(
   routes: readonly DocumentedRoute[],
-  problems: Problem[] = [],
-): Problem[] {
+  problems = new Problems(),
+): readonly Problem[] {
   const claims = new Map<string, Claim>()
   for (const documented of routes) {
     for (const { type, view } of classesOf(documented)) {
@@ -37,7 +38,7 @@ export function findNameCollisions(
       }
     }
   }
-  return problems
+  return problems.list
 }
 
 interface Claim {
@@ -47,7 +48,7 @@ interface Claim {
   readonly where: string
 }
 
-function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problem[]): void {
+function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problems): void {
   const name = componentName(candidate.type, candidate.view)
   const first = claims.get(name)
   if (first?.type === candidate.type) return
@@ -60,8 +61,7 @@ function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problem[]
     first === undefined
       ? `${candidate.where}: the documentation itself uses the name ${name}.`
       : `${candidate.where}: its class ${candidate.type.name} and the class of ${first.where} have the same name in the documentation: ${name}.`
-  if (problems.some((problem) => problem.message === message)) return
-  problems.push({ code: 'SCHEMA_NAME', message, remedy: 'Rename one of the classes.' })
+  problems.add({ code: 'SCHEMA_NAME', message, remedy: 'Rename one of the classes.' })
 }
 
 function describe({ type, view }: Claim): string {
@@ -93,14 +93,12 @@ function isDeclared(declared: DeclaredType | undefined): declared is DeclaredTyp
 }
 
 /** Thunks that return no class are reported when the class is checked. */
-function reach(type: Class, problems: Problem[]): ReadonlySet<Class> {
+function reach(type: Class, problems: Problems): ReadonlySet<Class> {
   try {
     return reachable(type)
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    for (const problem of asProblems(error.problems)) {
-      if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
-    }
+    problems.addAll(error.problems)
     return new Set()
   }
 }
@@ -108,8 +106,8 @@ function reach(type: Class, problems: Problem[]): ReadonlySet<Class> {
 /** Checks the `@Doc` of these controllers: option names, values, samples, and `@Doc` on methods that are not routes. */
 export function findDocProblems(
   routes: readonly DocumentedRoute[],
-  problems: Problem[] = [],
-): Problem[] {
+  problems = new Problems(),
+): readonly Problem[] {
   const members = new Map<Class, Set<string>>()
   for (const { route } of routes) {
     const memberNames = members.get(route.controller) ?? new Set()
@@ -124,7 +122,7 @@ export function findDocProblems(
       else report(where, 'it is on a member that is not a route.', problems)
     }
   }
-  return problems
+  return problems.list
 }
 
 const optionNames: Readonly<Record<keyof DocOptions, true>> = {
@@ -155,7 +153,7 @@ const headerNames: Readonly<Record<keyof DocHeader, true>> = {
   example: true,
 }
 
-function checkOptions(where: string, options: DocOptions, problems: Problem[]): void {
+function checkOptions(where: string, options: DocOptions, problems: Problems): void {
   refuseUnknownNames(where, options, optionNames, problems)
   const kinds = [
     ['summary', 'a text', isText],
@@ -187,12 +185,12 @@ function checkOptions(where: string, options: DocOptions, problems: Problem[]): 
   }
 }
 
-function checkSample(where: string, name: string, sample: unknown, problems: Problem[]): void {
+function checkSample(where: string, name: string, sample: unknown, problems: Problems): void {
   if (sample === undefined || toPlainJson(sample) !== undefined) return
   report(where, `${name} cannot be expressed in JSON.`, problems)
 }
 
-function checkResponses(where: string, responses: object, problems: Problem[]): void {
+function checkResponses(where: string, responses: object, problems: Problems): void {
   for (const [status, response] of Object.entries(responses) as [string, unknown][]) {
     const location = `${where}, responses ${status}`
     if (!isStatus(Number(status))) report(where, `"${status}" is not a status.`, problems)
@@ -216,7 +214,7 @@ function checkResponses(where: string, responses: object, problems: Problem[]): 
 /** Headers that OpenAPI describes elsewhere: a parameter with such a name "shall be ignored" (Parameter Object). */
 const elsewhere = /^(?:accept|content-type|authorization)$/i
 
-function checkHeaders(where: string, headers: object, problems: Problem[]): void {
+function checkHeaders(where: string, headers: object, problems: Problems): void {
   for (const [name, header] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
     if (isMap(header)) refuseUnknownNames(`${where}, header ${name}`, header, headerNames, problems)
@@ -224,8 +222,8 @@ function checkHeaders(where: string, headers: object, problems: Problem[]): void
   }
 }
 
-function report(where: string, message: string, problems: Problem[]): void {
-  problems.push({
+function report(where: string, message: string, problems: Problems): void {
+  problems.add({
     code: 'DOC_DECLARATION',
     message: `${where}: ${message}`,
     remedy: 'Correct it or leave it out.',

@@ -2,6 +2,7 @@
 import type { ServerObject } from 'openapi3-ts/oas31'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { DocumentOptions } from './document.js'
 import type { OpenApiVersion } from './graphql-paths.js'
@@ -58,7 +59,7 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
-  problems: Problem[],
+  problems: Problems,
   { closed = false, server = '/' }: { closed?: boolean; server?: string | undefined } = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
@@ -77,30 +78,30 @@ export function resolveDocsOptions(
   })
 }
 
-function readPath(path: unknown, problems: Problem[]): string {
+function readPath(path: unknown, problems: Problems): string {
   const wellFormed = typeof path === 'string' && /^\/[\w.~-]+(?:\/[\w.~-]+)*$/.test(path)
   if (wellFormed && !path.split('/').includes('..')) return path
-  problems.push(invalid('path', path, "Give a path of letters and digits, such as '/swagger'."))
+  problems.add(invalid('path', path, "Give a path of letters and digits, such as '/swagger'."))
   return '/swagger'
 }
 
-function readVersion(version: unknown, problems: Problem[]): OpenApiVersion {
+function readVersion(version: unknown, problems: Problems): OpenApiVersion {
   if (version === '3.1' || version === '3.2') return version
-  problems.push(invalid('openapi', version, "Write '3.1' or '3.2'."))
+  problems.add(invalid('openapi', version, "Write '3.1' or '3.2'."))
   return '3.1'
 }
 
-function readText(name: string, value: unknown, problems: Problem[]): string {
+function readText(name: string, value: unknown, problems: Problems): string {
   if (typeof value === 'string' && value !== '') return value
-  problems.push(invalid(name, value, 'Give a text.'))
+  problems.add(invalid(name, value, 'Give a text.'))
   return name
 }
 
-function readOptional(name: string, value: unknown, problems: Problem[]): string | undefined {
+function readOptional(name: string, value: unknown, problems: Problems): string | undefined {
   return value === undefined ? undefined : readText(name, value, problems)
 }
 
-function readTags(tags: DocsOptions['tags'], problems: Problem[]): DocsOptions['tags'] {
+function readTags(tags: DocsOptions['tags'], problems: Problems): DocsOptions['tags'] {
   for (const [name, description] of Object.entries(tags ?? {})) {
     readText(`tags.${name}`, description, problems)
   }
@@ -108,10 +109,10 @@ function readTags(tags: DocsOptions['tags'], problems: Problem[]): DocsOptions['
 }
 
 /** @param servers `DocsOptions['servers']`, or any value from a program without types */
-function readServers(servers: unknown, problems: Problem[]): ServerObject[] {
+function readServers(servers: unknown, problems: Problems): ServerObject[] {
   const refuse = (value: unknown): void => {
     const remedy = "Give a list of addresses such as '/' or 'https://api.example.org'."
-    problems.push(invalid('servers', value, remedy))
+    problems.add(invalid('servers', value, remedy))
   }
   const read: ServerObject[] = []
   if (!Array.isArray(servers)) refuse(servers)
@@ -138,14 +139,14 @@ function isServerUrl(url: unknown): url is string {
   return url.startsWith('/') || (/^https?:/.test(url) && URL.canParse(url))
 }
 
-function readAccess(secured: NonNullable<DocsOptions['secured']>, problems: Problem[]): AccessRule {
+function readAccess(secured: NonNullable<DocsOptions['secured']>, problems: Problems): AccessRule {
   if (secured === false) return openAccess
   if (secured === true) return tokenAccess
   const roles: unknown = typeof secured === 'string' ? [secured] : secured
   if (Array.isArray(roles) && roles.length > 0 && roles.every(isRole)) {
     return Object.freeze({ ...tokenAccess, roles: Object.freeze([...(roles as string[])]) })
   }
-  problems.push(invalid('secured', secured, 'Give true, a role or a list of roles.'))
+  problems.add(invalid('secured', secured, 'Give true, a role or a list of roles.'))
   return tokenAccess
 }
 

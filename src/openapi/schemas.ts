@@ -2,6 +2,7 @@
  * Converts classes to schema components of the document, one for each class. `schemaOf` returns the schema of a class
  * without a document. Source: decisions, OpenAPI.
  */
+import { Problems } from '../errors/problems.js'
 import type { SchemaObject, ReferenceObject } from 'openapi3-ts/oas31'
 import { readHandlerAccess } from '../auth/decorators.js'
 import { relationCountName, readShape, type ShapeField } from '../fields/shape.js'
@@ -96,7 +97,7 @@ export function classSchema(
   const fields = visibleFields(type, view, groups)
   const closed = view === 'input' ? { additionalProperties: false } : {}
   if (fields.length === 0) return { type: 'object', ...closed }
-  const isRecord = readShape(type, []).key !== undefined
+  const isRecord = readShape(type, new Problems()).key !== undefined
   // Callers without the role do not get these fields.
   const secured = securedMembers(type)
   const present = fields.filter((field) =>
@@ -119,7 +120,7 @@ export function classSchema(
 
 /** The numbers of related rows, which lists with `counts` have. */
 function countSchemas(type: Class, fields: readonly ShapeField[]): Record<string, Schema> {
-  const shape = readShape(type, [])
+  const shape = readShape(type, new Problems())
   const names = fields
     .map((field) => relationCountName(shape, field))
     .filter((name) => name !== undefined)
@@ -141,7 +142,7 @@ function isSent(field: ShapeField, isRecord: boolean): boolean {
 
 /** The fields of a record with `@Secured`. */
 export function securedMembers(type: Class): ReadonlySet<string> {
-  const { key, fields } = readShape(type, [])
+  const { key, fields } = readShape(type, new Problems())
   if (key === undefined) return new Set()
   const names = fields.map(({ name }) => name)
   return new Set(names.filter((name) => readHandlerAccess(type, name).onMethod?.open === false))
@@ -156,7 +157,7 @@ function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Sche
 
 /** The fields that a client may send or see. */
 export function visibleFields(type: Class, view: View, groups?: Groups): readonly ShapeField[] {
-  const fields = readShape(type, []).fields.filter(
+  const fields = readShape(type, new Problems()).fields.filter(
     ({ hidden, readOnly }) => !hidden && (view === 'output' || !readOnly),
   )
   if (groups === undefined) return fields
@@ -182,7 +183,7 @@ function hasReadOnly(type: Class): boolean {
   const cached = readOnlyClasses.get(type)
   if (cached !== undefined) return cached
   const found = [...reachable(type)].some((reached) =>
-    readShape(reached, []).fields.some(({ hidden, readOnly }) => !hidden && readOnly),
+    readShape(reached, new Problems()).fields.some(({ hidden, readOnly }) => !hidden && readOnly),
   )
   readOnlyClasses.set(type, found)
   return found
@@ -192,7 +193,7 @@ function hasReadOnly(type: Class): boolean {
 export function reachable(type: Class, found = new Set<Class>()): ReadonlySet<Class> {
   if (found.has(type) || builtIns.has(type)) return found
   found.add(type)
-  for (const field of readShape(type, []).fields) {
+  for (const field of readShape(type, new Problems()).fields) {
     if (field.nested !== undefined && !field.hidden) reachable(field.nested(), found)
   }
   return found

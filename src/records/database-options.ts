@@ -1,5 +1,5 @@
 /** The options of a database, and their checks. */
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -59,12 +59,12 @@ const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
 }
 
 /** @param problems collects unknown options, and an engine that cannot be opened */
-export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem[]): void {
+export function checkDatabaseOptions(options: DatabaseOptions, problems: Problems): void {
   refuseUnknownNames('connect', options, optionNames, problems)
   checkSearchLimit('connect', options.searchLimit, problems)
   const engine: unknown = options.engine
   if (engine === undefined || isEngineSource(engine)) return
-  problems.push({
+  problems.add({
     code: 'INVALID_OPTION',
     message: 'connect: engine has no method open.',
     remedy: 'Pass an object with a method open, or an address: connect(url).',
@@ -72,9 +72,9 @@ export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem
 }
 
 /** @param where the record or the database that has the option, for the message */
-export function checkSearchLimit(where: string, value: unknown, problems: Problem[]): void {
+export function checkSearchLimit(where: string, value: unknown, problems: Problems): void {
   if (value === undefined || (Number.isSafeInteger(value) && Number(value) > 0)) return
-  problems.push({
+  problems.add({
     code: 'INVALID_OPTION',
     message: `${where}: searchLimit is ${JSON.stringify(value)}.`,
     remedy: 'Set a positive integer: the maximum number of matches that a search ranks.',

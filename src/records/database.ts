@@ -1,7 +1,8 @@
 /** The database of an application: repositories, transactions, schema. Source: public API, Records. */
 import { markDeclared } from '../errors/copies.js'
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
-import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { LentLog, type Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -85,10 +86,10 @@ export function connect(
 export async function createDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { url = defaultUrl, direct, records = [], log = new LentLog(), now = Date.now } = options
   const { statementTimeout, replicas, replicaLag, searchLimit } = options
-  const problems: Problem[] = []
+  const problems = new Problems()
   checkDatabaseOptions(options, problems)
   const tables = readTables(records, problems)
-  if (problems.length > 0) throw new DeclarationError(problems)
+  problems.throwIfAny()
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new PublishingEngine(opened)
@@ -248,10 +249,10 @@ export class Database implements Source {
   table<T extends object>(type: Class<T>): Table<T> {
     const cached = this.#byType.get(type)
     if (cached !== undefined) return cached as Table<T>
-    const problems: Problem[] = []
+    const problems = new Problems()
     const tables = readTables([type], problems)
     const table = readTable(type, problems)
-    if (table === undefined || problems.length > 0) throw new DeclarationError(problems)
+    if (table === undefined || problems.count > 0) throw new DeclarationError(problems.list)
     for (const one of tables) this.tables.add(one)
     this.#byType.set(type, table)
     return table

@@ -4,7 +4,7 @@
  */
 
 import type { ErrorCode } from '../errors/error-codes.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 
 /** The type of a path parameter: the segments that it matches, and the value for the handler. Source: decisions, Routing. */
@@ -118,14 +118,10 @@ export interface Pattern {
  * @param problems receives all mistakes
  * @returns the pattern; `undefined` if it has mistakes
  */
-export function parsePattern(
-  text: string,
-  where: string,
-  problems: Problem[],
-): Pattern | undefined {
-  const before = problems.length
+export function parsePattern(text: string, where: string, problems: Problems): Pattern | undefined {
+  const before = problems.count
   const report = (code: ErrorCode, problem: string, remedy: string): void => {
-    problems.push({ code, message: `${where}: ${problem}`, remedy })
+    problems.add({ code, message: `${where}: ${problem}`, remedy })
   }
   if (!text.startsWith('/')) {
     report('RELATIVE_PATH', `path "${text}" is relative.`, `Begin it with a slash: "/${text}".`)
@@ -141,7 +137,7 @@ export function parsePattern(
   const segments = splitPattern(text).map((part) => parseSegment(part, report))
   checkNames(segments, report)
   checkRest(segments, report)
-  if (problems.length > before) return undefined
+  if (problems.count > before) return undefined
   return Object.freeze({
     text: toText(segments),
     segments: Object.freeze(segments),

@@ -3,6 +3,7 @@
 import type { Class } from '../metadata/class-metadata.js'
 import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
@@ -111,11 +112,11 @@ interface RouteContext {
 export function collectRoutes(
   controller: Class,
   context: RouteContext,
-  problems: Problem[],
+  problems: Problems,
 ): Route[] {
   const metadata = readController(controller)
   if (metadata === undefined) {
-    problems.push({
+    problems.add({
       code: 'NOT_A_CONTROLLER',
       message: `${controller.name} is listed among the controllers but has no @Controller.`,
       remedy: `Write @Controller() before class ${controller.name}.`,
@@ -143,7 +144,7 @@ export function collectRoutes(
 }
 
 /** Checks the path of a controller once, instead of with each of its routes. @returns false if it has problems */
-function checkBase(path: string, { name }: Class, problems: Problem[]): boolean {
+function checkBase(path: string, { name }: Class, problems: Problems): boolean {
   return path === '' || parsePattern(path, `@Controller of ${name}`, problems) !== undefined
 }
 
@@ -153,10 +154,10 @@ const controllerNames: Readonly<Record<keyof ControllerOptions, true>> = {
   version: true,
 }
 
-function readVersion(version: unknown, { name }: Class, problems: Problem[]): string | undefined {
+function readVersion(version: unknown, { name }: Class, problems: Problems): string | undefined {
   if (version === undefined) return undefined
   if (typeof version === 'string' && /^\w[\w.-]*$/.test(version)) return version
-  problems.push({
+  problems.add({
     code: 'INVALID_OPTION',
     message: `@Controller of ${name}: version is ${JSON.stringify(version)}.`,
     remedy: "Write letters, digits, dots and hyphens: '2'.",
@@ -181,7 +182,7 @@ interface RouteInput {
   readonly context: RouteContext
 }
 
-function toRoute(input: RouteInput, problems: Problem[]): Route | undefined {
+function toRoute(input: RouteInput, problems: Problems): Route | undefined {
   const { controller, member, base = '', version, declaration, context } = input
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, declaration.path)
@@ -225,10 +226,10 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   internal: true,
 }
 
-function checkTransaction(where: string, transaction: unknown, problems: Problem[]): void {
+function checkTransaction(where: string, transaction: unknown, problems: Problems): void {
   if (transaction === undefined || typeof transaction === 'boolean') return
   if (isolations.includes(transaction as Isolation)) return
-  problems.push({
+  problems.add({
     code: 'ROUTE_TRANSACTION',
     message: `${where}: transaction is ${JSON.stringify(transaction)}.`,
     remedy: `Write { transaction: true }, or an isolation level: '${isolations.join("', '")}'.`,
@@ -238,7 +239,7 @@ function checkTransaction(where: string, transaction: unknown, problems: Problem
 function readArguments(
   { controller, member, declaration }: RouteInput,
   name: string,
-  problems: Problem[],
+  problems: Problems,
 ): readonly string[] | undefined {
   if (declaration.options.args !== undefined) return Object.freeze([...declaration.options.args])
   const { owner, method } = declaration.declared
@@ -247,7 +248,7 @@ function readArguments(
   const isOverridden = current !== (owner.prototype as Record<string, unknown>)[member]
   const read = isOverridden ? readArgumentNames(current) : readHandlerNames(current, method)
   if ('names' in read) return Object.freeze([...read.names])
-  problems.push({
+  problems.add({
     code: 'UNREADABLE_ARGUMENTS',
     message: `${name} ${read.unreadable}.`,
     remedy: `State the names: { args: ['id', 'body'] } in the route's options.`,
@@ -264,14 +265,14 @@ interface Naming {
 function checkArguments(
   names: readonly string[],
   { pattern, name, context }: Naming,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const knownNames = [...pattern.names, ...requestArguments, ...context.customArguments]
   for (const argument of names) {
     if (knownNames.includes(argument)) continue
     const near = didYouMean(argument, knownNames)
     const remedy = near === '' ? `Arguments: ${knownNames.join(', ')}.` : near
-    problems.push({
+    problems.add({
       code: 'UNKNOWN_ARGUMENT',
       message: `${name}: argument "${argument}" is not a path parameter of ${pattern.text}.`,
       remedy: near === '' || mayBeRenamed(argument) ? `${remedy} ${argsHint}` : remedy,

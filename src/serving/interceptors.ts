@@ -13,7 +13,7 @@
  * for each route at the start.
  */
 import { isThenable } from '../core/maybe-promise.js'
-import type { Problem } from '../errors/declaration-error.js'
+import type { Problems } from '../errors/problems.js'
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -66,7 +66,7 @@ export function createInterceptors(
   planned: readonly PlannedInterceptor[],
   info: RouteInfo | undefined,
   find: FindInstance,
-  problems: Problem[],
+  problems: Problems,
 ): RouteInterceptors {
   if (planned.length === 0) return noInterceptors
   const interceptors: Record<InterceptorPosition, PipelineEntry[]> = {
@@ -93,7 +93,7 @@ interface BindContext {
   readonly info: RouteInfo | undefined
   /** The results of `applies` for this route: each is called once. */
   readonly appliesByInstance: Map<Interceptor | EntryInterceptor, boolean>
-  readonly problems: Problem[]
+  readonly problems: Problems
 }
 
 function bindInterceptor(
@@ -105,7 +105,7 @@ function bindInterceptor(
   const enters = typeof (candidate as Partial<EntryInterceptor>).enter === 'function'
   const intercepts = typeof (candidate as Partial<Interceptor>).intercept === 'function'
   if (!enters && !intercepts) {
-    problems.push({
+    problems.add({
       code: 'NOT_AN_INTERCEPTOR',
       message: `${type.name} is used as an interceptor, but has no method intercept or enter.`,
       remedy: `Add a method: intercept(request: HttpRequest, next: Next), or enter(request: HttpRequest).`,
@@ -142,13 +142,13 @@ function toEntry(enter: OnEnter): PipelineEntry {
 function callApplies(
   instance: Interceptor | EntryInterceptor,
   type: Class,
-  { info, problems }: { readonly info: RouteInfo; readonly problems: Problem[] },
+  { info, problems }: { readonly info: RouteInfo; readonly problems: Problems },
 ): boolean {
   const result = attemptCall(() => instance.applies?.(info))
   if (typeof result === 'boolean') return result
   const description =
     result instanceof Failure ? `throws: ${result.text}` : 'returns neither true nor false'
-  problems.push({
+  problems.add({
     code: 'INTERCEPTOR_APPLIES',
     message: `${type.name}: applies ${description}, for ${info.name}.`,
     remedy: 'Write applies(route: RouteInfo) { return route.path !== … }, without a promise.',
@@ -159,7 +159,7 @@ function callApplies(
 interface Building {
   readonly info: RouteInfo | undefined
   readonly find: FindInstance
-  readonly problems: Problem[]
+  readonly problems: Problems
 }
 
 function buildEntries(
@@ -171,7 +171,7 @@ function buildEntries(
   const build = (name: 'enter' | 'intercept', form: string): unknown => {
     const steps = attemptCall(() => entry[name]?.(info, ...injected))
     if (typeof steps === 'function' || entry[name] === undefined) return steps
-    problems.push({
+    problems.add({
       code: 'DECORATOR_SPECIFICATION',
       message: `${where}: ${name} ${steps instanceof Failure ? `throws: ${steps.text}` : 'does not return a function'}.`,
       remedy: `Write ${name}: ${form}.`,

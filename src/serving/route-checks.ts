@@ -1,11 +1,7 @@
 /** Finds the declared classes of a route, and compiles their checks of its body, its query and its responses. */
 
-import {
-  asProblems,
-  addProblems,
-  type Problem,
-  DeclarationError,
-} from '../errors/declaration-error.js'
+import { DeclarationError } from '../errors/declaration-error.js'
+import { Problems } from '../errors/problems.js'
 import { readShape } from '../fields/shape.js'
 import { isApplicationClass, resolveType, type DeclaredType } from '../fields/field.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
@@ -44,7 +40,7 @@ export interface DeclaredClasses {
  *
  * @param problems receives options that are not classes, classes without fields, and problems of the classes themselves
  */
-export function declaredClasses(route: Route, where: string, problems: Problem[]): DeclaredClasses {
+export function declaredClasses(route: Route, where: string, problems: Problems): DeclaredClasses {
   const { body, query, returns } = route.options
   const name = (option: string, declared: unknown): DeclaredType | undefined =>
     namedClass({ where, option, declared }, problems)
@@ -82,24 +78,24 @@ interface Naming {
 
 function namedClass(
   { where, option, declared }: Naming,
-  problems: Problem[],
+  problems: Problems,
 ): DeclaredType | undefined {
   // `Object` declares explicitly that any value is allowed.
   if (declared === Object) return undefined
   const type = resolveType(declared)
   if (type === undefined) {
-    problems.push({
+    problems.add({
       code: 'NOT_A_CLASS',
       message: `${where}: ${option} is not a class.`,
       remedy: 'Write the class, [Class] for a list, or () => Class if it is defined later.',
     })
     return undefined
   }
-  const shapeProblems: Problem[] = []
+  const shapeProblems = new Problems()
   const { fields } = readShape(type.type, shapeProblems)
-  addProblems(shapeProblems, problems)
-  if (fields.length === 0 && shapeProblems.length === 0) {
-    problems.push({
+  problems.addAll(shapeProblems.list)
+  if (fields.length === 0 && shapeProblems.count === 0) {
+    problems.add({
       code: 'NO_FIELDS',
       message: `${where}: ${option} is ${type.type.name}, which has no fields.`,
       remedy: `Write @Field(…) before the properties of ${type.type.name}.`,
@@ -112,7 +108,7 @@ function namedClass(
 function emittedClass(
   route: Route,
   argument: string,
-  problems: Problem[],
+  problems: Problems,
 ): DeclaredType | undefined {
   const index = route.argumentNames.indexOf(argument)
   if (index === -1) return undefined
@@ -155,7 +151,7 @@ export interface CheckSettings {
 export function compileChecks(
   classes: DeclaredClasses,
   { unknownKeys, groups, status, isFilteredForCaller, now }: CheckSettings,
-  problems: Problem[],
+  problems: Problems,
 ): RouteChecks {
   const options: InputOptions = {
     unknownKeys,
@@ -209,7 +205,7 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
 function compileAnswers(
   returns: DeclaredClasses['returns'],
   { status, isFilteredForCaller }: Pick<CheckSettings, 'status' | 'isFilteredForCaller'>,
-  problems: Problem[],
+  problems: Problems,
 ): Pick<RouteChecks, 'returns' | 'returnsForCaller'> {
   if (returns.size === 0) return { returns: undefined, returnsForCaller: undefined }
   const maps = new Map(
@@ -275,12 +271,12 @@ function securedIn(type: Class): SecuredResponse | undefined {
 }
 
 /** Compiling throws for invalid nested classes. Their problems are added to the others. */
-function compileMap(type: Class, problems: Problem[]): (value: unknown) => unknown {
+function compileMap(type: Class, problems: Problems): (value: unknown) => unknown {
   try {
     return compileOutput(readCheckedShape(type, problems))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    addProblems(asProblems(error.problems), problems)
+    problems.addAll(error.problems)
     return (value) => value
   }
 }

@@ -2,6 +2,7 @@
  * Makes a route ready to serve. Only this file chooses the steps of its requests and their order. Steps that a route
  * does not need are left out, so its requests do not pay for them.
  */
+import { Problems } from '../errors/problems.js'
 import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, promiseOf } from '../core/maybe-promise.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
@@ -259,7 +260,7 @@ function fileRule({
 }
 
 function fieldsOf(type: Class): Map<string, BodyField> {
-  const { fields } = readShape(type, [])
+  const { fields } = readShape(type, new Problems())
   return new Map(fields.map(({ name, kind }) => [name, { isBytes: kind === 'blob' }]))
 }
 

@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { Auth, type AuthOptions, DeclarationError, HttpError, type Log } from '../../src/index.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
+import { Problems } from '../../src/errors/problems.js'
 import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { resolveAuthOptions, type AuthEnvironment } from '../../src/auth/options.js'
@@ -85,9 +86,10 @@ export function bearer(token: string): ServerRequest {
 export function resolveAuth(
   options: AuthOptions,
   environment: AuthEnvironment,
-): { resolved: ReturnType<typeof resolveAuthOptions>; problems: Problem[] } {
-  const problems: Problem[] = []
-  return { resolved: resolveAuthOptions(options, environment, problems), problems }
+): { resolved: ReturnType<typeof resolveAuthOptions>; problems: readonly Problem[] } {
+  const problems = new Problems()
+  const resolved = resolveAuthOptions(options, environment, problems)
+  return { resolved, problems: problems.list }
 }
 
 /** @returns an Auth that takes its keys from environment variables */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import { Problems } from '../../src/errors/problems.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
 import { type Token } from '../../src/bootstrap/provider.js'
 import type { Class } from '../public-types.js'
@@ -30,8 +30,8 @@ interface Setup {
   override?: [Token, unknown][]
 }
 
-function create(setup: Setup): { container: Container; problems: Problem[] } {
-  const problems: Problem[] = []
+function create(setup: Setup): { container: Container; problems: Problems } {
+  const problems = new Problems()
   const container = createContainer(
     {
       moduleName: 'AppModule',
@@ -46,7 +46,7 @@ function create(setup: Setup): { container: Container; problems: Problem[] } {
 }
 
 function problemsOf(setup: Setup): [string, string, string][] {
-  return create(setup).problems.map(({ code, message, remedy }) => [code, message, remedy])
+  return create(setup).problems.list.map(({ code, message, remedy }) => [code, message, remedy])
 }
 
 // Only types: arguments that do not match the constructor do not compile.
@@ -96,7 +96,7 @@ describe('createContainer', () => {
     const { container, problems } = create({
       providers: [Shop, Mailer, Clock, { provide: 'currency', use: 'EUR' }],
     })
-    expect(problems).toEqual([])
+    expect(problems.list).toEqual([])
     await container.makeAll()
     const shop = container.get(Shop)
     expect(shop.currency).toBe('EUR')
@@ -117,7 +117,7 @@ describe('createContainer', () => {
 
   it('accepts thunks of classes that are defined later', async () => {
     const { container, problems } = create({ providers: [() => Deferred] })
-    expect(problems).toEqual([])
+    expect(problems.list).toEqual([])
     await container.makeAll()
     expect(container.get(Deferred)).toBeInstanceOf(Deferred)
   })

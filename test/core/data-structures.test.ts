@@ -1,4 +1,5 @@
 /** Small data structures whose order, size or eviction no response shows. */
+import { Problems } from '../../src/errors/problems.js'
 import { describe, expect, it } from '@jest/globals'
 import { randomNumbers } from '../random.js'
 import { LinkedList, unlisted, type ListItem } from '../../src/core/collections.js'
@@ -201,5 +202,34 @@ describe('VerifiedTokens', () => {
     expect(tokens.size).toBe(1)
     tokens.clear()
     expect(tokens.size).toBe(0)
+  })
+})
+
+describe('Problems', () => {
+  const code = 'INVALID_OPTION'
+
+  it('begins messages with the place, and adds them to the same list', () => {
+    const problems = new Problems()
+    problems.at('Item').at('Item.price').add({ code, message: 'no default.', remedy: 'Add it.' })
+    problems.addAll([{ code: 'PACKAGE', message: 'Two.', remedy: '' }])
+    expect(problems.list).toEqual([
+      { code, message: 'Item.price: no default.', remedy: 'Add it.' },
+      { code: 'PACKAGE', message: 'Two.', remedy: '' },
+    ])
+  })
+
+  it('lists a repeated problem once', () => {
+    const problems = new Problems()
+    for (const remedy of ['', '', 'Another.']) problems.add({ code, message: 'One.', remedy })
+    expect(problems.list).toHaveLength(2)
+  })
+
+  it('throws all problems together, and nothing without problems', () => {
+    const problems = new Problems()
+    problems.throwIfAny()
+    for (const message of ['One.', 'Two.']) problems.add({ code, message, remedy: '' })
+    expect(() => {
+      problems.throwIfAny()
+    }).toThrow(/2 problems/)
   })
 })

@@ -1,5 +1,6 @@
 /** What Filigree compiles from the fields of a class: checks of bodies and of texts, and the mapping of responses. */
 import { type InputCheck } from '../../src/index.js'
+import { Problems } from '../../src/errors/problems.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
 import { compileOutput } from '../../src/fields/compile-output.js'
 import { compileText } from '../../src/fields/compile-text.js'
@@ -9,7 +10,7 @@ import { kinds } from '../../src/fields/kinds/table.js'
 import { readShape, type Shape } from '../../src/fields/shape.js'
 import type { Class, KindName } from '../public-types.js'
 
-export { kinds }
+export { kinds, Problems }
 export type { FormatName, InputOptions }
 
 export const formatNames = Object.keys(formats) as FormatName[]
@@ -34,7 +35,7 @@ export function responseMapper(type: Class): (value: unknown) => unknown {
   return compileOutput(readShape(type))
 }
 
-/** @returns the fields of the class. Problems are thrown if there is no list for them */
+/** @returns the fields of the class. Problems are thrown if there is no collector for them */
 export function shapeOf<T extends object>(...input: Parameters<typeof readShape<T>>): Shape<T> {
   return readShape(...input)
 }

@@ -4,16 +4,16 @@ import * as cv from 'class-validator'
 import { DeclarationError, Field, type FieldRules } from '../../src/index.js'
 import type { Problem } from '../../src/errors/declaration-error.js'
 import type { Class } from '../public-types.js'
-import { bodyCheck, shapeOf } from './compiled.js'
+import { bodyCheck, Problems, shapeOf } from './compiled.js'
 
 class Line {
   @Field('integer', { min: 1 }) qty!: number
 }
 
-function problemsOf(type: Class): Problem[] {
-  const problems: Problem[] = []
+function problemsOf(type: Class): readonly Problem[] {
+  const problems = new Problems()
   shapeOf(type, problems)
-  return problems
+  return problems.list
 }
 
 describe('the problems of a declaration', () => {
@@ -77,9 +77,11 @@ describe('the problems of a declaration', () => {
   })
 
   it('are reported once each, however often the class is read', () => {
-    expect(problems).toHaveLength(15)
-    shapeOf(Faulty, problems)
-    expect(problems).toHaveLength(15)
+    const collected = new Problems()
+    shapeOf(Faulty, collected)
+    expect(collected.count).toBe(15)
+    shapeOf(Faulty, collected)
+    expect(collected.count).toBe(15)
   })
 
   it('are thrown together where no collector is given', () => {
@@ -117,9 +119,9 @@ describe('the problems of a declaration', () => {
       @Field(() => Inner) inner!: Inner
       @Field((() => undefined) as unknown as () => Class) held!: unknown
     }
-    const all: Problem[] = []
+    const all = new Problems()
     bodyCheck(Outer, { problems: all })
-    expect(all.map(({ code }) => code)).toEqual(['FIELD_TYPE_MISSING', 'FIELD_THUNK'])
+    expect(all.list.map(({ code }) => code)).toEqual(['FIELD_TYPE_MISSING', 'FIELD_THUNK'])
     expect(() => bodyCheck(Outer)).toThrow(/Inner\.when: .*\n.*Outer\.held: /)
   })
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { DeclarationError, Field, omit, Page, partial, pick } from '../../src/index.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
 import type { Class } from '../public-types.js'
-import { bodyCheck, shapeOf, generateKey } from './compiled.js'
+import { bodyCheck, Problems, shapeOf, generateKey } from './compiled.js'
 
 class Item {
   @Field('id') id!: number
@@ -115,10 +114,10 @@ it('reports the problems of its fields once, for the class that declares them', 
   class Changes extends partial(omit(Lamp)) {
     @Field('string', { minn: 5 } as object) reason!: string
   }
-  const found: Problem[] = []
+  const found = new Problems()
   const types: Class[] = [Lamp, partial(Lamp), pick(Lamp, 'name'), Changes]
   for (const type of types) shapeOf(type, found)
-  expect(new DeclarationError(found).problems.map(({ message }) => message)).toEqual([
+  expect(new DeclarationError(found.list).problems.map(({ message }) => message)).toEqual([
     'Lamp.name: unknown rule "maxLenght".',
     'Changes.reason: unknown rule "minn".',
   ])

@@ -1,3 +1,4 @@
+import { Problems } from '../../src/errors/problems.js'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { BelongsTo, bootstrap, Field, GraphQL, HasMany, Record, type Rel, connect } from 'filigree'
 import { CompiledQuery } from 'kysely'
@@ -46,13 +47,13 @@ class Book {
 }
 
 describe('the estimated cost of a query', () => {
-  const notes = readTable(Note, []) as Table
-  const authors = readTable(Author, []) as Table
+  const notes = readTable(Note, new Problems()) as Table
+  const authors = readTable(Author, new Problems()) as Table
   let products: Table
   let categories: Table
   beforeAll(() => {
-    products = readTable(Product, []) as Table
-    categories = readTable(Category, []) as Table
+    products = readTable(Product, new Problems()) as Table
+    categories = readTable(Category, new Problems()) as Table
   })
   const million: CostBasis['rowsOf'] = () => 1_000_000
   const points = (
@@ -76,7 +77,7 @@ describe('the estimated cost of a query', () => {
   })
 
   it('is close to zero for conditions that are unique within a shard', () => {
-    const projects = readTable(Project, []) as Table
+    const projects = readTable(Project, new Problems()) as Table
     expect(points({ where: { tenantId: 'a', name: 'Roof' } }, projects)).toBeLessThan(1)
     expect(points({ where: { tenantId: 'a' } }, projects)).toBeLessThan(50)
     expect(points({ orderBy: [{ name: 'asc' }] }, projects)).toBe(0)
@@ -86,7 +87,7 @@ describe('the estimated cost of a query', () => {
   it.each(['like', 'ilike', 'startsWith', 'endsWith', 'contains'])(
     'is low for %s with a trigram index, if the database has it and the text has three letters',
     (operator) => {
-      const books = readTable(Book, []) as Table
+      const books = readTable(Book, new Problems()) as Table
       const where = (text: string): object => ({ title: { [operator]: text } })
       expect(points({ where: where('lamp') }, books)).toBeLessThan(100)
       expect(points({ where: where('la') }, books)).toBeGreaterThan(1000)
@@ -95,7 +96,7 @@ describe('the estimated cost of a query', () => {
   )
 
   it('is low for texts with a plain index only if their beginning is known', () => {
-    const books = readTable(Book, []) as Table
+    const books = readTable(Book, new Problems()) as Table
     const authorPoints = (test: object): number => points({ where: { author: test } }, books)
     expect(authorPoints({ startsWith: 'La' })).toBeLessThan(100)
     expect(authorPoints({ like: 'La%' })).toBeLessThan(100)
@@ -118,7 +119,7 @@ describe('the estimated cost of a query', () => {
   })
 
   it('does not take an index of some rows for a unique index of all rows', () => {
-    const books = readTable(Book, []) as Table
+    const books = readTable(Book, new Problems()) as Table
     expect(points({ where: { code: 'x' } }, books)).toBeGreaterThan(5)
   })
 

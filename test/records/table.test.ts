@@ -9,16 +9,16 @@ import {
   Record,
   type Rel,
 } from '../../src/index.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import { Problems } from '../../src/errors/problems.js'
 import { toIndexName, toSnakeCase } from '../../src/records/model/generated-names.js'
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'
 import type { Class } from '../public-types.js'
 
 function problemsOf(...types: Class[]): string[] {
-  const problems: Problem[] = []
+  const problems = new Problems()
   readTables(types, problems)
-  return problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`.trim())
+  return problems.list.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`.trim())
 }
 
 /** @returns a record with a key and these members */
@@ -64,7 +64,7 @@ describe('toIndexName', () => {
 })
 
 describe('readTable', () => {
-  const read = <T extends object>(type: Class<T>) => readTable(type, [])!
+  const read = <T extends object>(type: Class<T>) => readTable(type, new Problems())!
 
   it('creates columns for fields, but not for relations', () => {
     const table = read(Product)
@@ -162,10 +162,10 @@ describe('readTable', () => {
   })
 
   it('finds every table that relations reach', () => {
-    const problems: Problem[] = []
+    const problems = new Problems()
     const found = readTables([Category], problems).map(({ type }) => type)
     expect(new Set(found)).toStrictEqual(new Set(shop.filter((type) => type !== Person)))
-    expect(problems).toStrictEqual([])
+    expect(problems.list).toStrictEqual([])
   })
 
   it('adds fields for timestamps and soft deletion once', () => {

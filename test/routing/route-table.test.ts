@@ -4,7 +4,7 @@ import { parsePattern, type Pattern, joinPaths } from '../../src/routing/pattern
 import { RouteTable } from '../../src/routing/route-table.js'
 import { matchSlowly } from './reference-matcher.js'
 import { seed } from '../random.js'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import { Problems } from '../../src/errors/problems.js'
 
 interface Place {
   readonly text: string
@@ -17,9 +17,9 @@ function tableOf(...texts: string[]): RouteTable<Place> {
 }
 
 function patternOf(text: string): Pattern {
-  const problems: never[] = []
+  const problems = new Problems()
   const pattern = parsePattern(text, 'test', problems)
-  if (pattern === undefined) throw new Error(JSON.stringify(problems))
+  if (pattern === undefined) throw new Error(JSON.stringify(problems.list))
   return pattern
 }
 
@@ -221,8 +221,8 @@ describe('RouteTable.allowedMethods', () => {
 
 describe('parsePattern', () => {
   it('reads both spellings as one', () => {
-    const angle = parsePattern('/a/<id:int>/<rest:path>', 'x', [])
-    const brace = parsePattern('/a/{id:int}/{rest:path}/', 'x', [])
+    const angle = parsePattern('/a/<id:int>/<rest:path>', 'x', new Problems())
+    const brace = parsePattern('/a/{id:int}/{rest:path}/', 'x', new Problems())
     expect(brace).toEqual(angle)
     expect(angle?.names).toEqual(['id', 'rest'])
     expect(angle?.text).toBe('/a/<id:int>/<rest:path>')
@@ -254,20 +254,20 @@ describe('parsePattern', () => {
     ],
     ['/a/<id:>', 'UNKNOWN_PATH_TYPE', 'unknown type "".', 'Types: int'],
   ])('refuses %s with %s', (text, code, message, remedy) => {
-    const problems: Problem[] = []
+    const problems = new Problems()
     expect(parsePattern(text, 'GET it (A.b)', problems)).toBeUndefined()
-    expect(problems[0]).toEqual({
+    expect(problems.list[0]).toEqual({
       code,
       message: expect.stringContaining(message),
       remedy: expect.stringContaining(remedy),
     })
-    expect(problems[0]?.message).toMatch(/^GET it \(A\.b\): /)
+    expect(problems.list[0]?.message).toMatch(/^GET it \(A\.b\): /)
   })
 
   it('reports every problem of one pattern', () => {
-    const problems: Problem[] = []
+    const problems = new Problems()
     parsePattern('/<a:foo>/<rest:path>/<a>', 'x', problems)
-    expect(problems.map((problem) => problem.code)).toEqual([
+    expect(problems.list.map((problem) => problem.code)).toEqual([
       'UNKNOWN_PATH_TYPE',
       'DUPLICATE_PARAMETER_NAME',
       'PATH_NOT_LAST',

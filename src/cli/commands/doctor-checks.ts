@@ -13,6 +13,7 @@ import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-appl
 import { logStartWarnings } from '../../bootstrap/start-checks.js'
 import { silentLog } from '../../core/log.js'
 import { asProblems, DeclarationError, type Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import type { Database } from '../../records/database.js'
 import { isSettled, toProblem } from '../../records/schema/sync.js'
 import { checkMigrations } from '../../records/migrations/migrations.js'
@@ -289,7 +290,10 @@ export async function examineMigrations(
   }
   try {
     const engines = await readEngines(cwd)
-    const differences = await checkMigrations(readTables(plan.records, []), { folder, engines })
+    const differences = await checkMigrations(readTables(plan.records, new Problems()), {
+      folder,
+      engines,
+    })
     const engine = engineInUse(plan, options.database)
     const uncovered =
       engine === undefined ? undefined : await findUncovered(folder, engine, engines)

@@ -3,6 +3,7 @@
  * findings.
  */
 
+import { Problems } from '../../errors/problems.js'
 import { statSync } from 'node:fs'
 import { readHandlerAccess } from '../../auth/decorators.js'
 import { minKeyLength } from '../../auth/gate.js'
@@ -288,7 +289,8 @@ function signInsOf(
 ): { name: string; isLimited: boolean }[] {
   return open.flatMap(({ route, info, classes: { body } }) => {
     if (route.method === 'GET' || body === undefined) return []
-    if (!readShape(body.type, []).fields.some(({ name }) => isSecretName(name))) return []
+    if (!readShape(body.type, new Problems()).fields.some(({ name }) => isSecretName(name)))
+      return []
     const isLimited = decoratorsOf(route.controller, route.member).includes('Throttle')
     return [{ name: `${route.method} ${info.path}`, isLimited }]
   })

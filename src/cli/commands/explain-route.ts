@@ -1,4 +1,5 @@
 /** Explains which route handles a request, why similar routes do not, and the steps before the handler. */
+import { Problems } from '../../errors/problems.js'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { recordOf } from '../../bootstrap/public-access.js'
 import { tokenAccess } from '../../auth/access.js'
@@ -196,7 +197,7 @@ function recordSteps(
   claims: Claims | undefined,
 ): ExplainedStep[] {
   const record = recordOf(controller)
-  const [table] = record === undefined ? [] : readTables([record], [])
+  const [table] = record === undefined ? [] : readTables([record], new Problems())
   if (table === undefined) return []
   const policy = policyOf(table)
   const operation = operationOf(method)

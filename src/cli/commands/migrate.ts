@@ -1,6 +1,6 @@
 /** `filigree migrate`: writes, runs, undoes, lists and checks the migrations of an application's records. */
 import { relative, resolve } from 'node:path'
-import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../../records/database.js'
@@ -152,9 +152,9 @@ async function check(
   { folder, engines, json, messages }: MigrateOptions & { readonly messages: readonly string[] },
   terminal: Terminal,
 ): Promise<boolean> {
-  const problems: Problem[] = []
+  const problems = new Problems()
   const tables = readTables(records, problems)
-  if (problems.length > 0) throw new DeclarationError(problems)
+  problems.throwIfAny()
   const found = [...(await checkMigrations(tables, { folder, engines })), ...messages]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
   // If package.json names the engines, development can use another one.

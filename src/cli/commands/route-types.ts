@@ -2,6 +2,7 @@
  * Writes the input and output of a route as TypeScript types that refer to the application's classes. The form is described
  * in client/routes.ts.
  */
+import { Problems } from '../../errors/problems.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
 import { readShape } from '../../fields/shape.js'
@@ -97,7 +98,7 @@ function routeKey({ controller, member, method, pattern }: Route): string {
   const spelled = declaredRoutes
     .filter((declaredRoute) => declaredRoute.method === method)
     .map((declaredRoute) => joinPaths(base, declaredRoute.path))
-    .find((text) => parsePattern(text, '', [])?.text === pattern.text)
+    .find((text) => parsePattern(text, '', new Problems())?.text === pattern.text)
   return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
 }
 
@@ -152,7 +153,7 @@ function argumentType(
  * them.
  */
 function inputType(name: string, type: Class): string {
-  const { fields } = readShape(type, [])
+  const { fields } = readShape(type, new Problems())
   const refused = fields.filter(({ hidden, readOnly }) => hidden || readOnly)
   const defaulted = fields.filter(
     (field) => !refused.includes(field) && field.optional && field.rules.optional !== true,
@@ -161,7 +162,7 @@ function inputType(name: string, type: Class): string {
 }
 
 function outputType(name: string, type: Class): string {
-  const { fields } = readShape(type, [])
+  const { fields } = readShape(type, new Problems())
   return wrap(
     'Without',
     name,
@@ -189,11 +190,11 @@ function generatedBody(
 /** Fields that `crud` accepts in addition to the record's fields: keys of linked rows, and writes of related rows. */
 function addedFields(body: Class, record: Class): string[] {
   const recordFields = new Set(
-    readShape(record, [])
+    readShape(record, new Problems())
       .fields.filter(({ rules }) => rules.relation !== true)
       .map(({ name }) => name),
   )
-  return readShape(body, [])
+  return readShape(body, new Problems())
     .fields.filter(({ name }) => !recordFields.has(name))
     .map(({ name, nested, kind }) => {
       const key = kind === 'uuid' ? 'string' : 'number'

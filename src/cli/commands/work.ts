@@ -1,4 +1,5 @@
 /** `filigree work`: runs the jobs of an application in a separate process. */
+import { Problems } from '../../errors/problems.js'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -44,7 +45,7 @@ export const workCommand = defineCommand({
       .filter((name) => name !== '')
     const file = moduleFileOf(args)
     const { module, options } = await loadApplication(file, terminal)
-    findJobRecord(collectParts(module, []).records)
+    findJobRecord(collectParts(module, new Problems()).records)
     const jobOptions = {
       work: true,
       ...(only === undefined ? {} : { only }),

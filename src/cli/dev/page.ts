@@ -1,5 +1,6 @@
 /** Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret. */
 
+import { Problems } from '../../errors/problems.js'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
@@ -313,7 +314,9 @@ function describe({ route, classes, media }: PlannedRoute): Omit<RouteForm, keyo
 }
 
 function inputFields(type: Class): readonly ShapeField[] {
-  return readShape(type, []).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
+  return readShape(type, new Problems()).fields.filter(
+    ({ hidden, readOnly }) => !hidden && !readOnly,
+  )
 }
 
 /** A body with the required fields, and with the fields that have an example. */

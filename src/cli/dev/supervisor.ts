@@ -2,6 +2,7 @@
  * Runs an application and restarts it after each change. A standby process has already loaded everything except the
  * application, so a restart is faster than the first start.
  */
+import { Problems } from '../../errors/problems.js'
 import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { readEnvironment } from '../../bootstrap/environment.js'
@@ -139,7 +140,10 @@ export class Supervisor {
   /** The address that the program will probably open. Undefined once it has started, because it has another one, or none. */
   #expectedAddress(): ListenAddress | undefined {
     if (this.#hasStarted) return undefined
-    const { port = 3000, host = '::' } = readEnvironment(childEnvironment(this.#options.cwd), [])
+    const { port = 3000, host = '::' } = readEnvironment(
+      childEnvironment(this.#options.cwd),
+      new Problems(),
+    )
     return { port, host }
   }
 

@@ -14,7 +14,7 @@ import {
   type TypeDeclaration,
   generatedKey,
 } from '../declarations.js'
-import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import { admitted } from '../../records/rights/caller.js'
 import {
   inheritedRules,
@@ -215,7 +215,7 @@ export function guardAddedField(
   table: Table,
   name: string,
   field: FieldDeclaration,
-  problems: Problem[],
+  problems: Problems,
 ): FieldDeclaration {
   const { extensions = {} } = field
   // Without a resolver, the field reads the property of its name.

@@ -1,6 +1,6 @@
 /** Creates the GraphQL models of tables, and reports what GraphQL cannot represent. Source: decisions, GraphQL. */
 
-import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import type { ShapeField } from '../../fields/shape.js'
 import {
   type EnumModel,
@@ -31,9 +31,9 @@ import { argumentNames } from '../declarations.js'
 /** Creates GraphQL enums from fields with `oneOf` and `enum`. */
 class EnumReader {
   readonly #enums = new Map<string, EnumModel>()
-  readonly #problems: Problem[]
+  readonly #problems: Problems
 
-  constructor(problems: Problem[]) {
+  constructor(problems: Problems) {
     this.#problems = problems
   }
 
@@ -68,7 +68,7 @@ class EnumReader {
   }
 
   #reject(message: string, remedy: string): EnumModel | undefined {
-    this.#problems.push({ code: 'GRAPHQL_ENUM', message, remedy })
+    this.#problems.add({ code: 'GRAPHQL_ENUM', message, remedy })
     return undefined
   }
 }
@@ -105,7 +105,7 @@ export interface Models {
 /** @param tables every table once, including tables that relations lead to */
 export function readModels(
   tables: readonly Table[],
-  problems: Problem[],
+  problems: Problems,
   { hasGlobalIds, only, added }: Reading,
 ): Models {
   const reader = new ModelReader(problems, keyColumns(tables), { hasGlobalIds, only, added })
@@ -136,7 +136,7 @@ interface OpenModel extends RecordModel {
 
 class ModelReader {
   readonly enums: EnumReader
-  readonly #problems: Problem[]
+  readonly #problems: Problems
   readonly #models = new Map<Table, OpenModel>()
   readonly #keyHolders: ReadonlyMap<Column, string>
   readonly #hasGlobalIds: boolean
@@ -145,7 +145,7 @@ class ModelReader {
 
   /** @param keyColumns columns that contain keys, with the types of the keys */
   constructor(
-    problems: Problem[],
+    problems: Problems,
     keyColumns: ReadonlyMap<Column, string>,
     { hasGlobalIds, only, added }: Reading,
   ) {
@@ -287,7 +287,7 @@ class ModelReader {
 
   #checkName(name: string, where: string): void {
     if (isGraphqlName(name)) return
-    this.#problems.push({
+    this.#problems.add({
       code: 'GRAPHQL_NAME',
       message: `${where}: "${name}" is not a valid name in GraphQL.`,
       remedy: 'Use letters, digits and _. A name must not begin with a digit or __.',
@@ -295,7 +295,7 @@ class ModelReader {
   }
 
   #reportDuplicate(where: string, name: string): void {
-    this.#problems.push({
+    this.#problems.add({
       code: 'GRAPHQL_NAME_TAKEN',
       message: `${where} would be the second field "${name}" of its GraphQL type.`,
       remedy: 'Rename one of them.',

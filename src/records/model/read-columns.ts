@@ -4,6 +4,7 @@
 import type { ErrorCode } from '../../errors/error-codes.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import { isMap } from '../../core/json.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import { isWriteRule, writeRuleProblem } from '../../fields/rules.js'
@@ -65,7 +66,7 @@ const optionNames = Object.fromEntries(Object.keys(tests).map((name) => [name, t
 function checkRecordOptions(
   type: Class,
   options: Readonly<RecordOptions>,
-  problems: Problem[],
+  problems: Problems,
 ): RecordOptions {
   const where = `@Record of ${type.name}`
   refuseUnknownNames(where, options, optionNames, problems)
@@ -76,7 +77,7 @@ function checkRecordOptions(
     if (!Object.hasOwn(tests, name)) return false
     const [expected, accepts] = tests[name as keyof RecordOptions]
     if (value === undefined || accepts(value)) return true
-    problems.push({
+    problems.add({
       code: 'INVALID_OPTION',
       message: `${where}: ${name} is not ${expected}.`,
       remedy: 'Correct it, or leave it out.',
@@ -89,12 +90,12 @@ function checkRecordOptions(
 function checkWriteRules(
   where: string,
   rules: Readonly<Record<string, unknown>>,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   refuseUnknownNames(`${where}, writes`, rules, operationNames, problems)
   for (const [name, rule] of Object.entries(rules)) {
     if (!Object.hasOwn(operationNames, name) || rule === undefined || isWriteRule(rule)) continue
-    problems.push({ code: 'INVALID_OPTION', ...writeRuleProblem(`${where}: writes.${name}`) })
+    problems.add({ code: 'INVALID_OPTION', ...writeRuleProblem(`${where}: writes.${name}`) })
   }
 }
 
@@ -107,10 +108,10 @@ export interface TableColumns {
 }
 
 /** @returns `undefined` if no table can be created; `problems` has the reasons */
-export function readColumns(type: Class, problems: Problem[]): TableColumns | undefined {
+export function readColumns(type: Class, problems: Problems): TableColumns | undefined {
   const declaredOptions = readRecord(type)
   if (declaredOptions === undefined) {
-    problems.push(
+    problems.add(
       problem(
         'NOT_A_RECORD',
         `${type.name} is used as a record but has no @Record.`,
@@ -133,10 +134,10 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
   return { name, options: Object.freeze(options), shape, key, columns: Object.freeze(columns) }
 }
 
-function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
+function toColumn(type: Class, field: ShapeField, problems: Problems): Column {
   const where = `${type.name}.${field.name}`
   if (field.declared === undefined) {
-    problems.push(
+    problems.add(
       problem(
         'RECORD_FIELD_UNDECLARED',
         `${where} has rules of class-validator but no @Field, so its column has no kind.`,
@@ -150,18 +151,18 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
   if (logicNames.has(field.name)) {
     const fix = `Rename it and keep the column: { column: '${name}' }.`
     const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
-    problems.push(problem('RECORD_FIELD_NAME', message, fix))
+    problems.add(problem('RECORD_FIELD_NAME', message, fix))
   }
   return createColumn(field, name, isUuidForeignKey(type, field.name))
 }
 
 /** Refuses roles that may write a field which no client writes. They would promise a right that nobody has. */
-function checkFieldWrites(where: string, field: ShapeField, problems: Problem[]): void {
+function checkFieldWrites(where: string, field: ShapeField, problems: Problems): void {
   const { writes } = field.rules
   const closed = writes === undefined || writes === false ? undefined : closedBy(field)
   if (closed === undefined) return
   const message = `${where}: writes never applies, because no client writes ${closed.what}.`
-  problems.push(problem('FIELD_RULE_UNFIT', message, closed.fix))
+  problems.add(problem('FIELD_RULE_UNFIT', message, closed.fix))
 }
 
 /** The reason why no client writes a field; undefined for other fields. */
@@ -201,12 +202,12 @@ function isUuidForeignKey(type: Class, property: string): boolean {
   for (const [name, metadata] of relationMetadataOf(type)) {
     if (metadata.kind !== 'belongsTo' || (metadata.options.by ?? `${name}Id`) !== property) continue
     const target = resolveClass(metadata.target)
-    if (target !== undefined) return readShape(target, []).key?.rules.key === 'uuid'
+    if (target !== undefined) return readShape(target, new Problems()).key?.rules.key === 'uuid'
   }
   return false
 }
 
-function checkColumns(type: Class, columns: readonly Column[], problems: Problem[]): void {
+function checkColumns(type: Class, columns: readonly Column[], problems: Problems): void {
   const names = new Map<string, Column>()
   for (const column of columns) {
     const other = names.get(column.name.toLowerCase())
@@ -214,7 +215,7 @@ function checkColumns(type: Class, columns: readonly Column[], problems: Problem
       names.set(column.name.toLowerCase(), column)
       continue
     }
-    problems.push(
+    problems.add(
       problem(
         'RECORD_COLUMN_TWICE',
         `${type.name}: ${other.property} and ${column.property} are both stored in the column "${column.name}".`,
@@ -224,39 +225,39 @@ function checkColumns(type: Class, columns: readonly Column[], problems: Problem
   }
 }
 
-function readKey(type: Class, columns: readonly Column[], problems: Problem[]): Column | undefined {
+function readKey(type: Class, columns: readonly Column[], problems: Problems): Column | undefined {
   const keys = columns.filter(({ isKey }) => isKey)
   const [key, second] = keys
   if (key === undefined) {
     const message = `${type.name} has no primary key.`
-    problems.push(
+    problems.add(
       problem('RECORD_KEY_MISSING', message, `Add @Field('id') id!: number to ${type.name}.`),
     )
   } else if (second !== undefined) {
     const message = `${type.name} has two primary keys, ${key.property} and ${second.property}.`
-    problems.push(problem('RECORD_KEY_TWICE', message, `Keep one @Field('id').`))
+    problems.add(problem('RECORD_KEY_TWICE', message, `Keep one @Field('id').`))
   } else if (key.field.list || key.nullable) {
     const message = `${type.name}.${key.property}: a primary key is one value, never a list.`
-    problems.push(problem('RECORD_KEY_LIST', message, 'Remove "list".'))
+    problems.add(problem('RECORD_KEY_LIST', message, 'Remove "list".'))
   }
   return key
 }
 
 /** A class may declare the field `version` itself, to document it, but only as a read-only integer. */
-function checkVersion(type: Class, columns: readonly Column[], problems: Problem[]): void {
+function checkVersion(type: Class, columns: readonly Column[], problems: Problems): void {
   const version = columns.find(({ property }) => property === 'version')
   if (version === undefined) return
   const { kind, list, readOnly } = version.field
   if (kind === 'integer' && !list && !version.nullable && readOnly) return
   const message = `${type.name}.version: @Record({ version: true }) counts writes in it, so it must be a read-only integer that is never null.`
   const fix = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
-  problems.push(problem('RECORD_VERSION', message, fix))
+  problems.add(problem('RECORD_VERSION', message, fix))
 }
 
-function checkName(where: string, name: string, problems: Problem[]): void {
+function checkName(where: string, name: string, problems: Problems): void {
   const lower = name.toLowerCase()
   if (isSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))) return
-  problems.push(
+  problems.add(
     problem(
       'RECORD_NAME',
       `${where} cannot be called "${name}".`,
@@ -265,7 +266,7 @@ function checkName(where: string, name: string, problems: Problem[]): void {
   )
 }
 
-function checkColumnName(where: string, name: string, problems: Problem[]): void {
+function checkColumnName(where: string, name: string, problems: Problems): void {
   checkName(`${where}: column`, name, problems)
   const engine = reservedColumns.get(name.toLowerCase())
   const losingEngine = unnameableColumns.get(name.toLowerCase())
@@ -274,9 +275,7 @@ function checkColumnName(where: string, name: string, problems: Problem[]): void
     engine === undefined
       ? `${where}: ${losingEngine} cannot find a column "${name}" in every query.`
       : `${where}: every table of ${engine} already has a column "${name}".`
-  problems.push(
-    problem('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`),
-  )
+  problems.add(problem('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`))
 }
 
 /** Names with a special meaning in filters. */
@@ -305,13 +304,13 @@ interface Constrained {
 /** @returns errors by the constraint's name in the database */
 export function readConstraints(
   { type, options, columns }: Constrained,
-  problems: Problem[],
+  problems: Problems,
 ): ReadonlyMap<string, Constraint> {
   const constraints = new Map<string, Constraint>()
   for (const [name, constraint] of Object.entries(options.constraints ?? {})) {
     const where = `@Record of ${type.name}: constraints.${name}`
     const wrong = (message: string, fix: string): void => {
-      problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy: fix })
+      problems.add({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy: fix })
     }
     if (
       typeof constraint !== 'object' ||

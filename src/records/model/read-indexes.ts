@@ -1,6 +1,7 @@
 /** Reads the indexes of a record: from its fields, from `@Record({ indexes })`, and one for every foreign key. */
 
 import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import type { Column, TableIndex, IndexForm } from '../../engines/contract/table.js'
 import { toIndexName, toFormName } from './generated-names.js'
 import type { Table } from './table.js'
@@ -20,13 +21,13 @@ type Owner = string
  * Reports indexes with the same name, which cannot exist together: `a_b` with the column `c` and `a` with the column
  * `b_c` give the same name.
  */
-export function checkIndexNames(tables: ReadonlySet<Table>, problems: Problem[]): void {
+export function checkIndexNames(tables: ReadonlySet<Table>, problems: Problems): void {
   // SQLite does not distinguish case.
   const owners = new Map<string, Owner>()
   const add = (name: string, owner: Owner): void => {
     const other = owners.get(name.toLowerCase())
     if (other === undefined) owners.set(name.toLowerCase(), owner)
-    else problems.push(sameName(name, owner, other))
+    else problems.add(sameName(name, owner, other))
   }
   const joins = new Map<string, string>()
   for (const { name, type, relations } of tables) {
@@ -90,7 +91,7 @@ interface IndexSource {
 }
 
 /** @returns a frozen list */
-export function readIndexes(source: IndexSource, problems: Problem[]): readonly TableIndex[] {
+export function readIndexes(source: IndexSource, problems: Problems): readonly TableIndex[] {
   const { options, key, columns } = source
   const indexes = readFieldIndexes(source, problems)
   const declared = (options.indexes ?? []).map((index) =>
@@ -133,13 +134,13 @@ function toForeignIndex(table: string, column: Column, key: Column): TableIndex 
 }
 
 /** The indexes that fields declare, each for one field or for a named group of fields. */
-function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, problems: Problem[]) {
+function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, problems: Problems) {
   const groups = new Map<string, { unique: boolean; columns: Column[] }>()
   const add = (column: Column, unique: boolean, rule: boolean | string | undefined): void => {
     if (rule === undefined || rule === false || column.isKey) return
     if (column.storage === 'json') {
       const message = `${type.name}.${column.property}: a list or JSON value cannot be ${unique ? 'unique' : 'indexed'}.`
-      problems.push(problem(message, 'Remove the rule.'))
+      problems.add(problem(message, 'Remove the rule.'))
       return
     }
     const group = typeof rule === 'string' ? `:${rule}` : column.name
@@ -170,31 +171,31 @@ const indexNames = { fields: true, where: true, like: true, unique: true } as co
 function readDeclaredIndex(
   source: IndexSource,
   index: RecordIndex,
-  problems: Problem[],
+  problems: Problems,
 ): TableIndex | undefined {
   const where = `@Record of ${source.type.name}: an index`
-  const before = problems.length
+  const before = problems.count
   if (!isIndex(index)) {
     const fix = "Write { fields: ['status', '-createdAt'] }."
-    problems.push(problem(`${where} has no list of fields.`, fix))
+    problems.add(problem(`${where} has no list of fields.`, fix))
     refuseUnknownNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
   refuseUnknownNames(where, index, indexNames, problems)
   const terms = index.fields.flatMap((field) => readTerms(source, where, field, problems))
   if (index.fields.length === 0)
-    problems.push(problem(`${where} has no fields.`, "Write fields: ['name']."))
+    problems.add(problem(`${where} has no fields.`, "Write fields: ['name']."))
   const like = index.like === true
   if (like && terms.some(({ column, order }) => column.compares !== 'text' || order.descending)) {
     const message = `${where} with "like" takes text fields only, without an order.`
-    problems.push(problem(message, 'Declare another index for the other fields.'))
+    problems.add(problem(message, 'Declare another index for the other fields.'))
   }
   if (like && index.unique === true)
-    problems.push(problem(`${where} is both unique and "like".`, 'Declare two indexes.'))
+    problems.add(problem(`${where} is both unique and "like".`, 'Declare two indexes.'))
   if (index.unique === true && source.shard !== undefined)
     checkShard(source, where, source.shard, terms, problems)
   checkRows(source, where, index.where ?? {}, problems)
-  if (problems.length > before) return undefined
+  if (problems.count > before) return undefined
   const columns = terms.map(({ column }) => column)
   const orders = terms.map(({ order }) => order)
   const form = { orders, where: index.where, like }
@@ -212,13 +213,13 @@ function checkShard(
   where: string,
   { property }: Column,
   terms: readonly IndexTerm[],
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const names = terms.map(({ column }) => column.property)
   if (names.length === 0 || names.includes(property)) return
   const message = `${where} is unique over ${names.join(', ')}, but values can only be unique within ${property}, by which ${type.name} is sharded.`
   const fields = [property, ...names].map((name) => `'${name}'`).join(', ')
-  problems.push(problem(message, `Write fields: [${fields}].`))
+  problems.add(problem(message, `Write fields: [${fields}].`))
 }
 
 /** JavaScript programs may pass a value of any type. */
@@ -244,7 +245,7 @@ function readTerms(
   source: IndexSource,
   where: string,
   field: RecordIndex['fields'][number],
-  problems: Problem[],
+  problems: Problems,
 ): IndexTerm[] {
   const terms: [name: string, order: unknown][] =
     typeof field !== 'string'
@@ -260,7 +261,7 @@ function readTerms(
     ) as { direction?: string; nulls?: string }
     if (!['asc', 'desc'].includes(direction) || !['first', 'last'].includes(nulls)) {
       const fix = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
-      problems.push(problem(`${where}: the order of "${name}" is invalid.`, fix))
+      problems.add(problem(`${where}: the order of "${name}" is invalid.`, fix))
     }
     const nullsFirst = column.nullable && nulls === 'first'
     return [{ column, order: { descending: direction === 'desc', nullsFirst } }]
@@ -271,12 +272,12 @@ function columnOf(
   { columns }: IndexSource,
   where: string,
   name: string,
-  problems: Problem[],
+  problems: Problems,
 ): Column | undefined {
   const column = columns.find(({ property }) => property === name)
   if (column !== undefined && column.storage !== 'json') return column
   const names = columns.filter(({ storage }) => storage !== 'json').map(({ property }) => property)
-  problems.push(
+  problems.add(
     column === undefined
       ? problem(`${where}: there is no field "${name}".`, didYouMean(name, names))
       : problem(`${where}: "${name}" is a list or JSON value.`, 'Remove it.'),
@@ -293,7 +294,7 @@ function checkRows(
   source: IndexSource,
   where: string,
   rows: Readonly<Record<string, unknown>>,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   for (const [name, test] of Object.entries(rows)) {
     const column = columnOf(source, `${where}: where`, name, problems)
@@ -310,7 +311,7 @@ function checkRows(
       if (rowTests.has(operator) && isFit) continue
       const message = `${where}: "${operator}" of "${name}" in "where" is not a condition that an index can have.`
       const fix = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
-      problems.push(problem(message, fix))
+      problems.add(problem(message, fix))
     }
   }
 }

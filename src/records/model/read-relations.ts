@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../../errors/error-codes.js'
 import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import { resolveClass, type Class } from '../../metadata/class-metadata.js'
@@ -18,7 +19,7 @@ import type { RecordOptions } from './record.js'
 export function readRelations(
   table: Table,
   tableOf: (type: Class) => Table | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): Relation[] {
   const relations: Relation[] = []
   for (const [name, metadata] of relationMetadataOf(table.type)) {
@@ -43,20 +44,20 @@ function readTarget(
   where: string,
   metadata: RelationMetadata,
   tableOf: (type: Class) => Table | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): Table | undefined {
   const type = resolveClass(metadata.target)
   if (type === undefined) {
     const fix = 'Write a thunk that returns a class: () => Category.'
-    problems.push(problem('RELATION_TARGET', `${where} does not lead to a class.`, fix))
+    problems.add(problem('RELATION_TARGET', `${where} does not lead to a class.`, fix))
     return undefined
   }
-  const before = problems.length
+  const before = problems.count
   const table = tableOf(type)
-  if (table === undefined && problems.length === before) {
+  if (table === undefined && problems.count === before) {
     const message = `${where}: ${type.name} is not a record.`
     const fix = `Write @Record before class ${type.name} and give it @Field('id').`
-    problems.push(problem('RELATION_TARGET', message, fix))
+    problems.add(problem('RELATION_TARGET', message, fix))
   }
   return table
 }
@@ -66,7 +67,7 @@ interface RelationEnds {
   readonly name: string
   readonly table: Table
   readonly target: Table
-  readonly problems: Problem[]
+  readonly problems: Problems
 }
 
 function createRelation(ends: RelationEnds, metadata: RelationMetadata): Relation | undefined {
@@ -99,9 +100,7 @@ function createBelongsTo(
   if (local === undefined) return undefined
   if (onDelete === 'setNull' && !local.nullable) {
     const message = `${where}: onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
-    problems.push(
-      problem('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`),
-    )
+    problems.add(problem('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
   }
   return freeze({
     name,
@@ -155,7 +154,7 @@ function findForeignKey(
   if (column === undefined) {
     const kind = key.storage === 'integer' ? 'integer' : 'string'
     const suggestion = didYouMean(property, holder.byProperty.keys())
-    problems.push(
+    problems.add(
       problem(
         'RELATION_FIELD',
         `${where}: ${holder.type.name} has no field "${property}".`,
@@ -167,7 +166,7 @@ function findForeignKey(
   if (column.storage === key.storage) return column
   const message = `${where}: ${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
   const fix = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
-  problems.push(problem('RELATION_KIND', message, fix))
+  problems.add(problem('RELATION_KIND', message, fix))
   return undefined
 }
 
@@ -189,7 +188,7 @@ function createJoinTable(
   if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
     const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
     const fix = "Name it and its columns: { through: '…', from: '…', to: '…' }."
-    problems.push(problem('RELATION_JOIN', message, fix))
+    problems.add(problem('RELATION_JOIN', message, fix))
   }
   return Object.freeze(join)
 }
@@ -215,7 +214,7 @@ interface ShardSource {
 /** @returns `undefined` if the record is not sharded, or if the option is invalid */
 export function readShard(
   { type, options, columns }: ShardSource,
-  problems: Problem[],
+  problems: Problems,
 ): Column | undefined {
   const { shardBy } = options
   if (shardBy === undefined) return undefined
@@ -227,14 +226,14 @@ export function readShard(
       columns.map(({ property }) => property),
     )
     const fix = `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
-    problems.push(problemOf(`${where} names "${shardBy}", which is not a field.`, fix))
+    problems.add(problemOf(`${where} names "${shardBy}", which is not a field.`, fix))
     return undefined
   }
   const { storage, isBoolean, isKey, nullable, field } = column
   const isPlain = (storage === 'text' || storage === 'integer') && !isBoolean
   if (isKey || !isPlain) {
     const message = `${where} names "${shardBy}", which is ${isKey ? 'the primary key' : 'not a text or integer'}.`
-    problems.push(
+    problems.add(
       problemOf(message, "Name a field of kind 'string' or 'integer': the tenant's key."),
     )
     return undefined
@@ -242,7 +241,7 @@ export function readShard(
   if (nullable || field.rules.default !== undefined) {
     const message = `${where} names "${shardBy}", which is not required.`
     const fix = `Make it required: remove nullable, optional and default from ${shardBy}.`
-    problems.push(problemOf(message, fix))
+    problems.add(problemOf(message, fix))
     return undefined
   }
   return column
@@ -261,19 +260,19 @@ function shardsOf(table: Table, target: Table): Relation['shards'] {
  * Reports relations between rows on different machines. Relations to records that are not sharded are allowed, because
  * every machine has their rows.
  */
-function checkShards(relation: Relation, problems: Problem[]): void {
+function checkShards(relation: Relation, problems: Problems): void {
   const { name, kind, table, target, local, foreign, shards, onDelete } = relation
   if (table.shard === undefined && target.shard === undefined) return
   const where = `${table.type.name}.${name}`
   if (kind === 'manyToMany') {
     const fix = 'Declare a record for the pairs, sharded by the same field, with two @BelongsTo.'
-    problems.push(problemOf(`${where}: a join table cannot be sharded.`, fix))
+    problems.add(problemOf(`${where}: a join table cannot be sharded.`, fix))
     return
   }
   if (shards === undefined) {
     const problem = findCrossShardProblem(relation)
     if (problem !== undefined)
-      problems.push(problemOf(`${where}: ${problem.message}`, problem.remedy))
+      problems.add(problemOf(`${where}: ${problem.message}`, problem.remedy))
     return
   }
   const mixed = [shards.local, shards.foreign].filter(({ isUuid }) => !isUuid)
@@ -281,15 +280,15 @@ function checkShards(relation: Relation, problems: Problem[]): void {
     const holder = mixed[0] === shards.local ? table : target
     const message = `${where}: ${shards.local.property} contains UUIDs in one record and texts in ${holder.type.name}.`
     const fix = `Declare ${holder.type.name}.${shards.local.property} @Field('uuid').`
-    problems.push(problemOf(message, fix))
+    problems.add(problemOf(message, fix))
   }
   if (onDelete === 'setNull') {
     const message = `${where}: onDelete 'setNull' would empty ${shards.local.property} too.`
-    problems.push(problemOf(message, "Write onDelete: 'cascade', or leave it out."))
+    problems.add(problemOf(message, "Write onDelete: 'cascade', or leave it out."))
   }
   if (local === shards.local || foreign === shards.foreign) {
     const message = `${where}: ${shards.local.property} is the shard and cannot be the relation's foreign key.`
-    problems.push(problemOf(message, "Name another field: { by: '…' }."))
+    problems.add(problemOf(message, "Name another field: { by: '…' }."))
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads record classes as tables, and collects their problems. `table.ts` describes the result. */
 
 import type { Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { toSearchName } from './generated-names.js'
@@ -23,26 +24,26 @@ interface SearchSource {
 }
 
 /** Reads the option `search`. Hidden fields are left out, so that clients cannot find rows by their values. */
-function readSearch(source: SearchSource, problems: Problem[]): TableSearch | undefined {
+function readSearch(source: SearchSource, problems: Problems): TableSearch | undefined {
   const searchOption: unknown = source.options.search
   if (searchOption === undefined) return undefined
   const where = `@Record of ${source.type.name}: search`
   if (!Array.isArray(searchOption) || searchOption.length === 0) {
-    problems.push(problem(`${where} has no fields.`, "Write search: ['name'], or leave it out."))
+    problems.add(problem(`${where} has no fields.`, "Write search: ['name'], or leave it out."))
     return undefined
   }
-  const before = problems.length
+  const before = problems.count
   for (const name of namesOf(source))
     if (/^_*search$/i.test(name)) {
       const message = `${source.type.name}.${name}: the record has the option search, whose filter has this name.`
-      problems.push(problem(message, 'Rename the field, or leave the option search out.'))
+      problems.add(problem(message, 'Rename the field, or leave the option search out.'))
     }
   const columns = searchOption.flatMap((name: unknown) => readColumn(source, where, name, problems))
-  if (problems.length > before) return undefined
+  if (problems.count > before) return undefined
   const visibleColumns = [...new Set(columns)].filter(({ field }) => !field.hidden)
   if (visibleColumns.length === 0) {
     const fix = 'Name a field that is not hidden, or leave the option out.'
-    problems.push(problem(`${where} names hidden fields only, which are never searched.`, fix))
+    problems.add(problem(`${where} names hidden fields only, which are never searched.`, fix))
     return undefined
   }
   const name = toSearchName(
@@ -60,14 +61,14 @@ function readColumn(
   { columns }: SearchSource,
   where: string,
   name: unknown,
-  problems: Problem[],
+  problems: Problems,
 ): Column[] {
   const texts = columns.filter(isText)
   const column = columns.find(({ property }) => property === name)
   if (column !== undefined && isText(column)) return [column]
   const names = texts.map(({ property }) => property)
   const text = String(name)
-  problems.push(
+  problems.add(
     column === undefined
       ? problem(`${where}: there is no field "${text}".`, didYouMean(text, names))
       : problem(
@@ -88,7 +89,7 @@ function problem(message: string, fix: string): Problem {
 
 interface TableReading {
   readonly table: Table | undefined
-  readonly problems: Problem[]
+  readonly problems: Problems
   /** The `relations` of the table, which are added after the related tables are read. */
   readonly relations: Map<string, Relation>
   relationsRead: boolean
@@ -104,13 +105,11 @@ const readings = new WeakMap<Class, TableReading>()
  */
 export function readTable<T extends object>(
   type: Class<T>,
-  problems: Problem[],
+  problems: Problems,
 ): Table<T> | undefined {
   const visited = new Set<TableReading>()
   const reading = readWithRelations(type, visited)
-  for (const one of visited) {
-    for (const problem of one.problems) if (!problems.includes(problem)) problems.push(problem)
-  }
+  for (const one of visited) problems.addAll(one.problems.list)
   return reading.table as Table<T> | undefined
 }
 
@@ -121,7 +120,7 @@ export function readTable<T extends object>(
  */
 export function readTables(
   types: readonly Class[],
-  problems: Problem[],
+  problems: Problems,
   withAddedRecords = true,
 ): Table[] {
   const tables = new Set<Table>()
@@ -137,7 +136,7 @@ export function readTables(
   for (const table of tables) {
     const other = names.get(table.name.toLowerCase())
     if (other === undefined) names.set(table.name.toLowerCase(), table)
-    else problems.push(duplicateTable(table, other))
+    else problems.add(duplicateTable(table, other))
   }
   checkJoins(tables, names, problems)
   checkIndexNames(tables, problems)
@@ -148,7 +147,7 @@ export function readTables(
 function checkJoins(
   tables: ReadonlySet<Table>,
   byName: ReadonlyMap<string, Table>,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const first = new Map<string, Relation>()
   for (const { relations } of tables) {
@@ -166,7 +165,7 @@ function checkJoins(
             ? `${other.table.type.name}.${other.name} stores other links in it`
             : undefined
       if (holder === undefined) continue
-      problems.push({
+      problems.add({
         code: 'RELATION_JOIN',
         message: `${table.type.name}.${name}: "${join.name}" cannot be its join table, because ${holder}.`,
         remedy:
@@ -212,7 +211,7 @@ function readWithRelations(type: Class, visited: Set<TableReading>): TableReadin
 function readWithoutRelations(type: Class): TableReading {
   const cachedReading = readings.get(type)
   if (cachedReading !== undefined) return cachedReading
-  const problems: Problem[] = []
+  const problems = new Problems()
   const relations = new Map<string, Relation>()
   const table = createTable(type, relations, problems)
   const reading: TableReading = { table, problems, relations, relationsRead: false }
@@ -223,7 +222,7 @@ function readWithoutRelations(type: Class): TableReading {
 function createTable(
   type: Class,
   relations: ReadonlyMap<string, Relation>,
-  problems: Problem[],
+  problems: Problems,
 ): Table | undefined {
   const read = readColumns(type, problems)
   if (read === undefined) return undefined

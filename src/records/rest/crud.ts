@@ -4,7 +4,7 @@
  * decisions, Records: REST.
  */
 import { setRecordAccess } from '../../auth/decorators.js'
-import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/request-head.js'
@@ -109,13 +109,13 @@ export function extendWithCrud(
   controller: Class,
   options: CrudOptions,
   database: () => Database,
-  problems: Problem[],
+  problems: Problems,
   maxCost = defaultLimits.cost,
 ): Class {
   const record = resolveClass(options.crud)
   if (record === undefined) {
     const message = `${controller.name}: crud is not a class.`
-    problems.push({ code: 'CRUD_RECORD', message, remedy: 'Write { crud: Item } or a thunk.' })
+    problems.add({ code: 'CRUD_RECORD', message, remedy: 'Write { crud: Item } or a thunk.' })
     return controller
   }
   const table = readTable(record, problems)
@@ -163,14 +163,14 @@ function readOperations(
   controller: Class,
   table: Table,
   only: readonly string[] | undefined,
-  problems: Problem[],
+  problems: Problems,
 ): ReadonlySet<string> {
   const possible = crudOperations.filter((one) => accessOf(table, one) !== false)
   for (const name of only ?? []) {
     if ((possible as readonly string[]).includes(name)) continue
     const isOperation = (crudOperations as readonly string[]).includes(name)
     const names = `Operations: ${possible.join(', ')}.`
-    problems.push({
+    problems.add({
       code: isOperation ? 'CRUD_WRITES' : 'CRUD_OPERATION',
       message: isOperation
         ? `${controller.name}: crud names "${name}", but writes of ${table.type.name} forbids it to all clients.`

@@ -6,7 +6,7 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { FieldRules } from '../../fields/rules.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
-import type { Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Column } from '../../engines/contract/table.js'
 import { isHidden } from '../filters/query-errors.js'
@@ -87,14 +87,14 @@ const cachedDescriptions = new WeakMap<Table, RecordDescription>()
  * @returns undefined for a class that is not a record, or whose declaration is invalid
  */
 export function describeRecord(type: Class): RecordDescription | undefined {
-  const problems: Problem[] = []
+  const problems = new Problems()
   const table = readTable(type, problems)
   return table && describeTable(table)
 }
 
 /** The fields of any class, as clients may send them. */
 export function describeFields(type: Class): FieldDescription[] {
-  const problems: Problem[] = []
+  const problems = new Problems()
   return readShape(type, problems)
     .fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
     .map((field) => ({

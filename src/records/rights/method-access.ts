@@ -4,7 +4,7 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Problem } from '../../errors/declaration-error.js'
+import type { Problems } from '../../errors/problems.js'
 import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { memberAccess, policyOf } from './record-policy.js'
@@ -52,19 +52,19 @@ export function reportFieldsRead(
   where: string,
   table: Table,
   { needs, open }: FieldsRead,
-  problems: Problem[],
+  problems: Problems,
 ): void {
   const { byProperty, type } = table
   for (const need of needs ?? []) {
     if (byProperty.has(need)) continue
-    problems.push({
+    problems.add({
       code: 'GRAPHQL_NEEDS',
       message: `${where}: "${need}" in needs is not a field of ${type.name}.`,
       remedy: didYouMean(need, byProperty.keys()),
     })
   }
   if (open !== true || rulesOfFields(table, needs).length > 0) return
-  problems.push({
+  problems.add({
     code: 'GRAPHQL_NEEDS',
     message: `${where}: open has no effect, because the value needs no field with @Secured.`,
     remedy: 'Remove open. It would open the value if a field is secured later.',

@@ -5,6 +5,7 @@
 import { hasConditions, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
+import { Problems } from '../../errors/problems.js'
 import { isWriteRule, writeRuleProblem, type WriteRule } from '../../fields/rules.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -64,14 +65,12 @@ export function policyOf(table: Table): RecordPolicy {
 }
 
 /** Reports problems with the access rules of a record, each once. */
-export function reportPolicy({ type, columns, relations }: Table, problems: Problem[]): void {
+export function reportPolicy({ type, columns, relations }: Table, problems: Problems): void {
   const members = [...columns.map(({ property }) => property), ...relations.keys()]
   const ofMembers = members.flatMap((member) => memberProblems(type, member))
   const ofNested = columns.flatMap((column) => nestedProblems(type, column))
   const ofLinks = [...relations.values()].flatMap(linkProblems)
-  for (const problem of [...classAccess(type).problems, ...ofMembers, ...ofNested, ...ofLinks]) {
-    if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
-  }
+  problems.addAll([...classAccess(type).problems, ...ofMembers, ...ofNested, ...ofLinks])
 }
 
 function linkProblems(relation: Relation): Problem[] {
@@ -87,7 +86,7 @@ function nestedProblems({ name: record }: Class, { property, field }: Column): P
   const types = new Set(field.nested === undefined || field.hidden ? [] : [field.nested()])
   const problems: Problem[] = []
   for (const type of types) {
-    for (const { name, rules, nested } of readShape(type, []).fields) {
+    for (const { name, rules, nested } of readShape(type, new Problems()).fields) {
       if (nested !== undefined) types.add(nested())
       const isSecured = memberAccess(type, name) !== undefined
       // `writes: false` is `readOnly`, which nested classes have.

@@ -3,6 +3,7 @@
  * errors. If a route declares its `returns`, the class of a response is known at the start. Otherwise `toJSON` of the
  * instances removes the fields. Source: decisions, Records: access rules.
  */
+import { Problems } from '../../errors/problems.js'
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { relationCountName, readShape } from '../../fields/shape.js'
@@ -41,7 +42,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
   if (cachedShape !== undefined) return cachedShape
   const shape: SecuredShape = { rules: [], nested: [] }
   shapes.set(type, shape)
-  const read = readShape(type, [])
+  const read = readShape(type, new Problems())
   for (const field of read.fields) {
     const { name, hidden, nested } = field
     if (hidden) continue

@@ -3,6 +3,7 @@
  * is a secret's name (`passwordConfirmation`, hidden and secured fields) or if it looks like a token or key. Once a value is
  * known to be secret, it is also hidden everywhere else in the same request. Headers are hidden unless they are listed.
  */
+import { Problems } from '../../errors/problems.js'
 import { isHarmlessHeader, isSecretName, hiddenText, hideShapes } from '../../core/secrets.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
@@ -122,7 +123,7 @@ export class Redactor {
   /** Treats the hidden and secured fields of these classes, and of their nested classes, as secrets. */
   learn(types: Iterable<Class>): void {
     for (const type of types) {
-      for (const { name, hidden, nested } of readShape(type, []).fields) {
+      for (const { name, hidden, nested } of readShape(type, new Problems()).fields) {
         if (hidden || memberAccess(type, name) !== undefined) this.#names.add(name)
         if (nested !== undefined && !this.#learnedClasses.has(nested())) this.#learnNested(nested())
       }
