@@ -26,6 +26,15 @@ export { isHarmlessHeader, isSecretName } from './core/secrets.js'
 export { hideShapes } from './core/secrets.js'
 export { clip, escapeHtml, normalizeText } from './core/text.js'
 export type { OptionRule } from './errors/unknown-options.js'
+export {
+  declareOptions,
+  option,
+  type DeclaredOptions,
+  type Option,
+  type OptionCheck,
+  type OptionsOf,
+  type ValuesOf,
+} from './core/options.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 

@@ -355,6 +355,8 @@ const index: Places<typeof filigree> = {
   skip: [],
   toGlobalId: [],
   rejectUnknownOptions: [],
+  declareOptions: [],
+  option: [],
   findOptionProblems: [],
   verifyPassword: [],
   acceptsEventStream: [],
