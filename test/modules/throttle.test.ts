@@ -16,7 +16,7 @@ import {
   type HttpRequest,
 } from '../../src/index.js'
 import { Throttle, throttle } from '../../src/modules/throttle/throttle.js'
-import { readLimit } from '../../src/modules/throttle/rule.js'
+import { limitOption } from '../../src/modules/throttle/rule.js'
 import { startPostgres } from '../records/postgres-server.js'
 
 @Controller('/items')
@@ -232,8 +232,11 @@ describe('throttle', () => {
 
 describe('limits', () => {
   it('accept all documented notations', () => {
-    expect(readLimit('20/10s')).toMatchObject({ limit: 20, window: 10_000 })
-    expect(['', '5', '5/x', '0/m', '5/0m', '-1/m'].map(readLimit)).toEqual(Array(6).fill(undefined))
+    expect(limitOption.read('20/10s')).toMatchObject({ limit: 20, window: 10_000 })
+    for (const text of ['', '5', '5/x', '0/m', '5/0m', '-1/m'])
+      expect(limitOption.findProblems('limit', text)).toMatchObject([
+        { message: `limit is "${text}"` },
+      ])
   })
 
   it('count one IPv6 network as one address', () => {

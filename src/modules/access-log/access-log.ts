@@ -3,10 +3,10 @@ import {
   ApplicationState,
   createModule,
   logFieldsOf,
-  findOptionProblems,
-  rejectUnknownOptions,
+  declareOptions,
+  option,
   type HttpRequest,
-  type Problem,
+  type OptionsOf,
   type RequestOutcome,
   hideShapes,
   isHarmlessHeader,
@@ -14,25 +14,43 @@ import {
 } from '../../index.js'
 import { LineWriter, roundToHundredths } from './line-writer.js'
 
-export interface AccessLogOptions {
+type Names = readonly string[]
+
+const redactOptions = declareOptions({
+  headers: option.of<Names>({ isValid: isListOfNames, remedy: "Write names: ['x-secret']." }),
+  query: option.of<Names>({ isValid: isListOfNames, remedy: "Write names: ['token']." }),
+})
+
+const accessLogOptions = declareOptions({
   /** The share of requests that are logged, from 0 to 1. Responses with 500 and more are always logged. Default 1. */
-  sample?: number
+  sample: option
+    .of<number>({
+      isValid: (value) => typeof value === 'number' && value >= 0 && value <= 1,
+      remedy: 'Write a share from 0 to 1: 0.1 logs every tenth request.',
+    })
+    .default(1),
   /**
    * Request headers to log. A list of names: these headers with their values. True: the names of all headers, and the values of harmless ones such as `user-agent`.
    * Default none; true if `redact` is set.
    */
-  headers?: boolean | readonly string[]
+  headers: option.of<boolean | Names>({
+    isValid: (value) => typeof value === 'boolean' || isListOfNames(value),
+    remedy: 'Write true, or a list of names.',
+  }),
   /** True: logs the query by name. Default false; true if `redact` is set. */
-  query?: boolean
+  query: option.flag(),
   /** Names of headers and query parameters whose values are hidden, in addition to tokens and passwords. */
-  redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
-}
+  redact: option
+    .of<Names>({ isValid: isListOfNames, remedy: "Write names: ['token', 'x-secret']." })
+    .or(redactOptions),
+})
+
+export interface AccessLogOptions extends OptionsOf<typeof accessLogOptions> {}
 
 /** Logs every request. */
 export const accessLog = createModule(function accessLog(options: AccessLogOptions = {}) {
-  const problems = findProblems(options)
-  const { sample = 1, redact } = problems.length > 0 ? {} : options
-  const { headers = redact !== undefined, query = redact !== undefined } = options
+  const { sample, redact, ...details } = accessLogOptions.read(options)
+  const { headers = redact !== undefined, query = redact !== undefined } = details
   const redaction = new Redaction(redact)
   const hasDetails = headers !== false || query
 
@@ -85,7 +103,10 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
     }
   }
 
-  return { problems, providers: [AccessLog] }
+  return {
+    problems: accessLogOptions.findProblems(options, 'accessLog'),
+    providers: [AccessLog],
+  }
 })
 
 /** Reading the id sends it. */
@@ -107,33 +128,6 @@ function createLine(request: HttpRequest, { status, ms, bytes, aborted }: Reques
   return aborted ? { ...line, aborted } : line
 }
 
-function findProblems(options: AccessLogOptions): Problem[] {
-  const { redact } = options as { redact?: unknown }
-  const isShare = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1
-  const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
-  return [
-    ...(typeof redact === 'object' && !Array.isArray(redact)
-      ? rejectUnknownOptions(redact, ['headers', 'query'], 'accessLog redact')
-      : []),
-    ...findOptionProblems('accessLog', options, {
-      sample: [isShare, 'Write a share from 0 to 1: 0.1 logs every tenth request.'],
-      headers: [
-        (value) => isBoolean(value) || isListOfNames(value),
-        'Write true, or a list of names.',
-      ],
-      query: [isBoolean, 'Write true or false.'],
-      redact: [isRedact, "Write names: ['token', 'x-secret']."],
-    }),
-  ]
-}
-
-function isRedact(value: unknown): boolean {
-  if (isListOfNames(value)) return true
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { headers = [], query = [] } = value as { headers?: unknown; query?: unknown }
-  return isListOfNames(headers) && isListOfNames(query)
-}
-
 function isListOfNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
@@ -143,8 +137,6 @@ const redacted = '[redacted]'
 /** Headers that are hidden even if the application names them. */
 const credentials =
   /^(?:(?:proxy-)?authorization|cookie|idempotency-key)$|(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
-
-type Names = readonly string[]
 
 class Redaction {
   readonly #headers: ReadonlySet<string>

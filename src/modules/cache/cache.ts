@@ -13,7 +13,9 @@ import {
   trackCallerAccess,
   type Intercept,
   type RouteInfo,
-  rejectUnknownOptions,
+  declareOptions,
+  option,
+  type OptionsOf,
   type CallerAccess,
   type DecoratorProblem,
 } from '../../index.js'
@@ -59,13 +61,18 @@ export const CacheFor = createDecorator(
   'CacheFor',
   (time: number | string, rule: CacheRule = {}) => ({
     before: 'body' as const,
-    check: (route: RouteInfo) => findRuleProblems(time, rule, route),
+    check: (route: RouteInfo) => [
+      ...timeOption.findProblems('its time', time),
+      ...cacheRule.findProblems(rule),
+      ...findRouteProblems(cacheRule.read(rule).by, route),
+    ],
     inject: [ResponseStore],
     intercept: (route: RouteInfo, store: ResponseStore) => {
-      const lifetimeMs = 1000 * (readSeconds(time) ?? 0)
+      const lifetimeMs = 1000 * timeOption.read(time)
       if (route.controller === undefined) return cacheOperations(store)
-      const key = createKeyReader(rule, route)
-      const isShared = createShareCheck(rule, route)
+      const { by } = cacheRule.read(rule)
+      const key = createKeyReader(by, route)
+      const isShared = createShareCheck(by, route)
       let isPersonal = false
       return async (request, next) => {
         // Live queries are not cached.
@@ -204,10 +211,17 @@ function copyResponse(response: RouteResponse): RouteResponse {
 /** A part of the cache key, in addition to the path. */
 export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | undefined)
 
-export interface CacheRule {
+const cacheRule = declareOptions({
   /** Default `['query']`. */
-  by?: readonly CacheBy[]
-}
+  by: option
+    .of<readonly CacheBy[]>({
+      isValid: (value) => Array.isArray(value) && value.every(isBy),
+      remedy: "Write a list: by: ['query', 'user'].",
+    })
+    .default(['query']),
+})
+
+export interface CacheRule extends OptionsOf<typeof cacheRule> {}
 
 /** Arguments that are the same for all callers. */
 const sameForAllCallers: ReadonlySet<string> = new Set(['query'])
@@ -216,25 +230,15 @@ const identityArguments: ReadonlySet<string> = new Set(['query', 'user'])
 /** Built-in arguments that do not contain the query. Custom arguments may contain it. */
 const withoutQuery: ReadonlySet<string> = new Set(['user', 'session', 'cookies', 'headers'])
 
-/** Problems that are reported at the start. */
-function findRuleProblems(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
-  const { by = ['query'] } = (rule ?? {}) as { by?: unknown }
-  const problems: DecoratorProblem[] = rejectUnknownOptions(rule, ['by'])
-  if (readSeconds(time) === undefined) {
-    problems.push({
-      message: `its time is ${JSON.stringify(time)}`,
-      remedy: "Write '60s' or '5m'.",
-    })
-  }
+/** The argument `time` of `@CacheFor`. */
+const timeOption = option.seconds("Write '60s' or '5m'.").shown().required('60s')
+
+function findRouteProblems(by: readonly CacheBy[], route: RouteInfo): DecoratorProblem[] {
+  const problems: DecoratorProblem[] = []
   const isField = route.controller === undefined
   // On a record, the decorator also applies to mutations, where it has no effect.
   if (route.method !== 'GET' && !isField) {
     problems.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
-  }
-  const isValidBy = Array.isArray(by) && by.every(isBy)
-  if (!isValidBy) {
-    problems.push({ message: 'by is not a list', remedy: "Write by: ['query', 'user']." })
-    return problems
   }
   const caller = findCallerArgument(route)
   const isPersonal = by.some((one) => one === 'user' || typeof one === 'function')
@@ -269,7 +273,7 @@ function argumentsOutsidePath({ arguments: names, path }: RouteInfo): string[] {
 
 /** @returns a function that creates the cache key of a request */
 function createKeyReader(
-  { by = ['query'] }: CacheRule,
+  by: readonly CacheBy[],
   route: RouteInfo,
 ): (request: HttpRequest) => string {
   const names = argumentsOutsidePath(route)
@@ -290,7 +294,7 @@ function createKeyReader(
  * @returns a function that checks whether requests with the same key may share a response, from what was read of the caller
  */
 function createShareCheck(
-  { by = ['query'] }: CacheRule,
+  by: readonly CacheBy[],
   route: RouteInfo,
 ): (reads: CallerAccess) => boolean {
   if (by.some((one) => typeof one === 'function')) return () => true

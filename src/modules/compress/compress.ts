@@ -4,11 +4,12 @@ import {
   type RouteResponse,
   type HttpRequest,
   createModule,
+  declareOptions,
   Operational,
-  findOptionProblems,
-  type Problem,
+  option,
   type Interceptor,
   type Next,
+  type OptionsOf,
   type RouteInfo,
 } from '../../index.js'
 import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings.js'
@@ -74,22 +75,26 @@ function restoreTags(request: HttpRequest): string | undefined {
   return clientEncoding
 }
 
-export interface CompressOptions {
+const compressOptions = declareOptions({
   /** The smallest response that is compressed, in bytes. Default 1,024. */
-  min?: number
+  min: option.integer(0, undefined, 'Give whole bytes, such as 1024.').default(1024),
   /** The encodings, in order of preference. Default: `br`, `zstd` if the runtime has it, `gzip`. */
-  encodings?: readonly ('br' | 'zstd' | 'gzip')[]
+  encodings: option
+    .list(option.oneOf('br', 'zstd', 'gzip'), "Choose from 'br', 'zstd' and 'gzip'.")
+    .default(encodings),
   /**
    * Also compresses responses to callers with cookies. An attacker who can make a browser send requests, and sees the length of the responses, can then guess
    * secrets in them (BREACH). Use it only if such responses contain no secrets, or repeat nothing that a client sent. Default false.
    */
-  personal?: boolean
-}
+  personal: option.flag().default(false),
+})
+
+export interface CompressOptions extends OptionsOf<typeof compressOptions> {}
 
 /** Compresses the responses of the whole application. Import it before modules that need uncompressed responses. */
 export const compress = createModule(function compress(options: CompressOptions = {}) {
-  const { min = 1024, personal = false } = options
-  const offered = (options.encodings ?? encodings).filter((name) => encodings.includes(name))
+  const { min, personal, encodings: allowed } = compressOptions.read(options)
+  const offered = allowed.filter((name) => encodings.includes(name))
 
   class Compressor implements Interceptor {
     static readonly before = 'gate'
@@ -121,7 +126,7 @@ export const compress = createModule(function compress(options: CompressOptions 
       })
     }
   }
-  return { problems: findProblems(options), use: [Compressor] }
+  return { problems: compressOptions.findProblems(options, 'compress'), use: [Compressor] }
 })
 
 /** Arguments that show a handler the cookies. A handler with `request` may be one of `crud`. */
@@ -194,19 +199,4 @@ function toReadable(body: unknown): Readable | undefined {
   if (body instanceof Blob) return Readable.from(body.stream())
   const isIterable = Symbol.asyncIterator in body || Symbol.iterator in body
   return isIterable ? Readable.from(body as AsyncIterable<unknown>) : undefined
-}
-
-function findProblems(options: CompressOptions): Problem[] {
-  const isKnown = (name: unknown): boolean => ['br', 'zstd', 'gzip'].includes(name as string)
-  return findOptionProblems('compress', options, {
-    min: [
-      (value) => Number.isSafeInteger(value) && Number(value) >= 0,
-      'Give whole bytes, such as 1024.',
-    ],
-    encodings: [
-      (value) => Array.isArray(value) && value.every(isKnown),
-      "Choose from 'br', 'zstd' and 'gzip'.",
-    ],
-    personal: [(value) => typeof value === 'boolean', 'Write true or false.'],
-  })
 }

@@ -3,50 +3,43 @@ import {
   ApplicationState,
   Controller,
   createModule,
+  declareOptions,
   Doc,
   Get,
   HealthCheck,
   NoAuth,
   Operational,
   reply,
-  findOptionProblems,
-  type OptionRule,
-  type Problem,
+  option,
+  type OptionsOf,
   type Reply,
 } from '../../index.js'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 
-export interface HealthOptions {
+const healthOptions = declareOptions({
   /** The prefix of `/live` and `/ready`. Default `/health`. */
-  path?: string
+  path: option
+    .text("Write the path of the route: '/health'.", /^\/[^\s?#<>{}]*$/)
+    .default('/health'),
   /** Milliseconds after which a check counts as failed. Default 800, because probes wait one second. */
-  timeout?: number
+  timeout: option.milliseconds().default(800),
   /** The delay of the event loop, in milliseconds, from which the process is not ready. Default 1,000. */
-  eventLoopDelay?: number
+  eventLoopDelay: option.milliseconds().default(1000),
   /**
    * Milliseconds for which the port stays open, but not ready, when the application closes. Default 1,000. 0 closes it immediately.
    */
-  leaving?: number
+  leaving: option.milliseconds().default(1000),
   /**
    * `'writes'`: ready while the database accepts writes. `'reads'`: also ready while the primary is down and a replica answers reads. Default `'writes'`.
    */
-  ready?: 'writes' | 'reads'
-}
+  ready: option.oneOf('writes', 'reads').default('writes'),
+})
 
-const defaults = {
-  path: '/health',
-  timeout: 800,
-  eventLoopDelay: 1000,
-  leaving: 1000,
-  ready: 'writes' as const,
-}
+export interface HealthOptions extends OptionsOf<typeof healthOptions> {}
 
 /** Serves `/health/live` and `/health/ready`. */
 export const health = createModule(function health(options: HealthOptions = {}) {
-  const { path, timeout, eventLoopDelay, leaving, ready } = {
-    ...defaults,
-    ...withoutUndefined(options),
-  }
+  const { path, timeout, eventLoopDelay, leaving, ready } = healthOptions.read(options)
 
   /** The state of both probes, and the delay before the application closes. */
   class HealthProbe {
@@ -106,7 +99,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
   }
 
   return {
-    problems: findProblems(options),
+    problems: healthOptions.findProblems(options, 'health'),
     providers: [HealthProbe],
     controllers: [HealthController],
   }
@@ -114,27 +107,6 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
 function withoutCaching<T>(answer: Reply<T>): Reply<T> {
   return answer.header('Cache-Control', 'no-store')
-}
-
-function withoutUndefined(options: HealthOptions): HealthOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-}
-
-function findProblems(options: HealthOptions): Problem[] {
-  const milliseconds: OptionRule = [
-    (value) => typeof value === 'number' && value >= 0 && value < 2 ** 31,
-    'Write milliseconds.',
-  ]
-  return findOptionProblems('health', options, {
-    path: [
-      (value) => typeof value === 'string' && /^\/[^\s?#<>{}]*$/.test(value),
-      "Write the path of the route: '/health'.",
-    ],
-    ready: [(value) => value === 'writes' || value === 'reads', "Write 'writes' or 'reads'."],
-    timeout: milliseconds,
-    eventLoopDelay: milliseconds,
-    leaving: milliseconds,
-  })
 }
 
 /** Milliseconds between two measurements of the histogram. */

@@ -13,9 +13,10 @@ import {
   createModule,
   HttpError,
   reply,
-  readSeconds,
   requestValue,
-  findOptionProblems,
+  declareOptions,
+  option,
+  type OptionsOf,
   type RouteResponse,
   type HttpRequest,
   type Interceptor,
@@ -67,12 +68,14 @@ function documentKey(operation: Operation, { method }: RouteInfo): Operation {
   }
 }
 
-export interface IdempotentOptions {
+const idempotentOptions = declareOptions({
   /** How long a response can be repeated: seconds, or `'24h'`. Default `'24h'`. */
-  keep?: number | string
+  keep: option.seconds("Write a time: '24h', or seconds.").default('24h'),
   /** The number of keys that one caller may have stored at a time. Writes with further keys get 429. Default 10,000. */
-  maxKeys?: number
-}
+  maxKeys: option.integer(1).default(10_000),
+})
+
+export interface IdempotentOptions extends OptionsOf<typeof idempotentOptions> {}
 
 /** The largest stored response, in bytes. */
 const maxStoredBytes = 1024 * 1024
@@ -96,9 +99,8 @@ const keyedOf = requestValue<KeyedRequest>('idempotency')
 
 /** Applies to the writes of the importing module and of the modules that it imports. Experimental, like the draft. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
-  const { keep = '24h', maxKeys = 10_000 } = options
-  const seconds = readSeconds(keep)
-  const lifetimeMs = seconds && seconds * 1000
+  const { keep, maxKeys } = idempotentOptions.read(options)
+  const lifetimeMs = keep * 1000
 
   class LimitedKeyStore extends KeyStore {
     static readonly inject = [Database, Clock]
@@ -144,7 +146,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     #storeResult(key: ClaimedKey, response: RouteResponse): Promise<void> {
       const { status } = response
       if (status >= 200 && status < 300)
-        return this.#keys.store(key, toStoredResponse(response), lifetimeMs ?? 0)
+        return this.#keys.store(key, toStoredResponse(response), lifetimeMs)
       return this.#keys.release(key, status < 500)
     }
   }
@@ -169,7 +171,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       const claim = await this.#keys.claim(keyed.id, hash, sha256(ownerOf(request)))
       if (claim.state === 'claimed') {
         keyed.claimedKey = claim.key
-        this.#keys.markWrites(request, claim.key, lifetimeMs ?? 0)
+        this.#keys.markWrites(request, claim.key, lifetimeMs)
         return next<unknown>()
       }
       if (claim.hash !== hash) throw keyReused()
@@ -181,16 +183,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
   }
   return {
     providers: [LimitedKeyStore],
-    problems: findOptionProblems('idempotent', options, {
-      keep: [
-        (value) => readSeconds(value) !== undefined,
-        "Write seconds, or a time such as '24h'.",
-      ],
-      maxKeys: [
-        (value) => Number.isSafeInteger(value) && Number(value) > 0,
-        'Write a whole number of at least 1.',
-      ],
-    }),
+    problems: idempotentOptions.findProblems(options, 'idempotent'),
     use: [StoreResponses, ClaimKeys],
     cors: { allowedHeaders: ['Idempotency-Key'], exposedHeaders: ['Idempotent-Replayed'] },
   }

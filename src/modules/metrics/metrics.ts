@@ -10,9 +10,10 @@ import {
   Operational,
   reply,
   Secured,
-  findOptionProblems,
+  declareOptions,
+  option,
   type AnyDecorator,
-  type Problem,
+  type OptionsOf,
   type Reply,
 } from '../../index.js'
 import { Meter } from './meter.js'
@@ -97,22 +98,29 @@ function inBraces(labels: string): string {
   return labels === '' ? '' : `{${labels}}`
 }
 
-export interface MetricsOptions {
+const metricsOptions = declareOptions({
   /** Default `/metrics`. */
-  path?: string
+  path: option
+    .text("Write the path of the route: '/metrics'.", /^\/[^\s?#<>{}]*$/)
+    .default('/metrics'),
   /**
    * True: any token is accepted. A role or a list of roles: only callers with one of them. False: open, even with `auth: { closed: true }`. Default: like every GET.
    */
-  secured?: boolean | string | readonly string[]
+  secured: option.of<boolean | string | readonly string[]>({
+    isValid: (value) => typeof value === 'boolean' || isRoles(value),
+    remedy: "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
+  }),
   /** With `workers`: one series per worker, with the label `worker`, instead of the sum. Default false. */
-  worker?: boolean
+  worker: option.flag().default(false),
   /** Adds the trace of the last sampled request to each bucket, for scrapers of OpenMetrics. Default false. */
-  exemplars?: boolean
-}
+  exemplars: option.flag().default(false),
+})
+
+export interface MetricsOptions extends OptionsOf<typeof metricsOptions> {}
 
 /** Serves `/metrics`. */
 export const metrics = createModule(function metrics(options: MetricsOptions = {}) {
-  const { path = '/metrics', secured, worker = false, exemplars = false } = options
+  const { path, secured, worker, exemplars } = metricsOptions.read(options)
 
   class ApplicationMeter extends Meter {
     static inject = [ApplicationState]
@@ -144,7 +152,7 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
   }
 
   return {
-    problems: findProblems(options),
+    problems: metricsOptions.findProblems(options, 'metrics'),
     providers: [ApplicationMeter],
     controllers: [MetricsController],
   }
@@ -153,25 +161,10 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
 function securedBy(secured: MetricsOptions['secured']): AnyDecorator {
   if (secured === undefined) return (() => undefined) as AnyDecorator
   if (secured === false) return NoAuth
-  if (typeof secured === 'string') return Secured(secured)
-  // Other values are reported as a problem at the start.
-  return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
+  return Secured(...(secured === true ? [] : [secured].flat()))
 }
 
-function findProblems(options: MetricsOptions): Problem[] {
-  const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
-  const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
-  const isRoles = (value: unknown): boolean => Array.isArray(value) && value.length > 0
-  return findOptionProblems('metrics', options, {
-    path: [
-      (value) => typeof value === 'string' && /^\/[^\s?#<>{}]*$/.test(value),
-      "Write the path of the route: '/metrics'.",
-    ],
-    secured: [
-      (value) => isBoolean(value) || isText(value) || isRoles(value),
-      "Write true, false, a role or a list of roles: metrics({ secured: 'admin' }).",
-    ],
-    worker: [isBoolean, 'Write true or false.'],
-    exemplars: [isBoolean, 'Write true or false.'],
-  })
+function isRoles(value: unknown): boolean {
+  const roles: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return roles.length > 0 && roles.every((role) => typeof role === 'string' && role !== '')
 }

@@ -4,27 +4,45 @@
  */
 import {
   createModule,
-  findOptionProblems,
-  type Problem,
+  declareOptions,
+  option,
+  type OptionsOf,
   type RouteResponse,
   type HttpRequest,
   type Interceptor,
   type Next,
 } from '../../index.js'
 
-export interface SecurityHeadersOptions {
+const headerText = {
+  isValid: (value: unknown): boolean =>
+    value === false || (typeof value === 'string' && /^[\t\x20-\x7e]+$/.test(value)),
+}
+
+const securityHeadersOptions = declareOptions({
   /**
    * `Content-Security-Policy` of pages that have none. Default: only content of this origin, no plugins, and no framing. Pages of the framework have their own
    * policies. False sends none.
    */
-  csp?: string | false
+  csp: option.of<string | false>({
+    ...headerText,
+    remedy: 'Write the text of the policy, or false.',
+  }),
   /** Seconds of `Strict-Transport-Security`, only sent over https; false sends none. Default 31,536,000, a year. */
-  hsts?: number | false
-  /** `X-Frame-Options`. Default `DENY`; false sends none. */
-  frame?: 'DENY' | 'SAMEORIGIN' | false
-  /** `Referrer-Policy`. Default `no-referrer`; false sends none. */
-  referrer?: string | false
-}
+  hsts: option
+    .of<number | false>({
+      isValid: (value) => value === false || (Number.isSafeInteger(value) && Number(value) >= 0),
+      remedy: 'Write whole seconds, or false.',
+    })
+    .default(31_536_000),
+  /** `X-Frame-Options`. Default `'DENY'`; false sends none. */
+  frame: option.oneOf('DENY', 'SAMEORIGIN', false).default('DENY'),
+  /** `Referrer-Policy`. Default `'no-referrer'`; false sends none. */
+  referrer: option
+    .of<string | false>({ ...headerText, remedy: "Write 'no-referrer', or false." })
+    .default('no-referrer'),
+})
+
+export interface SecurityHeadersOptions extends OptionsOf<typeof securityHeadersOptions> {}
 
 const defaultPolicy = [
   "default-src 'self'",
@@ -36,13 +54,11 @@ const defaultPolicy = [
 
 const ancestors = { DENY: "; frame-ancestors 'none'", SAMEORIGIN: "; frame-ancestors 'self'" }
 
-const year = 31_536_000
-
 /** Adds missing headers. Headers that a page sets itself are not changed. */
 export const securityHeaders = createModule(function securityHeaders(
   options: SecurityHeadersOptions = {},
 ) {
-  const { csp, hsts = year, frame = 'DENY', referrer = 'no-referrer' } = options
+  const { csp, hsts, frame, referrer } = securityHeadersOptions.read(options)
   const policy = csp ?? defaultPolicy + (frame === false ? '' : ancestors[frame])
   const headers = Object.entries({
     'Content-Security-Policy': policy,
@@ -63,7 +79,10 @@ export const securityHeaders = createModule(function securityHeaders(
       return response
     }
   }
-  return { problems: findProblems(options), use: [SecurityHeaders] }
+  return {
+    problems: securityHeadersOptions.findProblems(options, 'securityHeaders'),
+    use: [SecurityHeaders],
+  }
 })
 
 function isHtml({ headers }: RouteResponse): boolean {
@@ -74,23 +93,4 @@ function isHtml({ headers }: RouteResponse): boolean {
 
 function setMissing({ headers }: RouteResponse, name: string, value: string): void {
   if (headers.get(name) === undefined) headers.set(name, value)
-}
-
-const sendable = /^[\t\x20-\x7e]+$/
-
-function findProblems(options: SecurityHeadersOptions): Problem[] {
-  const isText = (value: unknown): boolean =>
-    value === false || (typeof value === 'string' && sendable.test(value))
-  return findOptionProblems('securityHeaders', options, {
-    csp: [isText, 'Write the text of the policy, or false.'],
-    hsts: [
-      (value) => value === false || (Number.isSafeInteger(value) && Number(value) >= 0),
-      'Write whole seconds, or false.',
-    ],
-    frame: [
-      (value) => value === false || value === 'DENY' || value === 'SAMEORIGIN',
-      "Write 'DENY', 'SAMEORIGIN' or false.",
-    ],
-    referrer: [isText, "Write 'no-referrer', or false."],
-  })
 }

@@ -4,9 +4,12 @@ import {
   addressKey,
   normalizeText,
   readRate,
-  rejectUnknownOptions,
+  declareOptions,
+  option,
   type ApplicationState,
+  type DecoratorProblem,
   type HttpRequest,
+  type OptionsOf,
   type Rate,
   type RequestAuth,
   type RouteInfo,
@@ -23,67 +26,52 @@ export type ThrottleBy =
   // `never`, so that the function can declare the class of its body.
   | ((request: HttpRequest, body: never) => string | undefined)
 
-export interface ThrottleRule {
-  /** Default `'ip'`. */
-  by?: ThrottleBy
+export const limitOption = option
+  .of<string, Limit>({
+    isValid: (value) => readRate(value) !== undefined,
+    remedy: "Write requests and a time: '5/m', '100/15m', '1000/h'.",
+    parse: toLimit,
+  })
+  .shown()
+  .required('1/s')
+
+export const throttleRule = declareOptions({
+  /** Which requests share a count. Default `'ip'`. */
+  by: option
+    .of<ThrottleBy>({
+      isValid: isBy,
+      remedy: "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
+    })
+    .shown()
+    .default('ip'),
   /** Where requests are counted. Default: the store of `throttle`, otherwise memory. */
-  store?: 'memory' | 'database'
-}
+  store: option.oneOf('memory', 'database').shown(),
+})
+
+export interface ThrottleRule extends OptionsOf<typeof throttleRule> {}
 
 /** A parsed limit. */
 export interface Limit extends Rate {
+  readonly text: string
   /** The quoted text of the limit, for headers. */
   readonly label: string
   /** The header `RateLimit-Policy`. */
   readonly policy: string
 }
 
-export interface RuleProblem {
-  readonly message: string
-  readonly remedy: string
+function toLimit(text: string): Limit {
+  const { limit, window } = readRate(text) ?? { limit: 1, window: 1000 }
+  const label = `"${text}"`
+  return { text, limit, window, label, policy: `${label};q=${limit};w=${window / 1000}` }
 }
 
-/** @returns `undefined` if it is not a limit */
-export function readLimit(text: unknown): Limit | undefined {
-  const rate = readRate(text)
-  if (rate === undefined) return undefined
-  const label = `"${String(text)}"`
-  const policy = `${label};q=${rate.limit};w=${rate.window / 1000}`
-  return { limit: rate.limit, window: rate.window, label, policy }
-}
-
-/** @param otherOptions names of options that do not belong to the rule */
-export function findRuleProblems(
-  limit: unknown,
-  rule: unknown,
-  otherOptions: readonly string[] = [],
-): RuleProblem[] {
-  const problems: RuleProblem[] = []
-  if (readLimit(limit) === undefined) {
-    problems.push({
-      message: `limit is ${JSON.stringify(limit)}`,
-      remedy: "Write requests and a time: '5/m', '100/15m', '1000/h'.",
-    })
-  }
-  if (typeof rule !== 'object' || rule === null) {
-    problems.push({ message: 'its options are not an object', remedy: "Write { by: 'user' }." })
-    return problems
-  }
-  const { by, store } = rule as Record<string, unknown>
-  const isValidBy = [undefined, 'ip', 'user'].includes(by as never) || typeof by === 'function'
-  if (!isValidBy && bodyFieldOf(by) === undefined) {
-    problems.push({
-      message: `by is ${JSON.stringify(by)}`,
-      remedy: "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
-    })
-  }
-  if (![undefined, 'memory', 'database'].includes(store as never)) {
-    problems.push({
-      message: `store is ${JSON.stringify(store)}`,
-      remedy: "Write 'memory' or 'database'.",
-    })
-  }
-  return [...problems, ...rejectUnknownOptions(rule, [...otherOptions, 'by', 'store'])]
+function isBy(value: unknown): boolean {
+  return (
+    value === 'ip' ||
+    value === 'user' ||
+    typeof value === 'function' ||
+    bodyFieldOf(value) !== undefined
+  )
 }
 
 /** Returns `name` for `'body.name'`; undefined for anything else. */
@@ -97,7 +85,7 @@ export function requiresBody(by: ThrottleBy): boolean {
 }
 
 /** @returns problems of a limit by body on this route */
-export function findBodyProblems(by: ThrottleBy, { body, name }: RouteInfo): RuleProblem[] {
+export function findBodyProblems(by: ThrottleBy, { body, name }: RouteInfo): DecoratorProblem[] {
   const field = bodyFieldOf(by)
   if (!requiresBody(by) || (field !== undefined && body?.includes(field) === true)) return []
   if (body === undefined) {

@@ -6,11 +6,13 @@ import {
   ApplicationState,
   createDecorator,
   createModule,
+  declareOptions,
   HttpError,
   Operational,
   requestValue,
   type OnEnter,
   type EntryInterceptor,
+  type OptionsOf,
   type HttpRequest,
   type InterceptorClass,
   type InterceptorPosition,
@@ -25,10 +27,10 @@ import {
 } from './counters.js'
 import {
   findBodyProblems,
-  findRuleProblems,
-  readLimit,
+  limitOption,
   toKeyReader,
   requiresBody,
+  throttleRule,
   type Limit,
   type ThrottleBy,
   type ThrottleRule,
@@ -36,22 +38,20 @@ import {
 
 export type { ThrottleBy, ThrottleRule } from './rule.js'
 
-export interface ThrottleOptions extends ThrottleRule {
+const throttleOptions = declareOptions({
   /** Requests and a time: `'100/m'`, `'1000/h'`, `'20/10s'`. */
-  limit: string
-}
+  limit: limitOption,
+  ...throttleRule.all,
+})
+
+export interface ThrottleOptions extends OptionsOf<typeof throttleOptions> {}
 
 /**
  * Limits the whole application; by address also pages, GraphQL and unknown paths. All routes share one count. `store` is also the default of `@Throttle`.
  */
-export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
-  const { by = 'ip', store = 'memory' } = rule
-  const ruleProblems = [
-    ...findRuleProblems(limit, rule, ['limit']),
-    ...(requiresBody(by) ? [bodyProblem] : []),
-  ]
-  const parsedLimit = readLimit(limit)
-  const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`
+export const throttle = createModule(function throttle(options: ThrottleOptions) {
+  const { limit, by, store } = throttleOptions.read(options)
+  const name = `application ${limit.text} ${typeof by === 'string' ? by : 'key'}`
   class ApplicationThrottle implements EntryInterceptor {
     static readonly inject = [ApplicationCounters, ApplicationState]
     static readonly before = positionOf(by)
@@ -61,7 +61,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
     readonly enter: OnEnter
 
     constructor(counters: Counters, state: ApplicationState) {
-      this.enter = createLimiter({ name, limit: parsedLimit ?? fallbackLimit, by, counters }, state)
+      this.enter = createLimiter({ name, limit, by, counters }, state)
     }
 
     applies(route: RouteInfo): boolean {
@@ -69,11 +69,10 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
     }
   }
   return {
-    problems: ruleProblems.map(({ message, remedy }) => ({
-      code: 'INVALID_OPTION',
-      message: `throttle: ${message}.`,
-      remedy,
-    })),
+    problems: [
+      ...throttleOptions.findProblems(options, 'throttle'),
+      ...(requiresBody(by) ? [bodyProblem] : []),
+    ],
     ...(store === 'database'
       ? {
           providers: [
@@ -95,22 +94,20 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
  *
  * @param limit requests and a time: `'5/m'`
  */
-export const Throttle = createDecorator('Throttle', (limit: string, rule: ThrottleRule = {}) => {
-  const { by = 'ip', store } = rule
-  const parsedLimit = readLimit(limit)
+export const Throttle = createDecorator('Throttle', (text: string, rule: ThrottleRule = {}) => {
+  const limit = limitOption.read(text)
+  const { by, store } = throttleRule.read(rule)
   return {
     before: positionOf(by),
-    check: (route: RouteInfo) => {
-      const ruleProblems = findRuleProblems(limit, rule)
-      return ruleProblems.length > 0 ? ruleProblems : findBodyProblems(by, route)
-    },
+    check: (route: RouteInfo) => [
+      ...limitOption.findProblems('limit', text),
+      ...throttleRule.findProblems(rule),
+      ...findBodyProblems(by, route),
+    ],
     document: documentLimit,
     inject: [countersOf(store), ApplicationState],
     enter: (route: RouteInfo, counters: Counters, state: ApplicationState) =>
-      createLimiter(
-        { name: limitName(route, limit), limit: parsedLimit ?? fallbackLimit, by, counters },
-        state,
-      ),
+      createLimiter({ name: limitName(route, limit.text), limit, by, counters }, state),
   }
 })
 
@@ -120,12 +117,10 @@ function isCounted({ metadata }: RouteInfo): boolean {
 }
 
 const bodyProblem = {
-  message: 'by needs a body, but each route has a different one',
+  code: 'INVALID_OPTION',
+  message: 'throttle: by needs a body, but each route has a different one.',
   remedy: "Write @Throttle('5/m', { by: 'body.name' }) before the route.",
 }
-
-/** Used for an invalid limit, which stops the start anyway. */
-const fallbackLimit: Limit = { limit: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
   if (store === undefined) return ApplicationCounters

@@ -19,7 +19,7 @@ import {
   type ToolEvent,
   type WatchedWork,
   createModule,
-  rejectUnknownOptions,
+  declareOptions,
 } from '../../index.js'
 import {
   context,
@@ -350,7 +350,7 @@ function traceFields(request: object | undefined): Record<string, unknown> | und
 export const tracing = createModule(function tracing(...none: []) {
   const [options]: readonly unknown[] = none
   return {
-    problems: rejectUnknownOptions(options, [], 'tracing'),
+    problems: declareOptions({}).findProblems(options, 'tracing'),
     providers: [Tracing],
     cors: { allowedHeaders: ['traceparent', 'tracestate'] },
   }
