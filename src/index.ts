@@ -50,7 +50,7 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/deco
 
 export type { RouteInfo, RouteMetadata } from './routing/route.js'
 export { entityTag, matchesEntityTag } from './http/response-head.js'
-export { acceptsEventStream } from './http/request-head.js'
+export { acceptsEventStream } from './http/accept.js'
 export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
 export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'
 export { requestedOperation, type RequestedOperation } from './graphql/exchange.js'

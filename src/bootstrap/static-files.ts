@@ -18,7 +18,7 @@ import type { Invoker } from '../serving/invoker.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/served-route.js'
 import { FileBody, isPlainPath, statIfPresent } from '../http/file-reply.js'
 import { createCachedText, redirect, Reply } from '../http/reply.js'
-import { namesMedia } from '../http/request-head.js'
+import { namesMedia } from '../http/accept.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Settings, StaticFolder } from './options.js'
 

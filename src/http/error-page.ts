@@ -9,7 +9,7 @@ import { escapeHtml } from '../core/text.js'
 import { findNearestRoutes, type NearRoute } from '../routing/nearest-routes.js'
 import type { ClientError } from './error-form.js'
 import { isLocalRequest } from './client-address.js'
-import { namesMedia } from './request-head.js'
+import { namesMedia } from './accept.js'
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
 

@@ -11,13 +11,14 @@ import {
   toHead,
 } from './response-head.js'
 import { type Sending, endWith } from './response-body.js'
+import { drain } from './drain.js'
 import type { Incoming } from './node-messages.js'
 import type { Cors } from './cors.js'
 import { applyForm, toClientError, type FormOfErrors } from './error-form.js'
 import { acceptsPage, type ErrorPages } from './error-page.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
-import { readMediaRanges } from './request-head.js'
+import { readMediaRanges } from './accept.js'
 
 interface ErrorResponse {
   readonly status: number
@@ -82,12 +83,6 @@ function qualityOf(accept: string, mediaType: string): number | undefined {
 /** Maximum bytes of an unread body that Node may discard, so that the connection can be reused. */
 const smallBody = 64 * 1024
 
-/** Maximum bytes to drain before the connection ends. */
-const maxDrained = 1024 * 1024
-
-/** Maximum milliseconds to drain. */
-const drainTime = 1000
-
 /** Estimates how much of the body is outstanding: nothing, at most 64 KiB, or more and possibly unlimited. */
 export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
   if (incoming.readableEnded || incoming.destroyed) return 'none'
@@ -114,33 +109,12 @@ function respondEarly(
   outgoing.writeHead(status, headers)
   if (body.length > 0) outgoing.write(body)
   sending.sentBytes = Buffer.byteLength(body)
-  drain(incoming, () => {
+  // Detach any previous reader.
+  incoming.unpipe()
+  drain(incoming)(() => {
     if (!outgoing.destroyed) outgoing.end()
   })
 }
-
-function drain(incoming: Incoming, done: () => void): void {
-  let drained = 0
-  const finish = () => {
-    clearTimeout(timer)
-    incoming.off('data', count)
-    for (const event of ends) incoming.off(event, finish)
-    incoming.on('error', () => undefined)
-    done()
-  }
-  const count = (chunk: Uint8Array) => {
-    drained += chunk.length
-    if (drained >= maxDrained) finish()
-  }
-  const timer = setTimeout(finish, drainTime).unref()
-  // Detach any previous reader.
-  incoming.unpipe()
-  for (const event of ends) incoming.on(event, finish)
-  incoming.on('data', count)
-  incoming.resume()
-}
-
-const ends = ['end', 'close', 'error'] as const
 
 /** Statuses after which the connection is closed, because the client is too slow or sends too much. */
 const closing: readonly number[] = [408, 413, 431]

@@ -6,7 +6,7 @@
 import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
 import type { RouteInfo } from '../routing/route.js'
 import type { Incoming, Outgoing } from './node-messages.js'
-import type { TextValues } from './request-head.js'
+import type { TextValues } from './query-string.js'
 import type { UploadedFile } from './upload.js'
 
 /** A path parameter after conversion: a number for `int` and `float`, otherwise the decoded text. */

@@ -19,7 +19,7 @@ import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
 import { addMissing, hasHeader, type ResponseHead } from './response-head.js'
 import { Reply } from './reply.js'
-import { isCrossSite } from './request-head.js'
+import { isCrossSite } from './request-origin.js'
 import type { ServerRequest } from './server-request.js'
 import { PreparedResponse } from './route-response.js'
 

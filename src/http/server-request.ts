@@ -6,7 +6,7 @@ import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
 import { clientAddress, readAddress, readForwarded } from './client-address.js'
 import { CookieNames, readCookies } from './cookies.js'
 import type { Cors } from './cors.js'
-import type { End, Ending } from './closing.js'
+import type { End, Ending } from './ending.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import type { Log } from '../core/log.js'
 import {
@@ -21,7 +21,8 @@ import {
   type StoredValue,
 } from './request.js'
 import type { RotationHeader } from './route-response.js'
-import { toOriginForm, readPath, readQuery, type TextValues } from './request-head.js'
+import { toOriginForm, readPath } from './request-path.js'
+import { readQuery, type TextValues } from './query-string.js'
 import { assertHeader, setHeader, onCookie } from './response-head.js'
 import type { RequestObservers } from './request-observers.js'
 import { closingRefusal, timeoutRefusal } from './refusals.js'

@@ -5,7 +5,7 @@
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import type { Expiries } from '../core/time.js'
 import type { ChunkReader } from './chunk-reader.js'
-import type { Ending } from './closing.js'
+import type { Ending } from './ending.js'
 import { streamRefusal } from './refusals.js'
 import type { Claims } from './request.js'
 import type { ServerRequest } from './server-request.js'

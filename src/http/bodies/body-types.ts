@@ -4,7 +4,7 @@
  */
 
 import type { Limits } from '../limits.js'
-import { readQuery, type TextValues } from '../request-head.js'
+import { readQuery, type TextValues } from '../query-string.js'
 import { readJson, readText } from './json.js'
 
 export const jsonMedia = 'application/json'

@@ -8,7 +8,7 @@ import { Stream } from 'node:stream'
 import { isUtf8 } from 'node:buffer'
 import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../core/text.js'
-import { prototypeKeys } from '../request-head.js'
+import { prototypeKeys } from '../query-string.js'
 import { readMediaType } from './body-types.js'
 
 /** Headers of a part by lower-case name, one character a byte. */

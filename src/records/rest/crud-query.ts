@@ -5,7 +5,7 @@
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { listItems, type TextValues } from '../../http/request-head.js'
+import { listItems, type TextValues } from '../../http/query-string.js'
 import {
   isHidden,
   unknownName,

@@ -3,7 +3,7 @@
  * and the conditions `If-Match` and `If-None-Match`. Source: decisions, Records: REST; RFC 8288; RFC 9110 §8.8.3 and §13.1.
  */
 
-import type { TextValues } from '../../http/request-head.js'
+import type { TextValues } from '../../http/query-string.js'
 import {
   aggregateFunctions,
   type AggregateOptions,

@@ -7,7 +7,7 @@ import { setRecordAccess } from '../../auth/decorators.js'
 import type { Problems } from '../../errors/problems.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import type { TextValues } from '../../http/request-head.js'
+import type { TextValues } from '../../http/query-string.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import {

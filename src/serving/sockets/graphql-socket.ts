@@ -29,7 +29,8 @@ import {
   withAuthorization,
   type Carrier,
 } from '../tunneled-request.js'
-import { SecondCount, type WebSocket } from './web-socket.js'
+import { SecondCount } from './unfinished-messages.js'
+import type { WebSocket } from './web-socket.js'
 
 /** The beginning of an execution result whose operation did not run. */
 const notRun = '{"errors":'

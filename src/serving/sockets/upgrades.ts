@@ -4,17 +4,18 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isSameOrigin } from '../../http/request-head.js'
+import { isSameOrigin } from '../../http/request-origin.js'
 import type { Cors } from '../../http/cors.js'
 import { eventHeartbeat } from '../../http/events.js'
-import type { Ending } from '../../http/closing.js'
+import type { Ending } from '../../http/ending.js'
 import { type Incoming, FakeResponse } from '../../http/node-messages.js'
 import { ServerRequest, type RequestSettings } from '../../http/server-request.js'
 import { destroyAtEnd, type UpgradeHandler } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../tunneled-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
-import { UnfinishedMessages, type UnfinishedLimits, createHandshakes } from './web-socket.js'
+import { UnfinishedMessages, type UnfinishedLimits } from './unfinished-messages.js'
+import { createHandshakes } from './web-socket.js'
 
 /** A GraphQL endpoint that accepts WebSockets. */
 export interface SocketRoute {
